@@ -1,0 +1,1 @@
+"""From `solutions/` to `notebooks/`: read a source, prove it, release it without its answers."""

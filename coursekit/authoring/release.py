@@ -1,0 +1,205 @@
+"""`solutions/NAME/NAME.md` -> `notebooks/NAME/NAME.ipynb`, by nbgrader's own generation.
+
+Everything is made in a scratch folder and moved into place at the end: a release that fails leaves
+`notebooks/` as it was. The same source gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import logging
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbgrader.converters import GenerateAssignment
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from ..runtime import find_own_scripts
+from .course import Course
+from .leaks import leaks
+from .source import BEGIN_HIDDEN, Question, Source, SourceError, read, without_markers
+
+BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+
+
+def instructor_notebook(source: Source, course: Course) -> nbformat.NotebookNode:
+    """The notebook with solutions, hidden tests and the mistakes that those can recognise."""
+    notebook = nbformat.from_dict(json.loads(json.dumps(source.notebook)))
+    owner = {test: q for q in source.questions for test in q.tests}
+    for cell in notebook.cells:
+        info = cell.metadata.get("nbgrader")
+        if info and info["grade_id"] in owner and BEGIN_HIDDEN in cell.source:
+            cell.source = _with_mistakes(cell.source, owner[info["grade_id"]])
+    notebook.cells = [*_opening(source, course), *notebook.cells]
+    notebook.metadata = nbformat.from_dict(
+        {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+            "colab": {"name": f"{source.name}.ipynb", "provenance": []},
+            "coursekit": {"assignment": source.name},
+        }
+    )
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def _with_mistakes(text: str, question: Question) -> str:
+    """Give the hidden tests their `MISTAKES`: what they need to name a wrong answer."""
+    if not question.mistakes:
+        return text
+    planted = [(m.name, m.sentence, without_markers(m.answer)) for m in question.mistakes]
+    body = "\n".join(f"    {item!r}," for item in planted)
+    statement = f"MISTAKES = checks.planted({question.id!r}, [\n{body}\n], globals())"
+    rows = text.split("\n")
+    at = next(n for n, row in enumerate(rows) if BEGIN_HIDDEN in row)
+    return "\n".join([*rows[: at + 1], statement, *rows[at + 1 :]])
+
+
+def _opening(source: Source, course: Course) -> list:
+    badge = f"[![Open in Colab]({BADGE})]({course.colab_url(source.name)})"
+    install = (
+        "# Run this cell first. It installs the course's package where it is missing, and else does nothing.\n"
+        "import importlib.util\n\n"
+        'if importlib.util.find_spec("coursekit") is None:\n'
+        f"    %pip install --quiet {course.wheel_url}\n\n"
+        "from coursekit import checks"
+    )
+    marked = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
+    cells = [
+        nbformat.v4.new_markdown_cell(badge, id="colab"),
+        nbformat.v4.new_code_cell(install, id="setup", metadata={"nbgrader": {**marked, "grade_id": "setup"}}),
+    ]
+    return cells
+
+
+def _generate(root: Path, name: str, database: str, source: str = "source", release: str = "release") -> Path:
+    """Run nbgrader's generate_assignment on `root/source/NAME`; the released folder."""
+    config = Config()
+    config.CourseDirectory.root = str(root)
+    config.CourseDirectory.db_url = database
+    config.CourseDirectory.assignment_id = name
+    config.CourseDirectory.source_directory = source
+    config.CourseDirectory.release_directory = release
+    config.GenerateAssignment.force = True
+    directory = CourseDirectory(config=config)
+    converter = GenerateAssignment(coursedir=directory, config=config)
+    find_own_scripts()
+    heard = _Ear()
+    converter.log.handlers, converter.log.propagate = [heard], False
+    try:
+        converter.start()
+    except (NbGraderException, RuntimeError) as error:
+        raise NbGraderException(heard.reason or str(error)) from error
+    return root / release / name
+
+
+class _Ear(logging.Handler):
+    """nbgrader says what is wrong in its log and raises "see above": this keeps the exception it logged."""
+
+    reason = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage().strip()
+        if message.startswith("Traceback"):
+            self.reason = message.splitlines()[-1]
+
+
+def _finish(notebook: nbformat.NotebookNode) -> str:
+    """The released notebook as text, the same at every build."""
+    for cell in notebook.cells:
+        cell.metadata.pop("deletable", None)
+        if cell.metadata.get("nbgrader", {}).get("locked"):
+            cell.metadata["editable"] = False
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return nbformat.writes(notebook, version=4, sort_keys=True) + "\n"
+
+
+def build(path: Path, course: Course, scratch: Path, database: str | None = None) -> str:
+    """The released notebook's text for one source; `scratch` is a folder that may be filled."""
+    source = read(path)
+    instructor = scratch / "source" / source.name
+    instructor.mkdir(parents=True, exist_ok=True)
+    notebook = instructor_notebook(source, course)
+    nbformat.write(notebook, instructor / f"{source.name}.ipynb", version=4)
+    for extra in sorted(path.parent.iterdir()):
+        if extra.suffix != ".md" and extra.is_file():
+            shutil.copy(extra, instructor / extra.name)
+    try:
+        made = _generate(scratch, source.name, database or f"sqlite:///{scratch / 'gradebook.db'}")
+    except NbGraderException as error:
+        raise SourceError(path, 1, f"nbgrader refused it: {error}") from error
+    released = nbformat.read(made / f"{source.name}.ipynb", as_version=4)
+    _stubs_are_python(source, released)
+    text = _finish(released)
+    for line, word in leaks(source, text):
+        raise SourceError(path, line, f"the released notebook would still say `{word}`; keep it inside the markers")
+    return text
+
+
+def _stubs_are_python(source: Source, released: nbformat.NotebookNode) -> None:
+    """A solution cut out of the middle of an expression leaves a cell that no student could run."""
+    lines = {q.id: q.line for q in source.questions}
+    for cell in released.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if cell.cell_type == "code" and grade_id in lines:
+            try:
+                ast.parse(cell.source)
+            except SyntaxError as error:
+                message = f"without its solution `{grade_id}` is not Python ({error.msg}); put whole statements inside the markers"
+                raise SourceError(source.path, lines[grade_id], message) from error
+
+
+def release(course: Course, names: list[str] | None = None, progress=None) -> list[Path]:
+    """Release the named assignments (default: all); the notebooks that were written or kept.
+
+    The instructor's notebooks go to `_build/source/`, and the assignments are entered in `gradebook.db`
+    at the root, so that stock nbgrader and the formgrader know them (see `nbgrader_config.py`).
+    """
+    known = course.assignments()
+    for name in names or []:
+        if name not in known:
+            raise SourceError(course.solutions / name / f"{name}.md", 1, "there is no such source file")
+    written = []
+    staged: list[tuple[Path, str, Path]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or known:
+            scratch = Path(folder) / name
+            text = build(course.solutions / name / f"{name}.md", course, scratch)
+            staged.append((course.notebooks / name / f"{name}.ipynb", text, scratch / "source" / name))
+            if progress:
+                progress(name)
+        # Only now, with every source proved releasable, is anything outside the scratch folder touched.
+        for target, text, instructor in staged:
+            _replace(target, text)
+            shutil.copytree(instructor, course.build / "source" / target.stem, dirs_exist_ok=True)
+            _register(course, target.stem)
+            written.append(target)
+    return written
+
+
+def _register(course: Course, name: str) -> None:
+    """Enter the assignment in the course's own gradebook, unless it is there unchanged."""
+    gradebook = course.root / "gradebook.db"
+    stamp = course.build / "release" / f".{name}.source"
+    now = (course.build / "source" / name / f"{name}.ipynb").read_bytes()
+    if stamp.exists() and stamp.read_bytes() == now and gradebook.exists():
+        return
+    _generate(course.root, name, f"sqlite:///{gradebook}", "_build/source", "_build/release")
+    stamp.write_bytes(now)
+
+
+def _replace(target: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    if target.exists() and target.read_text(encoding="utf-8") == text:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, target)

@@ -1,0 +1,1 @@
+"""Building the book: what it serves itself, its pages, its buttons."""

@@ -1,0 +1,67 @@
+"""`coursekit book`: build the book into `_build/html`, warnings as errors, nothing done twice."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from . import vendor
+from .vendor import BuildError
+
+# What a chapter can run; a change there must run the chapters again, which Jupyter's cache cannot know.
+RUNNABLE = ("notation", "models", "checks", "data", "figures")
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_PROGRESS = re.compile(r"(?:reading sources|writing output)\.\.\. \[\s*(\d+)%\]")
+
+
+def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
+    """The folder of the built book. `progress` is told the share that is done, from 0 to 1."""
+    home = root / "_build"
+    home.mkdir(exist_ok=True)
+    vendor.mathjax(home / "vendor")
+    vendor.wheel(root, home / "vendor")
+    _forget_stale_results(root, home)
+    start = "from jupyter_book.cli.main import main; main()"  # it has no __main__
+    command = [sys.executable, "-c", start, "build", str(root), "-W", "--keep-going", "-n"]
+    log = home / "book.log"
+    share = 0.0
+    with log.open("w", encoding="utf-8") as out:
+        process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert process.stdout is not None
+        for line in process.stdout:
+            out.write(line)
+            found = _PROGRESS.search(_COLOUR.sub("", line))
+            if found and progress:
+                # Reading executes the notebooks and takes nearly all the time.
+                now = int(found[1]) / 100
+                share = max(share, 0.9 * now if "reading" in line else 0.9 + 0.1 * now)
+                progress(share)
+    if process.wait() != 0:
+        text = log.read_text(encoding="utf-8")
+        shutil.rmtree(home / ".doctrees", ignore_errors=True)  # or the next run would not see the error again
+        raise BuildError("the book was not built:\n" + "\n".join(_complaints(text)))
+    if progress:
+        progress(1.0)
+    return home / "html"
+
+
+def _forget_stale_results(root: Path, home: Path) -> None:
+    """Drop the executed notebooks where the code they ran has changed since."""
+    stamp = home / "executed.stamp"
+    now = vendor.digest(root, *RUNNABLE)
+    if not stamp.exists() or stamp.read_text() != now:
+        for stale in (".jupyter_cache", ".doctrees", "html"):
+            shutil.rmtree(home / stale, ignore_errors=True)
+        stamp.write_text(now)
+
+
+def _complaints(text: str) -> list[str]:
+    """The lines that say what is wrong, with their file and line, out of Sphinx's long log."""
+    plain = _COLOUR.sub("", text)
+    lines = [line for line in plain.splitlines() if "WARNING" in line or "ERROR" in line or "Error:" in line]
+    return lines[:20] or plain.splitlines()[-15:]

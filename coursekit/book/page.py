@@ -1,0 +1,67 @@
+"""A Sphinx extension: the Colab button of a page that has an assignment, and of no other.
+
+A page says `assignment: bptt` in its front matter; the button in its header, and `{colab-button}` in
+its text, open that assignment's student notebook.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from ..authoring.course import Course
+
+log = logging.getLogger(__name__)
+
+
+def _assignment(app: Sphinx, pagename: str) -> str | None:
+    return (app.env.metadata.get(pagename) or {}).get("assignment")
+
+
+def _check(app: Sphinx, _env) -> None:
+    """A page whose assignment does not exist fails the build (warnings are errors)."""
+    course = Course(Path(app.srcdir))
+    for page, metadata in app.env.metadata.items():
+        name = metadata.get("assignment")
+        if name and not (course.notebooks / name / f"{name}.ipynb").is_file():
+            where = app.env.doc2path(page)
+            log.warning("%s: there is no notebooks/%s/%s.ipynb; run `coursekit release`", where, name, name)
+
+
+def _header_button(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    name = _assignment(app, pagename)
+    if name and "header_buttons" in context:
+        button = {
+            "type": "link",
+            "url": Course(Path(app.srcdir)).colab_url(name),
+            "text": "Colab",
+            "icon": "fas fa-play",
+            "tooltip": f"Do the assignment “{name}” in Colab",
+            "label": "colab-button",
+        }
+        context["header_buttons"].insert(0, button)
+
+
+class ColabButton(SphinxDirective):
+    """`{colab-button}` in a page's text: a link that looks like a button."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        course = Course(Path(self.env.app.srcdir))
+        if not (course.notebooks / name / f"{name}.ipynb").is_file():
+            raise self.error(f"there is no notebooks/{name}/{name}.ipynb; run `coursekit release`")
+        link = nodes.reference("", f"Do “{name}” in Colab", refuri=course.colab_url(name), classes=["colab"])
+        return [nodes.paragraph("", "", link, classes=["colab-button"])]
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_directive("colab-button", ColabButton)
+    app.connect("env-check-consistency", _check)
+    app.connect("html-page-context", _header_button, priority=502)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,124 @@
+"""Set up `.venv` with the tested versions. Run by `make`, with whatever Python the machine has.
+
+Only the standard library, and only syntax that an old Python can read: the first thing this file
+does for a user may be to say that their Python is too old.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(HERE, ".venv")
+OLDEST = (3, 11)
+NEED_BYTES = 4 * 10**9
+
+
+def stop(sentence):
+    sys.stderr.write(sentence + "\n")
+    raise SystemExit(1)
+
+
+def check_machine(version=sys.version_info, free=None):
+    """Refuse, in one sentence, a machine on which the set-up could not end well."""
+    if tuple(version[:2]) < OLDEST:
+        stop(
+            "Python %d.%d is too old: this course needs Python %d.%d or later; install one and run "
+            "`make PYTHON=python3.11 …`." % (tuple(version[:2]) + OLDEST)
+        )
+    free = shutil.disk_usage(HERE).free if free is None else free
+    if free < NEED_BYTES:
+        stop(
+            "The disk is too full: %.1f GB are free here and the set-up needs %.0f GB; free some space "
+            "and run the same command again." % (free / 1e9, NEED_BYTES / 1e9)
+        )
+
+
+def python():
+    return os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
+
+
+def say(text):
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def run(*command):
+    return subprocess.call(list(command), cwd=HERE)
+
+
+def install():
+    """Make `.venv` and install the pinned set and this package into it; leave a stamp when done."""
+    check_machine()
+    started = time.time()
+    if not os.path.exists(python()):
+        say("Making .venv …")
+        if run(sys.executable, "-m", "venv", VENV) != 0:
+            stop("Could not make .venv: on Debian and Ubuntu, install the package python3-venv first.")
+    say("Installing the tested versions from requirements.txt (a few minutes the first time) …")
+    pip = [python(), "-m", "pip", "install", "--disable-pip-version-check"]
+    quiet = [] if sys.stdout.isatty() else ["--quiet"]  # on a terminal pip draws its own progress bars
+    if run(*(pip + quiet + ["-r", "requirements.txt"])) != 0:
+        stop("Installing failed; the lines above say why. Nothing is half-done: run the same command again.")
+    if run(*(pip + ["--quiet", "--no-deps", "--no-build-isolation", "-e", "."])) != 0:
+        stop("Installing coursekit itself failed; the lines above say why.")
+    with open(os.path.join(VENV, ".installed"), "w") as stamp:
+        stamp.write("requirements.txt was installed\n")
+    say("Set up in %.0f s." % (time.time() - started))
+
+
+def find_browser():
+    """The path of a Chromium or Chrome, or None."""
+    named = os.environ.get("COURSEKIT_BROWSER")
+    if named:
+        return named if os.path.exists(named) else None
+    mac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+    if os.path.exists(mac):
+        return mac
+    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"):
+        found = shutil.which(name)
+        if found:
+            return found
+    return None
+
+
+def install_packages(what, packages):
+    """Install Debian packages where this is Debian and we are root; True where that worked."""
+    if not (shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0):
+        return False
+    say("Installing %s …" % what)
+    quiet = {"stdout": subprocess.DEVNULL}
+    environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+    subprocess.call(["apt-get", "update", "-qq"], env=environment, **quiet)
+    command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + packages
+    return subprocess.call(command, env=environment, **quiet) == 0
+
+
+def browser():
+    """Install what the browser and database tests need, where we may; else the tests will say so."""
+    if not find_browser():
+        install_packages("Chromium for the browser tests", ["chromium", "fonts-dejavu-core"])
+    if not find_browser():
+        say("No Chromium: the browser tests will say what to install.")
+    if not find_postgres():
+        install_packages("PostgreSQL for the gradebook tests", ["postgresql"])
+
+
+def find_postgres():
+    """The folder of PostgreSQL's server programs, or None."""
+    found = shutil.which("initdb")
+    if found and shutil.which("postgres"):
+        return os.path.dirname(found)
+    base = "/usr/lib/postgresql"
+    versions = sorted(os.listdir(base), key=lambda v: [int(p) for p in v.split(".") if p.isdigit()]) if os.path.isdir(base) else []
+    for version in reversed(versions):
+        folder = os.path.join(base, version, "bin")
+        if os.path.exists(os.path.join(folder, "initdb")):
+            return folder
+    return None
+
+
+if __name__ == "__main__":
+    browser() if sys.argv[1:] == ["browser"] else install()

@@ -1,0 +1,110 @@
+"""How a result looks: a small panel in a notebook, a few lines in a terminal.
+
+The panel has no script and no style sheet: inline styles alone survive Lab's sanitiser, Colab's frame and
+a static page. Its colours are tints over whatever the page has, so it needs no knowledge of light or dark.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .result import Result
+
+GREEN, RED = "46,158,91", "214,69,69"
+LONGEST = 400  # characters of a student's own text that are shown
+
+
+def number(value: object) -> str:
+    """A cell of the table: numbers to six significant digits, text as it is."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return shorten(str(value))
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
+
+
+def shorten(text: str, longest: int = LONGEST) -> str:
+    """Text of a student's, cut where it would drown the sentence."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def text(result: Result) -> str:
+    lines = [f"{'✓' if result.ok else '✗'} {result.sentence}"]
+    if result.parts:
+        lines.append("    " + "  ".join(f"{'✓' if p.ok else '✗'} {name}" for name, p in result.parts.items()))
+    if result.block:
+        lines += ["    " + line for line in result.block.splitlines()]
+    lines += ["    " + line for line in _columns(result)]
+    if result.hint and not result.ok:
+        lines.append(f"    hint: {result.hint}")
+    return "\n".join(lines)
+
+
+def _columns(result: Result) -> list[str]:
+    table = [list(result.columns)] * bool(result.columns) + [[number(c) for c in row] for row in result.rows]
+    if not table:
+        return []
+    widths = [max(len(row[n]) for row in table if n < len(row)) for n in range(max(map(len, table)))]
+    return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False)).rstrip() for row in table]
+
+
+def html(result: Result) -> str:
+    colour = GREEN if result.ok else RED
+    body = [
+        f'<div role="status" style="border-left:4px solid rgb({colour});background:rgba({colour},.09);'
+        f'padding:.6em .9em;margin:.3em 0;border-radius:0 6px 6px 0;max-width:52em;line-height:1.5">',
+        f'<div><span style="color:rgb({colour});font-weight:700;margin-right:.5em" '
+        f'aria-label="{"right" if result.ok else "not right yet"}">{"✓" if result.ok else "✗"}</span>'
+        f"{_prose(result.sentence)}</div>",
+    ]
+    if result.parts:
+        body.append(
+            f'<div style="margin-top:.4em">{" ".join(_chip(n, p) for n, p in result.parts.items())}</div>'
+        )
+    if result.block:
+        body.append(
+            f'<pre style="margin:.5em 0 0;padding:.5em .7em;background:rgba(128,128,128,.12);color:inherit;'
+            f'border-radius:4px;overflow-x:auto;line-height:1.35">{escape(result.block)}</pre>'
+        )
+    if result.rows:
+        body.append(_table(result))
+    if result.hint and not result.ok:
+        body.append(
+            f'<details style="margin-top:.5em"><summary style="cursor:pointer;opacity:.8">Hint</summary>'
+            f'<div style="margin-top:.2em">{_prose(result.hint)}</div></details>'
+        )
+    return "".join(body) + "</div>"
+
+
+def _prose(sentence: str) -> str:
+    """Escaped text; what stands between backquotes is code."""
+    pieces = escape(sentence).split("`")
+    if len(pieces) % 2 == 0:  # a stray backquote: leave the text as it is
+        return "`".join(pieces)
+    style = "background:rgba(128,128,128,.15);color:inherit;padding:0 .25em;border-radius:3px"
+    return "".join(p if n % 2 == 0 else f'<code style="{style}">{p}</code>' for n, p in enumerate(pieces))
+
+
+def _chip(name: str, part: Result) -> str:
+    colour = GREEN if part.ok else RED
+    return (
+        f'<span style="display:inline-block;border:1px solid rgba({colour},.6);border-radius:9px;'
+        f'padding:0 .55em;margin:.1em .15em .1em 0;font-size:.9em">'
+        f'<span style="color:rgb({colour})">{"✓" if part.ok else "✗"}</span> {escape(name)}</span>'
+    )
+
+
+def _table(result: Result) -> str:
+    cell = "padding:.1em 1.2em .1em 0;text-align:left;border:0;background:transparent;color:inherit"
+    head = "".join(f'<th style="{cell};font-weight:400;opacity:.7">{escape(c)}</th>' for c in result.columns)
+    rows = "".join(
+        '<tr style="background:transparent">'
+        + "".join(f'<td style="{cell};font-family:monospace">{escape(number(c))}</td>' for c in row)
+        + "</tr>"
+        for row in result.rows
+    )
+    top = f"<thead><tr>{head}</tr></thead>" if head else ""
+    return (
+        '<div style="overflow-x:auto"><table style="border:0;border-collapse:collapse;margin:.5em 0 0;'
+        f'font-size:.92em">{top}<tbody>{rows}</tbody></table></div>'
+    )

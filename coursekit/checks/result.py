@@ -1,0 +1,112 @@
+"""What every check answers: a `Result`, which a notebook shows as a panel and a terminal as text.
+
+checks.value(answer, digest)              # shows the panel
+checks.value(answer, digest).require()    # in a test cell: raises CheckFailed with the same sentence
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from . import panel
+
+
+class CheckFailed(AssertionError):
+    """A student's answer is not right yet. Its message is the sentence that the student should read."""
+
+    def __init__(self, result: Result):
+        super().__init__(result.sentence)
+        self.result = result
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython shows this instead of a traceback: the student's mistake is not in our code."""
+        return str(self.result).splitlines()
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer of a check.
+
+    `kind` is one word for the class report ("sign", "shape", "error", "empty", …); where a named mistake
+    of the question was recognised, `mistake` is its name. `columns` and `rows` are the numbers, `block` is
+    text that keeps its lines (an equation with its caret). `parts` has a result for each part that can
+    earn its own points: `result.part("H").require()`.
+    """
+
+    ok: bool
+    sentence: str
+    kind: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[object, ...], ...] = ()
+    block: str = ""
+    hint: str = ""
+    mistake: str = ""
+    parts: Mapping[str, Result] = field(default_factory=dict)
+
+    def require(self) -> Result:
+        """This result, or CheckFailed with its sentence."""
+        if not self.ok:
+            raise CheckFailed(self)
+        return self
+
+    def score(self, points: float | Mapping[str, float]) -> float:
+        """The points earned, for the last line of a test cell: nbgrader takes a number there as part credit.
+
+        `points` is shared equally by the parts, or says what each is worth. With nothing right it raises
+        like `require`; with some right it prints what is wrong with the others.
+        """
+        parts = self.parts or {"": self}
+        worth = points if isinstance(points, Mapping) else dict.fromkeys(parts, points / len(parts))
+        earned = float(sum(worth[name] for name, part in parts.items() if part.ok))
+        if not earned:
+            self.require()
+        if not self.ok:
+            print(self)
+        return earned
+
+    def hinted(self, hint: str) -> Result:
+        """This result with a hint, where it is not right."""
+        return self if self.ok or not hint else replace(self, hint=hint)
+
+    def part(self, name: str) -> Result:
+        """The result of one part; where the check stopped before it looked at parts, that reason."""
+        if name in self.parts:
+            return self.parts[name]
+        if self.parts:
+            raise KeyError(f"this check has no part {name!r}; its parts are {', '.join(self.parts)}")
+        return self
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        return panel.text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return panel.html(self)
+
+
+def right(sentence: str, **more) -> Result:
+    return Result(True, sentence, **{"kind": "right", **more})
+
+
+def wrong(sentence: str, kind: str, **more) -> Result:
+    return Result(False, sentence, kind, **more)
+
+
+def combine(parts: Mapping[str, Result], praise: str) -> Result:
+    """One result of several: right if all are, else the sentences of the parts that are not."""
+    failed = {name: part for name, part in parts.items() if not part.ok}
+    if not failed:
+        return right(praise, parts=dict(parts))
+    first = next(iter(failed.values()))
+    sentence = " ".join(dict.fromkeys(part.sentence for part in failed.values()))
+    return Result(
+        False, sentence, first.kind, first.columns,
+        tuple(row for part in failed.values() for row in part.rows if part.columns == first.columns),
+        "\n".join(part.block for part in failed.values() if part.block),
+        first.hint, first.mistake, dict(parts),
+    )  # fmt: skip

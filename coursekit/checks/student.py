@@ -1,0 +1,153 @@
+"""Running a student's code: whatever it does, the check goes on and can say in one sentence what happened."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import io
+import linecache
+import os
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+
+from .panel import shorten
+from .result import Result, wrong
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Stopped(Exception):
+    """The student's code did not give an answer; `result` says why."""
+
+    def __init__(self, result: Result):
+        super().__init__(result.sentence)
+        self.result = result
+
+
+def check(function: Callable[..., Result]) -> Callable[..., Result]:
+    """What is common to all checks: no warning and no stderr leaves them, and an answer that
+    stops them is a result like any other."""
+
+    @functools.wraps(function)
+    def checked(*args, **kwargs) -> Result:
+        try:
+            with quiet():
+                return function(*args, **kwargs)
+        except Stopped as stop:
+            return stop.result.hinted(kwargs.get("hint", ""))
+
+    return checked
+
+
+def name_of(function: object, default: str = "your function") -> str:
+    name = getattr(function, "__name__", "")
+    return f"`{name}`" if isinstance(name, str) and name.isidentifier() else default
+
+
+def upper(noun: str) -> str:
+    """A noun that begins a sentence."""
+    return noun[:1].upper() + noun[1:]
+
+
+def unanswered(answer: object) -> bool:
+    """The stub that the student was given is still there."""
+    return answer is None or answer is Ellipsis or (isinstance(answer, str) and not answer.strip())
+
+
+def run(function: object, *args, **kwargs) -> object:
+    """`function(*args)` on copies of the arguments, or Stopped with a sentence about the student's own line.
+
+    What the function prints to stderr or warns about does not leave this call: nbgrader takes a
+    cell with anything on stderr for failed.
+    """
+    name = name_of(function)
+    if unanswered(function):
+        raise Stopped(wrong(f"There is no answer here yet: {name} is still empty.", "empty"))
+    if not callable(function):
+        raise Stopped(wrong(f"A function is needed here, and this is {a_thing(function)}.", "type"))
+    try:
+        with quiet():
+            value = function(*_copy(args), **_copy(kwargs))
+    except (Exception, SystemExit) as error:
+        raise Stopped(_failure(name, error)) from None
+    if unanswered(value):
+        raise Stopped(wrong(f"{upper(name)} returns nothing: does it end with `return`?", "empty"))
+    return value
+
+
+@contextlib.contextmanager
+def quiet():
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _copy(value):
+    """A copy that the student's code may change in place without harm to the next case."""
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_copy(item) for item in value)
+    if hasattr(value, "detach"):
+        return value.detach().clone()
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
+
+
+def _failure(name: str, error: BaseException) -> Result:
+    if isinstance(error, NotImplementedError):
+        return wrong(f"{upper(name)} is not written yet.", "empty")
+    where, line = _place(error)
+    kind, message = type(error).__name__, shorten(str(error).strip().split("\n")[0], 200)
+    said = f"{kind}: {message}" if message else kind
+    return wrong(
+        f"{upper(name)} stopped with {said}" + ("" if said[-1] in ".!?" else "."),
+        "error", block=f"{where}\n    {line}" if line else "",
+    )  # fmt: skip
+
+
+def _place(error: BaseException) -> tuple[str, str]:
+    """The last line of the student's own code that the error passed through.
+
+    An error that crossed a process brings its place with it, as `error.place = (where, line)`.
+    """
+    brought = getattr(error, "place", None)
+    if isinstance(brought, Sequence) and len(brought) == 2:
+        return str(brought[0]), str(brought[1])
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not _library(frame.filename):
+            line = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
+            return f"line {frame.lineno} of {frame.name}", line
+    return "", ""
+
+
+def _library(filename: str) -> bool:
+    path = os.path.abspath(filename)
+    return path.startswith(_OURS + os.sep) or f"{os.sep}site-packages{os.sep}" in path or (
+        f"{os.sep}lib{os.sep}python" in path
+    )  # fmt: skip
+
+
+def a_thing(value: object) -> str:
+    """What a value is, for a sentence: "the number 3", "text", "a list of 4"."""
+    if value is None:
+        return "nothing (None)"
+    if isinstance(value, bool):
+        return f"the truth value {value}"
+    if isinstance(value, (int, float)):
+        return f"the number {value:.6g}"
+    if isinstance(value, str):
+        return f"the text “{shorten(value, 40)}”"
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        return f"a {type(value).__name__} of {len(value)}"
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        with contextlib.suppress(Exception):
+            return f"an array of shape {tuple(int(n) for n in shape)}"
+    if callable(value):
+        return "a function"
+    return f"a {type(value).__name__}"

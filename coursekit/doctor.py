@@ -1,0 +1,98 @@
+"""`coursekit doctor`: what this machine has, and what is missing for what."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .bootstrap import OLDEST, find_browser, find_postgres
+
+
+@dataclass(frozen=True)
+class Finding:
+    part: str
+    ok: bool
+    text: str
+
+
+def examine() -> list[Finding]:
+    """Every finding, in the order in which a newcomer needs them."""
+    looks = (_python, _disk, _torch, _packages, _sandbox, _browser, _database)
+    return [finding for look in looks for finding in look()]
+
+
+def _python() -> Iterator[Finding]:
+    version = platform.python_version()
+    ok = sys.version_info[:2] >= OLDEST
+    need = "" if ok else f": the course needs {OLDEST[0]}.{OLDEST[1]} or later"
+    yield Finding("Python", ok, f"{version} on {platform.system()} {platform.machine()}{need}")
+    yield Finding("cores", True, f"{os.cpu_count()}: `coursekit grade` uses all of them, or --jobs N")
+
+
+def _disk() -> Iterator[Finding]:
+    free = shutil.disk_usage(os.getcwd()).free / 1e9
+    ok = free > 1
+    yield Finding("disk", ok, f"{free:.0f} GB free here" + ("" if ok else ": too little to build and grade"))
+
+
+def _torch() -> Iterator[Finding]:
+    from .runtime import MissingTorch, best_device, require_torch
+
+    try:
+        torch = require_torch()
+    except MissingTorch as error:
+        yield Finding("torch", False, f"missing: {error}")
+        return
+    yield Finding("torch", True, torch.__version__)
+    device = best_device()
+    fast = device.type != "cpu"
+    text = f"{device.type}" if fast else "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
+    yield Finding("device", True, text)
+
+
+def _packages() -> Iterator[Finding]:
+    for part, package, extra in (
+        ("book", "jupyter-book", "book"),
+        ("notebooks", "jupytext", "grade"),
+        ("nbgrader", "nbgrader", "grade"),
+        ("cluster", "distributed", "grade"),
+    ):
+        try:
+            version = importlib.metadata.version(package)
+            yield Finding(part, True, f"{package} {version}")
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(part, False, f"{package} is missing: `pip install coursekit[{extra}]`")
+
+
+def _sandbox() -> Iterator[Finding]:
+    if importlib.util.find_spec("coursekit.grading.sandbox") is None:
+        yield Finding("sandbox", False, "this installation has no grader")
+        return
+    from .grading.sandbox import capabilities
+
+    offered = capabilities()
+    yield Finding("sandbox", offered.ok, offered.text)
+
+
+def _browser() -> Iterator[Finding]:
+    found = find_browser()
+    missing = "no Chromium: the browser tests of the book need one (Debian: `apt-get install chromium`)"
+    yield Finding("browser", bool(found), found or missing)
+
+
+def _database() -> Iterator[Finding]:
+    import sqlite3
+
+    yield Finding("gradebook", True, f"SQLite {sqlite3.sqlite_version}, the default")
+    found = find_postgres()
+    has_client = importlib.util.find_spec("psycopg") is not None
+    if has_client:
+        yield Finding("PostgreSQL", True, f"client ready for --gradebook postgresql+psycopg://…; server: {found or 'none here'}")
+    else:
+        yield Finding("PostgreSQL", False, "only for a gradebook on a server: `pip install psycopg[binary]`")

@@ -1,0 +1,55 @@
+"""What one submission may use. Plain numbers, so that they travel and print."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import asdict, dataclass
+
+MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one submission; times in seconds, sizes in MB.
+
+    Processor time is what a cell is charged for: on a busy machine the clock on the wall runs on while
+    the cell waits. The wall limit only catches what sleeps or waits.
+    """
+
+    cell_cpu: float = 30.0  # processor time of one cell or of one call from a test
+    cell_wall: float = 60.0  # and its time on the wall
+    notebook_wall: float = 600.0  # the whole submission, restarts included
+    memory: int = 2048  # what the process may grow by, beyond what it inherits
+    processes: int = 32  # processes and threads
+    files: int = 256  # open files
+    disk: int = 64  # the private /tmp and home together; also the largest file
+    output: int = 200_000  # characters kept of what one cell prints
+    answer: int = 64  # the largest value that may come back from a call
+    restarts: int = 3  # how often a candidate that died is started again
+    grace: float = 1.0  # after the limit the cell is interrupted; after this it is killed
+
+    def plain(self) -> dict:
+        return asdict(self)
+
+
+def apply(limits: Limits) -> None:
+    """Set the rlimits of this process, for good.
+
+    Address space is counted from what the warm parent already mapped, which is shared and costs nothing.
+    """
+    with open("/proc/self/statm") as statm:
+        mapped = int(statm.read().split()[0]) * resource.getpagesize()
+    wanted = {
+        resource.RLIMIT_AS: mapped + limits.memory * MB,
+        resource.RLIMIT_NPROC: limits.processes,
+        resource.RLIMIT_NOFILE: limits.files,
+        resource.RLIMIT_FSIZE: limits.disk * MB,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: int(limits.notebook_wall) + 1,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+    }
+    for which, value in wanted.items():
+        _, hard = resource.getrlimit(which)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (value, value))

@@ -1,0 +1,149 @@
+"""What goes into the grader's core and what comes out of it: plain data, both.
+
+A `Task` is one submission, already repaired: its cells in order, each with a role.
+
+    given     the instructor's own cell; the examiner trusts it
+    solution  the student's answer
+    extra     a cell of the student's own
+    test      an autograded test with points; only the examiner ever sees its source
+
+`Warm.grade(tasks)` (see `warm.py`) gives one `Outcome` a task. Its `tests` hold one `TestOutcome` a test cell,
+whatever happened; its `cells` one `CellOutcome` for every other code cell.
+
+A test normally runs in the examiner ("remote"). A cell that contains the line
+
+    # coursekit: in-candidate
+
+runs in the student's process instead, and so does a test whose `mode` is "candidate"; `Warm.calibrate` finds
+out, with the instructor's own solution, which tests need that. Such a verdict could be forged in principle,
+and its `weaker` is true.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field
+
+from .limits import Limits
+
+IN_CANDIDATE = re.compile(r"^\s*#\s*coursekit:\s*in-candidate\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One code cell.
+
+    `names`: for a solution cell, the names that the instructor's own version of it binds. These, and no
+    others, may replace a name that a given cell defines. Without it a student's name never does.
+    """
+
+    source: str
+    role: str  # "given", "solution", "extra", "test"
+    id: str = ""  # grade_id, or any other key of the cell
+    points: float = 0.0  # of a test
+    mode: str = "remote"  # of a test: "remote" or "candidate"
+    names: tuple[str, ...] | None = None
+
+    @property
+    def in_candidate(self) -> bool:
+        return self.mode == "candidate" or bool(IN_CANDIDATE.search(self.source))
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission. `files` (name -> bytes) are put into the working directory of both processes."""
+
+    id: str
+    cells: tuple[Cell, ...]
+    limits: Limits | None = None  # None: those of the Warm
+    seed: int = 0
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def plain(self) -> dict:
+        return {
+            "id": self.id,
+            "cells": [asdict(cell) for cell in self.cells],
+            "seed": self.seed,
+            "files": dict(self.files),
+        }
+
+    @staticmethod
+    def from_plain(data: dict, limits: Limits) -> Task:
+        cells = tuple(
+            Cell(**{**cell, "names": None if cell["names"] is None else tuple(cell["names"])})
+            for cell in data["cells"]
+        )
+        return Task(data["id"], cells, limits, data["seed"], data["files"])
+
+
+@dataclass
+class Output:
+    """One captured output: `kind` is "text/plain", "text/html", "image/png", "stdout" or "stderr"."""
+
+    kind: str
+    data: str | bytes
+
+
+@dataclass
+class CellOutcome:
+    """What a given, solution or extra cell did in the student's process."""
+
+    id: str
+    role: str
+    status: str  # "ok", "error", "timeout", "died", "skipped"
+    error: str = ""  # "ZeroDivisionError: division by zero"; the student's own words, never ours
+    seconds: float = 0.0
+    outputs: list[Output] = field(default_factory=list)
+
+
+@dataclass
+class TestOutcome:
+    """The verdict on one test cell.
+
+    `status`: "passed", "partial", "failed" (an assertion or a check), "error" (the student's code raised),
+    "missing" (a name that the test needs is not there), "timeout", "died", "not-plain" (an object of the
+    student's own class stood where plain data was needed; worth a person's look), "broken" (the test itself
+    could not run), "lost" (the grader stopped before this test).
+    `sentence` may be shown to the student: it holds no expected value. `detail` is for the instructor only.
+    """
+
+    id: str
+    score: float
+    max: float
+    status: str
+    sentence: str = ""
+    kind: str = ""  # the name of the mistake, where a check recognised one
+    detail: str = ""
+    seconds: float = 0.0
+    weaker: bool = False
+    stderr: str = ""  # what the test cell wrote to stderr: stock nbgrader gives 0 for it
+    outputs: list[Output] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """Everything about one graded task. `flags` are reasons for a person to look at it."""
+
+    id: str
+    status: str = "graded"  # or "stopped": the notebook's time was up, or a process of ours was lost
+    tests: list[TestOutcome] = field(default_factory=list)
+    cells: list[CellOutcome] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    restarts: int = 0
+
+    @property
+    def score(self) -> float:
+        return sum(test.score for test in self.tests)
+
+    @property
+    def max(self) -> float:
+        return sum(test.max for test in self.tests)
+
+    def plain(self) -> dict:
+        return {**asdict(self), "score": self.score, "max": self.max}
+
+
+def output_from_plain(data: dict) -> dict:
+    return {**data, "outputs": [Output(**output) for output in data["outputs"]]}

@@ -1,0 +1,38 @@
+"""Every model of the course, one file a family, its equations beside the code.
+
+    from coursekit.models import GRU, LanguageModel
+    from coursekit.models import bptt, rnn_lm           # the modules themselves
+
+A name is imported when it is first used, so that `import coursekit.models` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+_MODULES = {
+    "guards": "BadInput need_finite need_ids need_like need_shape",
+    "rnn_lm": "Params",
+    "bptt": "",
+    "cells": "Cell Vanilla UGRNN GRU TorchGRU LSTM",
+    "fast_cells": "",
+    "language_model": "LanguageModel",
+    "stacked": "Stacked Bidirectional",
+    "blank": "BlankLanguageModel",
+    "skipgram": "",
+    "clipping": "clip_each clip_global",
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
+__all__ = sorted([*_MODULES, *_HOME])
+
+
+def __getattr__(name: str):
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

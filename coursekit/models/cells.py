@@ -1,0 +1,227 @@
+"""The recurrent cells of the course: vanilla, UGRNN, GRU (and torch's variant of it), LSTM.
+
+Every cell has the same face, whatever its state is made of:
+
+    cell = GRU(inputs=K, hidden=J)
+    h, state = cell.step(x, state)        # x (B, K), h (B, J): one step, as the equations say it
+    h, state = cell(x, state)             # x (B, T, K), h (B, T, J): all steps; state may be None
+
+The state is h itself; that of the LSTM is the pair (h, c). The bias has the course's sign, −B.
+`forward` takes the fast path (`fast_cells`: one product for all inputs, a backward by hand), which
+has no second derivative; a cell made with `fast=False` runs its own `step` in a plain loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn, sigmoid, tanh
+
+from . import fast_cells
+from .guards import BadInput, need_finite, need_like, need_shape
+
+__all__ = ["GRU", "LSTM", "UGRNN", "Cell", "TorchGRU", "Vanilla"]
+
+State = Any  # h (B, J), or for the LSTM (h, c)
+
+
+class Cell(nn.Module):
+    """For each of its `parts` P a cell has W_hP (J, J), W_xP (J, K) and B_P (J,)."""
+
+    equations: str
+    parts: tuple[str, ...]
+    has_fast_path = True
+
+    def __init__(self, inputs: int, hidden: int, *, fast: bool = True, device=None, dtype=None):
+        super().__init__()
+        if inputs < 1 or hidden < 1:
+            raise BadInput(f"a cell needs inputs >= 1 and hidden >= 1, not {inputs} and {hidden}")
+        self.inputs, self.hidden, self.fast = inputs, hidden, fast
+        shapes = {"W_h{}": (hidden, hidden), "W_x{}": (hidden, inputs), "B_{}": (hidden,)}
+        for part in self.parts:
+            for name, shape in shapes.items():
+                self._parameter(name.format(part), torch.empty(shape, device=device, dtype=dtype))
+
+    def _parameter(self, name: str, tensor: Tensor) -> None:
+        width = self.hidden**-0.5
+        self.register_parameter(name, nn.Parameter(tensor.uniform_(-width, width)))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Tensor: ...
+
+    def step(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """One step of the equations: x (B, K) and the state before -> h (B, J) and the state after."""
+        raise NotImplementedError
+
+    def initial(self, x: Tensor) -> State:
+        """The zero state for a batch x (B, ...)."""
+        return x.new_zeros(len(x), self.hidden)
+
+    def forward(self, x: Tensor, state: State = None) -> tuple[Tensor, State]:
+        batch, T = need_shape("x", x, "B T K", K=self.inputs)
+        need_like("x", x, "the cell", getattr(self, f"W_h{self.parts[0]}"))
+        need_finite("x", x)
+        state = self.initial(x) if state is None else state
+        self._check_state(state, x, batch)
+        if self.fast and self.has_fast_path:
+            return self._all_steps(x, state)
+        h = []
+        for t in range(T):
+            h_t, state = self.step(x[:, t], state)
+            h.append(h_t)
+        return torch.stack(h, dim=1), state
+
+    def _check_state(self, state: State, x: Tensor, batch: int) -> None:
+        need_shape("the state h", state, "B J", B=batch, J=self.hidden)
+        need_like("the state h", state, "x", x)
+
+    def _all_steps(self, x: Tensor, state: State) -> tuple[Tensor, State]:
+        """The fast path."""
+        raise NotImplementedError
+
+    def _stack(self, name: str, parts: tuple[str, ...] = ()) -> Tensor:
+        """The weights of several parts, one above the other: one product in place of several."""
+        return torch.cat([getattr(self, name + part) for part in parts or self.parts])
+
+    @classmethod
+    def from_torch(cls, module: nn.RNNBase, **options):
+        """This cell with the weights of torch's module (see `torch_weights`)."""
+        from .torch_weights import load
+
+        return load(cls, module, options)
+
+    def extra_repr(self) -> str:
+        return f"inputs={self.inputs}, hidden={self.hidden}, fast={self.fast}"
+
+
+class Vanilla(Cell):
+    """The vanilla RNN. `activation` is "sigmoid", as the course writes it, or "tanh"."""
+
+    equations = "h[b,t,j] = sigmoid(W_hh[j,I] h[b,t-1,I] + W_xh[j,K] x[b,t,K] - B_h[j])"
+    parts = ("h",)
+
+    def __init__(self, inputs: int, hidden: int, activation: str = "sigmoid", **options):
+        if activation not in ("sigmoid", "tanh"):
+            raise BadInput(f'activation is {activation!r}; it needs to be "sigmoid" or "tanh"')
+        super().__init__(inputs, hidden, **options)
+        self.activation = sigmoid if activation == "sigmoid" else tanh
+        self.equations = Vanilla.equations.replace("sigmoid", activation)
+
+    def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        h = self.activation(h @ self.W_hh.T + x @ self.W_xh.T - self.B_h)
+        return h, h
+
+    def _all_steps(self, x, h):
+        return fast_cells.vanilla(x, h, self.W_hh, self.W_xh, self.B_h, self.activation)
+
+
+class UGRNN(Cell):
+    """The update-gate RNN: its gate multiplies the old state."""
+
+    equations = """
+        G[b,t,j] = sigmoid(W_hG[j,I] h[b,t-1,I] + W_xG[j,K] x[b,t,K] - B_G[j])
+        R[b,t,j] = tanh(W_hR[j,I] h[b,t-1,I] + W_xR[j,K] x[b,t,K] - B_R[j])
+        h[b,t,j] = G[b,t,j] h[b,t-1,j] + (1 - G[b,t,j]) R[b,t,j]
+    """
+    parts = ("G", "R")
+
+    def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        G = sigmoid(h @ self.W_hG.T + x @ self.W_xG.T - self.B_G)
+        R = tanh(h @ self.W_hR.T + x @ self.W_xR.T - self.B_R)
+        h = G * h + (1 - G) * R
+        return h, h
+
+    def _all_steps(self, x, h):
+        return fast_cells.ugrnn(x, h, self._stack("W_h"), self._stack("W_x"), self._stack("B_"))
+
+
+class GRU(Cell):
+    """The gated recurrent unit, reset before the product. Its gate G2 multiplies the new value."""
+
+    equations = """
+        G1[b,t,j] = sigmoid(W_hG1[j,I] h[b,t-1,I] + W_xG1[j,K] x[b,t,K] - B_G1[j])
+        G2[b,t,j] = sigmoid(W_hG2[j,I] h[b,t-1,I] + W_xG2[j,K] x[b,t,K] - B_G2[j])
+        m[b,t,j] = G1[b,t,j] h[b,t-1,j]
+        R[b,t,j] = tanh(W_hR[j,I] m[b,t,I] + W_xR[j,K] x[b,t,K] - B_R[j])
+        h[b,t,j] = (1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]
+    """
+    parts = ("G1", "G2", "R")
+
+    def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        G1 = sigmoid(h @ self.W_hG1.T + x @ self.W_xG1.T - self.B_G1)
+        G2 = sigmoid(h @ self.W_hG2.T + x @ self.W_xG2.T - self.B_G2)
+        R = tanh((G1 * h) @ self.W_hR.T + x @ self.W_xR.T - self.B_R)
+        h = (1 - G2) * h + G2 * R
+        return h, h
+
+    def _all_steps(self, x, h):
+        W_hG = self._stack("W_h", ("G1", "G2"))
+        return fast_cells.gru(x, h, W_hG, self.W_hR, self._stack("W_x"), self._stack("B_"))
+
+
+class TorchGRU(Cell):
+    """The GRU as torch has it: reset after the product, with a bias of its own inside the reset.
+
+    The gate is the course's: G2 multiplies the new value (torch's z = 1 − G2 multiplies the old one).
+    It is here for comparison and has the plain loop alone.
+    """
+
+    equations = """
+        G1[b,t,j] = sigmoid(W_hG1[j,I] h[b,t-1,I] + W_xG1[j,K] x[b,t,K] - B_G1[j])
+        G2[b,t,j] = sigmoid(W_hG2[j,I] h[b,t-1,I] + W_xG2[j,K] x[b,t,K] - B_G2[j])
+        m[b,t,j] = W_hR[j,I] h[b,t-1,I] - B_hR[j]
+        R[b,t,j] = tanh(G1[b,t,j] m[b,t,j] + W_xR[j,K] x[b,t,K] - B_R[j])
+        h[b,t,j] = (1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]
+    """
+    parts = ("G1", "G2", "R")
+    has_fast_path = False
+
+    def __init__(self, inputs: int, hidden: int, **options):
+        super().__init__(inputs, hidden, **options)
+        self._parameter("B_hR", torch.empty_like(self.B_R))
+
+    def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+        G1 = sigmoid(h @ self.W_hG1.T + x @ self.W_xG1.T - self.B_G1)
+        G2 = sigmoid(h @ self.W_hG2.T + x @ self.W_xG2.T - self.B_G2)
+        R = tanh(G1 * (h @ self.W_hR.T - self.B_hR) + x @ self.W_xR.T - self.B_R)
+        h = (1 - G2) * h + G2 * R
+        return h, h
+
+
+class LSTM(Cell):
+    """The long short-term memory: gates to forget (Gf), to take in (Gi) and to give out (Go)."""
+
+    equations = """
+        R[b,t,j] = tanh(W_hR[j,I] h[b,t-1,I] + W_xR[j,K] x[b,t,K] - B_R[j])
+        Gf[b,t,j] = sigmoid(W_hGf[j,I] h[b,t-1,I] + W_xGf[j,K] x[b,t,K] - B_Gf[j])
+        Gi[b,t,j] = sigmoid(W_hGi[j,I] h[b,t-1,I] + W_xGi[j,K] x[b,t,K] - B_Gi[j])
+        Go[b,t,j] = sigmoid(W_hGo[j,I] h[b,t-1,I] + W_xGo[j,K] x[b,t,K] - B_Go[j])
+        c[b,t,j] = Gf[b,t,j] c[b,t-1,j] + Gi[b,t,j] R[b,t,j]
+        h[b,t,j] = Go[b,t,j] tanh(c[b,t,j])
+    """
+    parts = ("R", "Gf", "Gi", "Go")
+
+    def step(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        h, c = state
+        R = tanh(h @ self.W_hR.T + x @ self.W_xR.T - self.B_R)
+        Gf = sigmoid(h @ self.W_hGf.T + x @ self.W_xGf.T - self.B_Gf)
+        Gi = sigmoid(h @ self.W_hGi.T + x @ self.W_xGi.T - self.B_Gi)
+        Go = sigmoid(h @ self.W_hGo.T + x @ self.W_xGo.T - self.B_Go)
+        c = Gf * c + Gi * R
+        h = Go * tanh(c)
+        return h, (h, c)
+
+    def initial(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return super().initial(x), super().initial(x)
+
+    def _check_state(self, state: State, x: Tensor, batch: int) -> None:
+        if not isinstance(state, tuple) or len(state) != 2:
+            raise BadInput("the state of an LSTM needs to be a pair (h, c) of (B, J) tensors")
+        for name, part in zip("hc", state, strict=True):
+            need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
+            need_like(f"the state {name}", part, "x", x)
+
+    def _all_steps(self, x, state):
+        return fast_cells.lstm(x, *state, self._stack("W_h"), self._stack("W_x"), self._stack("B_"))

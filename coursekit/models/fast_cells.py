@@ -1,0 +1,255 @@
+"""The cells over a whole sequence: few large products forward, a hand-derived backward.
+
+Two facts make a recurrent layer fast, and both are subjects of the course.
+
+- **Forward.** `W_x x[t]` needs no state: the input products of all steps are one matrix product.
+  The loop over time is left with `W_h h[t-1]` and with what acts entry by entry.
+- **Backward.** Let `dZ[t]` be the gradient of the loss by the pre-activations of step t. The weights
+  are shared over time, so their gradients are sums over time, `dW_h = Σ_t dZ[t]ᵀ h[t-1]`, and such
+  a sum is one matrix product, taken at the end. The loop is left with `dh[t-1] += dZ[t] W_h`. What
+  `dZ[t]` is made of besides `dh[t]` (the slopes) is known before the loop, for all steps at once.
+
+Time comes first here: step t of a (T, B, J) tensor is one solid piece of memory. State h[t] has
+T + 1 values, h[0] given; Z[t], the slopes and dZ[t] belong to the step from h[t] to h[t+1], which
+the loops call `h` and `h_next`. The plain loops stand in `cells`; a test shows that both agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+__all__ = ["gru", "lstm", "ugrnn", "vanilla"]
+
+
+def vanilla(
+    x: Tensor,  # (B, T, K)
+    h0: Tensor,  # (B, J)
+    W_h: Tensor,  # (J, J)
+    W_x: Tensor,  # (J, K)
+    B: Tensor,  # (J,)
+    activation: Callable[..., Tensor],  # torch.sigmoid or torch.tanh
+) -> tuple[Tensor, Tensor]:  # h (B, T, J), the last state (B, J)
+    h = _Vanilla.apply(x.transpose(0, 1).contiguous(), h0, W_h, W_x, B, activation)
+    return h.transpose(0, 1), h[-1]
+
+
+def ugrnn(x: Tensor, h0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
+    """As `vanilla`; the rows of W_h (2J, J), W_x (2J, K) and B (2J,) are those of G, then of R."""
+    h = _UGRNN.apply(x.transpose(0, 1).contiguous(), h0, W_h, W_x, B)
+    return h.transpose(0, 1), h[-1]
+
+
+def gru(
+    x: Tensor, h0: Tensor, W_hG: Tensor, W_hR: Tensor, W_x: Tensor, B: Tensor
+) -> tuple[Tensor, Tensor]:
+    """As `vanilla`; W_hG (2J, J) is for G1 and G2, W_x (3J, K) and B (3J,) are for G1, G2 and R."""
+    h = _GRU.apply(x.transpose(0, 1).contiguous(), h0, W_hG, W_hR, W_x, B)
+    return h.transpose(0, 1), h[-1]
+
+
+def lstm(
+    x: Tensor, h0: Tensor, c0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor
+) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    """As `vanilla`; the rows of W_h (4J, J), W_x (4J, K) and B (4J,) are those of R, Gf, Gi, Go."""
+    h, c_last = _LSTM.apply(x.transpose(0, 1).contiguous(), h0, c0, W_h, W_x, B)
+    return h.transpose(0, 1), (h[-1], c_last)
+
+
+# ── what the four share ──────────────────────────────────────────────────────────────────────
+
+
+def _input_products(x: Tensor, W_x: Tensor, B: Tensor) -> Tensor:
+    """Z[t] = W_x x[t] − B, all steps at once: (T, B, N)."""
+    return torch.addmm(B, x.flatten(0, 1), W_x.T, beta=-1).view(*x.shape[:2], -1)
+
+
+def _states(first: Tensor, T: int) -> Tensor:
+    """Room for the states 0..T, the first one filled in."""
+    h = first.new_empty(T + 1, *first.shape)
+    h[0] = first
+    return h
+
+
+def _incoming(gh: Tensor) -> Tensor:
+    """dh[0..T]: so far what each state receives from outside the layer, nothing for h[0].
+
+    The loop adds what it receives from the step after it.
+    """
+    if torch.is_grad_enabled():
+        raise RuntimeError("the fast path of a cell has no second derivative; use the cell with fast=False")
+    dh = gh.new_zeros(len(gh) + 1, *gh.shape[1:])
+    dh[1:] = gh
+    return dh
+
+
+def _add_product(to: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    """to += a b, in place. (Not `addmm_`: counters of operations do not see that one.)"""
+    return torch.addmm(to, a, b, out=to)
+
+
+def _steps(*tensors: Tensor) -> list[tuple[Tensor, ...]]:
+    """Step by step, what each tensor holds for it (one unbinding is cheaper than T selections)."""
+    return list(zip(*tensors, strict=True))
+
+
+def _through_sigmoid(d: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    """out = d y (1−y): the gradient d of y = σ(z), carried to z in one pass over the memory."""
+    return torch.ops.aten.sigmoid_backward.grad_input(d, y, grad_input=out)
+
+
+def _through_tanh(d: Tensor, y: Tensor, out: Tensor) -> Tensor:
+    """out = d (1−y²): the same for y = tanh(z)."""
+    return torch.ops.aten.tanh_backward.grad_input(d, y, grad_input=out)
+
+
+def _over_time(dZ: Tensor, a: Tensor) -> Tensor:
+    """Σ_t dZ[t]ᵀ a[t]: the gradient of a weight matrix, one product for all steps."""
+    return (a.flatten(0, 1).T @ dZ.flatten(0, 1)).T
+
+
+def _input_gradients(ctx, dZ: Tensor, x: Tensor, W_x: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+    """dx, dW_x, dB from the pre-activation gradients of all steps."""
+    dx = dZ @ W_x if ctx.needs_input_grad[0] else None
+    return dx, _over_time(dZ, x), -dZ.sum((0, 1))
+
+
+# ── the four cells ───────────────────────────────────────────────────────────────────────────
+
+
+class _Vanilla(Function):
+    """h_next = f(z),  z = W_h h + W_x x − B."""
+
+    @staticmethod
+    def forward(ctx, x, h0, W_h, W_x, B, activation):
+        Z, H, W_hT = _input_products(x, W_x, B), _states(h0, len(x)), W_h.T.contiguous()
+        for z, h, h_next in _steps(Z, H[:-1], H[1:]):
+            activation(_add_product(z, h, W_hT), out=h_next)
+        ctx.save_for_backward(x, H, W_h, W_x)
+        ctx.through = _through_tanh if activation is torch.tanh else _through_sigmoid
+        return H[1:]
+
+    @staticmethod
+    def backward(ctx, gH):
+        x, H, W_h, W_x = ctx.saved_tensors
+        dH, dZ = _incoming(gH), torch.empty_like(gH)
+        for dz, h_next, dh, dh_next in reversed(_steps(dZ, H[1:], dH[:-1], dH[1:])):
+            ctx.through(dh_next, h_next, out=dz)
+            _add_product(dh, dz, W_h)
+        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
+        return dx, dH[0], _over_time(dZ, H[:-1]), dW_x, dB, None
+
+
+class _UGRNN(Function):
+    """h_next = G h + (1−G) R,  with G = σ(z_G), R = tanh(z_R)."""
+
+    @staticmethod
+    def forward(ctx, x, h0, W_h, W_x, B):
+        Z, H, W_hT = _input_products(x, W_x, B), _states(h0, len(x)), W_h.T.contiguous()
+        for z, G, R, h, h_next in _steps(Z, *Z.chunk(2, -1), H[:-1], H[1:]):
+            _add_product(z, h, W_hT)
+            torch.lerp(R.tanh_(), h, G.sigmoid_(), out=h_next)
+        ctx.save_for_backward(x, H, Z, W_h, W_x)
+        return H[1:]
+
+    @staticmethod
+    def backward(ctx, gH):
+        x, H, Z, W_h, W_x = ctx.saved_tensors
+        dH, (G, R) = _incoming(gH), Z.chunk(2, -1)
+        dZ = torch.empty_like(Z)
+        dG, dR = dZ.chunk(2, -1)
+        _through_sigmoid(H[:-1] - R, G, out=dG)  # so far the slopes of h_next by z_G and z_R
+        _through_tanh(1 - G, R, out=dR)
+        for dz, dg, dr, G_t, dh, dh_next in reversed(_steps(dZ, dG, dR, G, dH[:-1], dH[1:])):
+            dg *= dh_next
+            dr *= dh_next
+            _add_product(dh.addcmul_(dh_next, G_t), dz, W_h)
+        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
+        return dx, dH[0], _over_time(dZ, H[:-1]), dW_x, dB
+
+
+class _GRU(Function):
+    """h_next = (1−G2) h + G2 R,  R = tanh(W_hR m + W_xR x − B_R),  m = G1 h."""
+
+    @staticmethod
+    def forward(ctx, x, h0, W_hG, W_hR, W_x, B):
+        Z, H = _input_products(x, W_x, B), _states(h0, len(x))
+        M, gates = torch.empty_like(H[1:]), Z[..., : len(W_hG)]
+        W_hGT, W_hRT = W_hG.T.contiguous(), W_hR.T.contiguous()
+        for z, G1, G2, R, m, h, h_next in _steps(gates, *Z.chunk(3, -1), M, H[:-1], H[1:]):
+            _add_product(z, h, W_hGT).sigmoid_()
+            torch.mul(G1, h, out=m)
+            _add_product(R, m, W_hRT).tanh_()
+            torch.lerp(h, R, G2, out=h_next)
+        ctx.save_for_backward(x, H, M, Z, W_hG, W_hR, W_x)
+        return H[1:]
+
+    @staticmethod
+    def backward(ctx, gH):
+        x, H, M, Z, W_hG, W_hR, W_x = ctx.saved_tensors
+        dH, (G1, G2, R) = _incoming(gH), Z.chunk(3, -1)
+        dZ, old = torch.empty_like(Z), 1 - G2
+        dG, (dG1, dG2, dR) = dZ[..., : len(W_hG)], dZ.chunk(3, -1)
+        _through_sigmoid(H[:-1], G1, out=dG1)  # so far the slopes: of m by z_G1,
+        _through_sigmoid(R - H[:-1], G2, out=dG2)  # of h_next by z_G2
+        _through_tanh(G2, R, out=dR)  # and by z_R
+        for dg, dg1, dg2, dr, G1_t, old_t, dh, dh_next in reversed(
+            _steps(dG, dG1, dG2, dR, G1, old, dH[:-1], dH[1:])
+        ):
+            dr *= dh_next
+            dg2 *= dh_next
+            dm = dr @ W_hR
+            dg1 *= dm
+            _add_product(dh.addcmul_(dh_next, old_t).addcmul_(dm, G1_t), dg, W_hG)
+        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
+        return dx, dH[0], _over_time(dG, H[:-1]), _over_time(dR, M), dW_x, dB
+
+
+class _LSTM(Function):
+    """c_next = Gf c + Gi R,  h_next = Go u,  u = tanh(c_next)."""
+
+    @staticmethod
+    def forward(ctx, x, h0, c0, W_h, W_x, B):
+        J = h0.shape[-1]
+        Z, H, C = _input_products(x, W_x, B), _states(h0, len(x)), _states(c0, len(x))
+        U, W_hT = torch.empty_like(H[1:]), W_h.T.contiguous()
+        # tanh(z) = 2σ(2z) − 1, and σ is the faster one: the rows of R are doubled, once for all steps.
+        W_hT[:, :J] *= 2
+        Z[..., :J] *= 2
+        for z, R, Gf, Gi, Go, u, c, c_next, h, h_next in _steps(
+            Z, *Z.chunk(4, -1), U, C[:-1], C[1:], H[:-1], H[1:]
+        ):
+            _add_product(z, h, W_hT).sigmoid_()
+            R.mul_(2).sub_(1)
+            torch.mul(Gf, c, out=c_next).addcmul_(Gi, R)
+            torch.mul(c_next, 2, out=u).sigmoid_().mul_(2).sub_(1)
+            torch.mul(Go, u, out=h_next)
+        ctx.save_for_backward(x, H, C, U, Z, W_h, W_x)
+        return H[1:], C[-1]
+
+    @staticmethod
+    def backward(ctx, gH, dc_last):
+        x, H, C, U, Z, W_h, W_x = ctx.saved_tensors
+        dH, dc, (R, Gf, Gi, Go) = _incoming(gH), dc_last.clone(), Z.chunk(4, -1)
+        dZ, S = torch.empty_like(Z), torch.empty_like(U)
+        dR, dF, dI, dO = dZ.chunk(4, -1)
+        _through_tanh(Gi, R, out=dR)  # so far the slopes: of c_next by z_R,
+        _through_sigmoid(C[:-1], Gf, out=dF)  # z_Gf
+        _through_sigmoid(R, Gi, out=dI)  # and z_Gi,
+        _through_sigmoid(U, Go, out=dO)  # of h_next by z_Go
+        _through_tanh(Go, U, out=S)  # and by c_next
+        for dz, dr, df, di, do, Gf_t, s, dh, dh_next in reversed(
+            _steps(dZ, dR, dF, dI, dO, Gf, S, dH[:-1], dH[1:])
+        ):
+            dc.addcmul_(dh_next, s)
+            dr *= dc
+            df *= dc
+            di *= dc
+            do *= dh_next
+            dc *= Gf_t
+            _add_product(dh, dz, W_h)
+        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
+        return dx, dH[0], dc, _over_time(dZ, H[:-1]), dW_x, dB

@@ -1,0 +1,113 @@
+"""The two-dimensional RNN: a hidden state at each place of a grid, fed by its two earlier neighbours.
+
+Place (i,j) waits for (i-1,j) and (i,j-1), so all places with the same i+j are ready at the same time:
+the anti-diagonals are the parallel steps, n+m-1 of them for n x m places. `grid_loop` is the equation
+read aloud; `grid_states` does one matrix product an anti-diagonal; `grid_gradient` is the hand-derived
+backward pass, once through the places in the opposite order.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .guards import need_finite, need_shape
+
+EQUATIONS = """
+pad h
+h[b,i,j,a] = sigmoid(W_in[a,C] x[b,i,j,C] + W_left[a,D] h[b,i-1,j,D] + W_top[a,D] h[b,i,j-1,D])
+"""
+
+
+def _check(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> tuple[int, int, int, int]:
+    h, c = need_shape("W_in", W_in, "h c")
+    need_shape("W_left", W_left, "h h", h=h)
+    need_shape("W_top", W_top, "h h", h=h)
+    batch, n, m = need_shape("x", x, "B n m c", c=c)
+    need_finite("x", x)
+    return batch, n, m, h
+
+
+def grid_loop(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:
+    """`EQUATIONS`, place by place. x (B,n,m,c), W_in (h,c), W_left and W_top (h,h) -> (B,n,m,h)."""
+    batch, n, m, size = _check(x, W_in, W_left, W_top)
+    zero = x.new_zeros(batch, size)
+    h: dict[tuple[int, int], Tensor] = {}
+    for i in range(n):
+        for j in range(m):
+            left, top = h.get((i - 1, j), zero), h.get((i, j - 1), zero)
+            h[i, j] = torch.sigmoid(x[:, i, j] @ W_in.T + left @ W_left.T + top @ W_top.T)
+    return torch.stack([torch.stack([h[i, j] for j in range(m)], 1) for i in range(n)], 1)
+
+
+def grid_states(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:
+    """The same states by anti-diagonals; the input products of all places are one product before."""
+    _check(x, W_in, W_left, W_top)
+    inputs = _skew(x @ W_in.T)  # (n+m-1, B, n, h)
+    inside = _skew(torch.ones_like(x[:1, :, :, :1]))  # 0 where row i has no column d-i: the border
+    W = torch.cat([W_left, W_top], 1).T  # (2h, h)
+    previous = torch.zeros_like(inputs[0])
+    diagonals = []
+    for diagonal, grid in zip(inputs, inside, strict=True):
+        left = F.pad(previous, (0, 0, 1, 0))[:, :-1]  # row i reads row i-1 of the last anti-diagonal
+        previous = grid * torch.sigmoid(diagonal + torch.cat([left, previous], -1) @ W)
+        diagonals.append(previous)
+    return _unskew(torch.stack(diagonals), x.shape[2])
+
+
+def _skew(x: Tensor) -> Tensor:
+    """x (B,n,m,h) -> (n+m-1,B,n,h), whose entry [d,b,i] is x[b,i,d-i], or zero outside the grid."""
+    n, m = x.shape[1:3]
+    rows = F.pad(x, (0, 0, 0, n)).flatten(1, 2)[:, : n * (n + m - 1)]
+    return rows.unflatten(1, (n, n + m - 1)).permute(2, 0, 1, 3)
+
+
+def _unskew(x: Tensor, m: int) -> Tensor:
+    """The inverse of `_skew`: row i starts at anti-diagonal i."""
+    diagonals, batch, n, h = x.shape
+    rows = x.permute(1, 2, 0, 3).reshape(batch, n * diagonals, h)
+    return F.pad(rows, (0, 0, 0, n)).unflatten(1, (n, diagonals + 1))[:, :, :m]
+
+
+def grid_gradient(
+    x: Tensor, h: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor, dh: Tensor
+) -> dict[str, Tensor]:
+    """The backward pass by hand: the chain rule at each place, from the last place to the first.
+
+        g[i,j] = dh[i,j] + W_leftᵀ a[i+1,j] + W_topᵀ a[i,j+1]      what arrives at h[i,j]
+        a[i,j] = g[i,j] ∘ h[i,j] ∘ (1 - h[i,j])                    before the sigmoid
+        dW_in = Σ a[i,j] x[i,j]ᵀ    dW_left = Σ a[i,j] h[i-1,j]ᵀ    dW_top = Σ a[i,j] h[i,j-1]ᵀ
+
+    h (B,n,m,h) are the states of x; dh (B,n,m,h) is dJ/dh where only the loss is looked at.
+    Returns dJ for `W_in`, `W_left`, `W_top` and `x`, each of its own shape.
+    """
+    batch, n, m, size = _check(x, W_in, W_left, W_top)
+    for name, tensor in (("h", h), ("dh", dh)):
+        need_shape(name, tensor, "B n m h", B=batch, n=n, m=m, h=size)
+    a = torch.zeros_like(F.pad(h, (0, 0, 0, 1, 0, 1)))  # one border of zeros below and to the right
+    for i in reversed(range(n)):
+        for j in reversed(range(m)):
+            g = dh[:, i, j] + a[:, i + 1, j] @ W_left + a[:, i, j + 1] @ W_top
+            a[:, i, j] = g * h[:, i, j] * (1 - h[:, i, j])
+    a = a[:, :n, :m]
+    outer = lambda after, before: torch.einsum("bijp,bijq->pq", after, before)
+    return {
+        "W_in": outer(a, x),
+        "W_left": outer(a[:, 1:], h[:, :-1]),
+        "W_top": outer(a[:, :, 1:], h[:, :, :-1]),
+        "x": a @ W_in,
+    }
+
+
+class GridRNN(nn.Module):
+    """The 2-D RNN: hc + 2h² parameters, whatever the grid. forward: x (B,n,m,c) -> (B,n,m,h)."""
+
+    def __init__(self, channels: int, hidden: int):
+        super().__init__()
+        self.W_in = nn.Parameter(torch.randn(hidden, channels) * channels**-0.5)
+        self.W_left = nn.Parameter(torch.randn(hidden, hidden) * (2 * hidden) ** -0.5)
+        self.W_top = nn.Parameter(torch.randn(hidden, hidden) * (2 * hidden) ** -0.5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return grid_states(x, self.W_in, self.W_left, self.W_top)

@@ -1,0 +1,91 @@
+"""Attention patterns: which position may look at which, and how many pairs that makes.
+
+    full            everyone at everyone                       T²
+    causal          t2 <= t1                                   T(T+1)/2
+    window          the last w positions, itself included      wT - w(w-1)/2
+    two-sided       w to the left and w to the right           (2w+1)T - w(w+1)
+    block           the w positions of its own block           Tw
+    causal-block    those of its own block that are not later  T(w+1)/2
+
+The counts of the windows are for w <= T (two-sided: w < T); `pairs` is exact for every w.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import torch
+from torch import Tensor
+
+from .guards import BadInput, need_shape
+
+LOCAL = ("window", "two-sided", "block", "causal-block")
+PATTERNS = ("full", "causal", *LOCAL)
+
+
+def check_pattern(pattern: str, T: int, w: int | None) -> int:
+    """The width w of a pattern over T positions (0 for a pattern that has none), if it makes sense."""
+    if pattern not in PATTERNS:
+        raise BadInput(f"pattern is {pattern!r}; it needs to be one of {', '.join(PATTERNS)}")
+    if T < 1:
+        raise BadInput(f"T is {T}; a pattern needs at least one position")
+    if pattern not in LOCAL:
+        return 0
+    if isinstance(w, bool) or not isinstance(w, int) or w < 1:
+        raise BadInput(f"w is {w}; the pattern {pattern!r} needs a whole number w of at least 1")
+    if "block" in pattern and T % w:
+        raise BadInput(f"T is {T}, which is no multiple of the block w={w}; pad to T={T + -T % w}")
+    return w
+
+
+def mask(pattern: str, T: int, w: int | None = None, device: torch.device | None = None) -> Tensor:
+    """(T,T) bool: True at [t1,t2] where t1 looks at t2."""
+    w = check_pattern(pattern, T, w)
+    t = torch.arange(T, device=device)
+    back = t[:, None] - t[None, :]  # how far t2 lies behind t1
+    if pattern == "full":
+        return torch.ones_like(back, dtype=torch.bool)
+    if pattern == "causal":
+        return back >= 0
+    if pattern == "window":
+        return (back >= 0) & (back < w)
+    if pattern == "two-sided":
+        return back.abs() <= w
+    same_block = (t // w)[:, None] == (t // w)[None, :]
+    return same_block if pattern == "block" else same_block & (back >= 0)
+
+
+def pairs(pattern: str, T: int, w: int | None = None) -> int:
+    """The number of (query, key) pairs, in closed form."""
+    w = check_pattern(pattern, T, w)
+    if pattern == "full":
+        return T * T
+    if pattern == "causal":
+        return T * (T + 1) // 2
+    if pattern == "window":
+        w = min(w, T)
+        return w * T - w * (w - 1) // 2
+    if pattern == "two-sided":
+        w = min(w, T - 1)
+        return (2 * w + 1) * T - w * (w + 1)
+    return T * w if pattern == "block" else T * (w + 1) // 2
+
+
+def attend(Query: Tensor, Key: Tensor, Value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """alpha[t1,t2] = softmax[t2](1/sqrt(I) Query[t1,I] Key[t2,I]) and h[t,i] = alpha[t,T] Value[T,i].
+
+    Query (...,T1,I), Key and Value (...,T2,I), mask broadcastable to (...,T1,T2) -> h (...,T1,I), alpha.
+    """
+    T1, I = need_shape("Query", Query, "... T1 I")
+    (T2,) = need_shape("Key", Key, "... T2 I", I=I)
+    need_shape("Value", Value, "... T2 I", T2=T2)
+    scores = (Query / sqrt(I)) @ Key.transpose(-1, -2)
+    if mask is not None:
+        if mask.dim() < 2 or mask.shape[-1] != T2 or mask.shape[-2] not in (1, T1):
+            raise BadInput(
+                f"mask has shape {tuple(mask.shape)}; it needs (..., T1, T2) with T1={T1}, T2={T2}"
+            )
+        # The lowest finite number and not -inf: a row that is all masked stays free of NaN.
+        scores = scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
+    alpha = torch.softmax(scores, -1)
+    return alpha @ Value, alpha

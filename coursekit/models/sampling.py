@@ -1,0 +1,96 @@
+"""From logits to words: temperature, its inverse, sampling and the limit of zero temperature.
+
+P(w) = softmax[w](beta z[w]) with beta = 1 / temperature. The problem sets call beta a temperature;
+it is the inverse: beta -> 0 gives the uniform distribution, and beta -> infinity (temperature 0) puts all
+on the largest logit. Where several are largest, the one with the smallest id is taken, so that zero
+temperature is deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import torch
+from torch import Tensor
+
+from .guards import BadInput, need_finite, need_ids, need_shape
+
+TEMPERED = "P[b,w] = softmax[w](beta z[b,w])"
+
+
+def inverse_temperature(temperature: float | None = None, beta: float | None = None) -> float:
+    """beta, from one of the two names of the same number; 1 if neither is given."""
+    if temperature is not None and beta is not None:
+        raise BadInput(f"temperature is {temperature} and beta is {beta}; give one, beta = 1/temperature")
+    name, value = ("beta", beta) if temperature is None else ("temperature", temperature)
+    if value is None:
+        return 1.0
+    if not value >= 0:
+        raise BadInput(f"{name} is {value}; it needs to be 0 or more")
+    if name == "beta":
+        return float(value)
+    return 1 / value if value > 0 else inf
+
+
+def probabilities(z: Tensor, temperature: float | None = None, beta: float | None = None) -> Tensor:
+    """`TEMPERED`: logits z (...,V) -> P (...,V). Zero temperature puts probability 1 on `greedy(z)`."""
+    (V,) = need_shape("z", z, "... V")
+    need_finite("z", z)
+    beta = inverse_temperature(temperature, beta)
+    if beta == 0:
+        return torch.full_like(z, 1 / V)
+    if beta > torch.finfo(z.dtype).max:
+        return (greedy(z)[..., None] == torch.arange(V, device=z.device)).to(z.dtype)
+    # The largest logit becomes 0 first, so that no beta makes it infinite.
+    return torch.softmax(beta * (z - z.detach().amax(-1, keepdim=True)), -1)
+
+
+def greedy(z: Tensor) -> Tensor:
+    """The id of the largest logit, the smallest id among equals: (...,V) -> (...) whole numbers."""
+    (V,) = need_shape("z", z, "... V")
+    ids = torch.arange(V, device=z.device)
+    return torch.where(z == z.amax(-1, keepdim=True), ids, V).amin(-1)
+
+
+def sample(
+    z: Tensor,
+    temperature: float | None = None,
+    beta: float | None = None,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """One word from `probabilities(z, ...)` for each row: (...,V) -> (...) whole numbers."""
+    P = probabilities(z, temperature, beta)
+    words = torch.multinomial(P.reshape(-1, P.shape[-1]), 1, generator=generator)
+    return words.reshape(z.shape[:-1])
+
+
+def generate(
+    model: Callable[[Tensor], Tensor],
+    w: Tensor,
+    steps: int,
+    temperature: float | None = None,
+    beta: float | None = None,
+    stop: int | None = None,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Ancestral sampling: w (B,T) and up to `steps` words more, each from the model given all before it.
+
+    `model` maps words (B,T) to logits (B,T,V), the last of which are those of the next word. After the
+    word `stop` a row goes on with `stop` alone; generation ends early when every row has stopped.
+    """
+    need_shape("w", w, "B T")
+    if steps < 0:
+        raise BadInput(f"steps is {steps}; it needs to be 0 or more")
+    stopped = torch.zeros_like(w[:, 0], dtype=torch.bool) if stop is None else (w == stop).any(1)
+    for _ in range(steps):
+        if stop is not None and not w.is_meta and bool(stopped.all()):
+            break
+        z = model(w)
+        need_ids("w", w, "B T", below=z.shape[-1])
+        following = sample(z[:, -1], temperature, beta, generator)
+        if stop is not None:
+            following = torch.where(stopped, stop, following)
+            stopped = stopped | (following == stop)
+        w = torch.cat([w, following[:, None]], 1)
+    return w

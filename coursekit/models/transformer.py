@@ -1,0 +1,232 @@
+"""The transformer: heads and a feed-forward layer on a residual pathway, as many times as one likes.
+
+Post-norm (the paper of 2017):  L <- LN(L + SA(L)),  L <- LN(L + FF(L)).
+Pre-norm (nearly all since):    L <- L + SA(LN(L)),  L <- L + FF(LN(L)).
+A decoder's layer has a third step between the two, which attends from L to the encoder's output M.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from .attention import Heads
+from .guards import BadInput, need_shape
+from .positions import PlacedWords
+
+FEED_FORWARD = """
+hidden[b,t,i] = relu(W_1[i,J] L[b,t,J] - B_1[i])
+FF[b,t,j] = W_2[j,I] hidden[b,t,I] - B_2[j]
+"""
+
+LAYER_NORM = """
+mean[b,t] = 1/J sum[j](L[b,t,j])
+var[b,t] = 1/J sum[j]((L[b,t,j] - mean[b,t])^2)
+LN[b,t,j] = gain[j] (L[b,t,j] - mean[b,t]) / sqrt(var[b,t] + eps) + shift[j]
+"""
+
+LANGUAGE_MODEL = "P[b,t,v] = softmax[v](W_out[v,J] L[b,t,J])"
+
+SEES_NO_LATER = ("causal", "window", "causal-block")
+
+
+class FeedForward(nn.Module):
+    """`FEED_FORWARD`, at each position alone. forward: L (B,T,J) -> (B,T,J)."""
+
+    def __init__(self, width: int, hidden: int):
+        super().__init__()
+        self.W_1 = nn.Parameter(torch.randn(hidden, width) * (2 / width) ** 0.5)
+        self.B_1 = nn.Parameter(torch.zeros(hidden))
+        self.W_2 = nn.Parameter(torch.randn(width, hidden) * hidden**-0.5)
+        self.B_2 = nn.Parameter(torch.zeros(width))
+
+    def forward(self, L: Tensor) -> Tensor:
+        need_shape("L", L, "B T J", J=self.W_1.shape[1])
+        hidden = torch.relu(L @ self.W_1.T - self.B_1)
+        return hidden @ self.W_2.T - self.B_2
+
+    @classmethod
+    def from_torch(cls, first: nn.Linear, second: nn.Linear) -> Self:
+        """W₂ relu(W₁ x + b₁) + b₂ of torch, whose biases are ours negated."""
+        ff = cls(first.in_features, first.out_features).to(first.weight)
+        with torch.no_grad():
+            for ours, theirs in ((ff.W_1, first.weight), (ff.W_2, second.weight)):
+                ours.copy_(theirs)
+            for ours, theirs in ((ff.B_1, first.bias), (ff.B_2, second.bias)):
+                ours.copy_(torch.zeros_like(ours) if theirs is None else -theirs)
+        return ff
+
+
+class Layer(nn.Module):
+    """One storey: self-attention, then attention to M where there is `cross`, then feed-forward.
+
+    forward: L (B,T,J), M (B,S,J) -> L (B,T,J), alpha (B,K,T,T), alpha to M (B,K,T,S).
+    An alpha is None where there is none to show: no `cross`, or a local pattern.
+    """
+
+    def __init__(self, SA: Heads, FF: FeedForward, cross: Heads | None = None, norm: str = "pre"):
+        super().__init__()
+        if norm not in ("pre", "post"):
+            raise BadInput(f'norm is {norm!r}; it needs to be "pre" or "post"')
+        self.SA, self.cross, self.FF, self.norm = SA, cross, FF, norm
+        J = FF.W_1.shape[1]
+        self.LN = nn.ModuleList(nn.LayerNorm(J) for _ in range(2 if cross is None else 3))
+
+    def forward(
+        self,
+        L: Tensor,
+        M: Tensor | None = None,
+        L_allowed: Tensor | None = None,
+        M_allowed: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        cross = self.cross
+        alpha_M = None
+        L, alpha = self._residual(0, L, lambda L: self.SA(L, None, L_allowed))
+        if cross is not None:
+            if M is None:
+                raise BadInput("M is missing; a layer with cross-attention needs M of shape (B, S, J)")
+            L, alpha_M = self._residual(1, L, lambda L: cross(L, M, M_allowed))
+        L, _ = self._residual(-1, L, lambda L: (self.FF(L), None))
+        return L, alpha, alpha_M
+
+    def _residual(self, n: int, L: Tensor, step: Callable) -> tuple[Tensor, Tensor | None]:
+        """L plus what the step makes of it, with layer norm n before the step or after the sum."""
+        LN = self.LN[n]
+        change, alpha = step(LN(L) if self.norm == "pre" else L)
+        return (L + change if self.norm == "pre" else LN(L + change)), alpha
+
+    @classmethod
+    def from_torch(
+        cls, layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, pattern: str = "full"
+    ) -> Self:
+        """The same function as torch's layer with ReLU, in evaluation mode (without its dropout)."""
+        relu = layer.activation is nn.functional.relu or isinstance(layer.activation, nn.ReLU)
+        if not relu:
+            raise BadInput(f"layer has activation {layer.activation}; the course's layer needs ReLU")
+        norms, cross = [layer.norm1, layer.norm2], None
+        if isinstance(layer, nn.TransformerDecoderLayer):
+            norms, cross = [*norms, layer.norm3], Heads.from_torch(layer.multihead_attn)
+        SA = Heads.from_torch(layer.self_attn, pattern)
+        FF = FeedForward.from_torch(layer.linear1, layer.linear2)
+        ours = cls(SA, FF, cross, "pre" if layer.norm_first else "post")
+        ours.LN = nn.ModuleList(copy.deepcopy(LN) for LN in norms)
+        return ours
+
+
+class Stack(nn.Module):
+    """N layers, and in pre-norm one last layer norm: an encoder, or with `cross` a decoder.
+
+    forward: L (B,T,J), M (B,S,J) -> L (B,T,J), [alpha], [alpha to M], one entry a layer.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        layers: int,
+        hidden: int | None = None,
+        pattern: str = "full",
+        w: int | None = None,
+        cross: bool = False,
+        norm: str = "pre",
+    ):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            Layer(
+                Heads(width, heads, pattern=pattern, w=w),
+                FeedForward(width, hidden or 4 * width),
+                Heads(width, heads) if cross else None,
+                norm,
+            )
+            for _ in range(layers)
+        )
+        self.LN = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
+
+    def forward(
+        self,
+        L: Tensor,
+        M: Tensor | None = None,
+        L_allowed: Tensor | None = None,
+        M_allowed: Tensor | None = None,
+    ) -> tuple[Tensor, list[Tensor | None], list[Tensor | None]]:
+        own, cross = [], []
+        for layer in self.layers:
+            L, alpha, alpha_M = layer(L, M, L_allowed, M_allowed)
+            own.append(alpha)
+            cross.append(alpha_M)
+        return self.LN(L), own, cross
+
+
+class TransformerLM(nn.Module):
+    """A causal stack over placed words, and `LANGUAGE_MODEL` at each position.
+
+    forward: w (B,T) -> logits (B,T,V); logits[b,t] is the word after w[b,t], and sees no later word.
+    `run` gives the alphas too, one (B,K,T,T) a layer (None where the pattern is local).
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        width: int,
+        heads: int,
+        layers: int,
+        hidden: int | None = None,
+        pattern: str = "causal",
+        w: int | None = None,
+        norm: str = "pre",
+        **places,
+    ):
+        super().__init__()
+        if pattern not in SEES_NO_LATER:
+            raise BadInput(
+                f"pattern is {pattern!r}; a language model needs one of {', '.join(SEES_NO_LATER)}"
+            )
+        self.words = PlacedWords(vocabulary, width, **places)
+        self.stack = Stack(width, heads, layers, hidden, pattern, w, norm=norm)
+        self.W_out = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
+
+    def run(self, w: Tensor) -> tuple[Tensor, list[Tensor | None]]:
+        L, alphas, _ = self.stack(self.words(w))
+        return L @ self.W_out.T, alphas
+
+    def forward(self, w: Tensor) -> Tensor:
+        return self.run(w)[0]
+
+
+class TransformerTranslator(nn.Module):
+    """An encoder over the source, and a causal decoder over the target that attends to it.
+
+    forward: source (B,S), target (B,T) -> logits (B,T,V), alpha (N,B,K,T,S) of the cross-attention.
+    logits[b,t] is the word after target[b,t], so a target begins with a start word.
+    `pad` is the source word that nobody looks at.
+    """
+
+    def __init__(
+        self,
+        source_words: int,
+        target_words: int,
+        width: int,
+        heads: int,
+        layers: int,
+        hidden: int | None = None,
+        norm: str = "pre",
+        pad: int | None = None,
+        **places,
+    ):
+        super().__init__()
+        self.pad = pad
+        self.source = PlacedWords(source_words, width, **places)
+        self.target = PlacedWords(target_words, width, **places)
+        self.encoder = Stack(width, heads, layers, hidden, norm=norm)
+        self.decoder = Stack(width, heads, layers, hidden, "causal", cross=True, norm=norm)
+        self.W_out = nn.Parameter(torch.randn(target_words, width) * width**-0.5)
+
+    def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        allowed = None if self.pad is None else source != self.pad
+        M, _, _ = self.encoder(self.source(source), L_allowed=allowed)
+        L, _, alphas = self.decoder(self.target(target), M, M_allowed=allowed)
+        return L @ self.W_out.T, torch.stack(alphas)

@@ -1,0 +1,115 @@
+"""The trigram model, and why it must repeat itself at zero temperature.
+
+Each word is chosen from the two before it. Without chance the pair of the last two words decides all
+that follows, and there are only V² pairs: within V² steps some pair comes back, and from there on the
+text is periodic. (That takes a fixed rule for ties and no word that ends the text.)
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from .guards import BadInput, need_finite, need_ids, need_shape
+from .sampling import greedy
+
+EQUATIONS = """
+hidden[b,t,j] = tanh(W_1[j,I] e[w[b,t],I] + W_2[j,I] e[w[b,t+1],I] - B[j])
+h[b,t,i] = W_3[i,J] hidden[b,t,J]
+P[b,t,v] = softmax[v](beta h[b,t,I] e[v,I])
+"""
+
+
+def trigram_probabilities(w: Tensor, vocabulary: int, smoothing: float = 0.0) -> Tensor:
+    """P[w1,w2,w3] from counts: w (B,T) -> (V,V,V). A pair never seen is followed by any word alike."""
+    need_ids("w", w, "B T", below=vocabulary)
+    if not smoothing >= 0:
+        raise BadInput(f"smoothing is {smoothing}; it needs to be 0 or more")
+    V = vocabulary
+    place = (w[:, :-2] * V + w[:, 1:-1]) * V + w[:, 2:]  # w1 V² + w2 V + w3
+    counts = torch.bincount(place.flatten(), minlength=V**3).reshape(V, V, V) + smoothing
+    total = counts.sum(-1, keepdim=True)
+    return torch.where(total > 0, counts / total.clamp(min=1e-300), 1 / V)
+
+
+class NeuralTrigram(nn.Module):
+    """`EQUATIONS` up to the softmax: h_Φ(e(w_t), e(w_{t+1}))ᵀ e(w), with tied embeddings.
+
+    forward: w (B,T) -> logits (B,T-1,V); logits[b,t] is the word after the pair w[b,t], w[b,t+1].
+    """
+
+    def __init__(self, vocabulary: int, width: int, hidden: int):
+        super().__init__()
+        self.e = nn.Parameter(torch.randn(vocabulary, width))
+        self.W_1 = nn.Parameter(torch.randn(hidden, width) * width**-0.5)
+        self.W_2 = nn.Parameter(torch.randn(hidden, width) * width**-0.5)
+        self.B = nn.Parameter(torch.zeros(hidden))
+        self.W_3 = nn.Parameter(torch.randn(width, hidden) * hidden**-0.5)
+
+    def forward(self, w: Tensor) -> Tensor:
+        _, T = need_ids("w", w, "B T", below=len(self.e))
+        if T < 2:
+            raise BadInput(f"w has shape {tuple(w.shape)}; a trigram needs two words, T of at least 2")
+        hidden = torch.tanh(self.e[w[:, :-1]] @ self.W_1.T + self.e[w[:, 1:]] @ self.W_2.T - self.B)
+        return hidden @ self.W_3.T @ self.e.T
+
+    def next_words(self) -> Tensor:
+        """(V,V): the word at zero temperature after each pair."""
+        V = len(self.e)
+        words = torch.arange(V, device=self.e.device)
+        return greedy(self(torch.cartesian_prod(words, words))[:, 0]).reshape(V, V)
+
+
+def next_words(P: Tensor) -> Tensor:
+    """The word at zero temperature after each pair: P (V,V,V) -> (V,V)."""
+    need_shape("P", P, "V V V")
+    need_finite("P", P)
+    return greedy(P)
+
+
+def follow(table: Tensor, w0: int, w1: int, steps: int) -> list[int]:
+    """w0, w1 and the `steps` words after them. table (V,V) gives the word after each pair."""
+    after = _table(table, w0, w1)
+    words = [w0, w1]
+    for _ in range(steps):
+        words.append(after[words[-2]][words[-1]])
+    return words
+
+
+def preperiod_period(table: Tensor, w0: int, w1: int) -> tuple[int, int]:
+    """(mu, lambda): the pairs of words run mu steps and then go round a circle of lambda, mu + lambda <= V².
+
+    Brent's method: a hare runs ahead of a tortoise that is moved up to it at every power of two. It
+    remembers two pairs, whatever the length of the circle.
+    """
+    after = _table(table, w0, w1)
+    step = lambda pair: (pair[1], after[pair[0]][pair[1]])
+
+    tortoise, hare = (w0, w1), step((w0, w1))
+    power = period = 1
+    while tortoise != hare:
+        if period == power:
+            tortoise, power, period = hare, 2 * power, 0
+        hare, period = step(hare), period + 1
+
+    tortoise = hare = (w0, w1)
+    for _ in range(period):
+        hare = step(hare)
+    preperiod = 0
+    while tortoise != hare:
+        tortoise, hare, preperiod = step(tortoise), step(hare), preperiod + 1
+    return preperiod, period
+
+
+def longest_period(vocabulary: int) -> int:
+    """V²: no circle of pairs is longer, and one of that length exists for every V."""
+    return vocabulary**2
+
+
+def _table(table: Tensor, w0: int, w1: int) -> list[list[int]]:
+    (V,) = need_shape("table", table, "V V")
+    need_ids("table", table, "V V", below=V)
+    for name, word in (("w0", w0), ("w1", w1)):
+        if not 0 <= word < V:
+            raise BadInput(f"{name} is {word}; a table of shape ({V}, {V}) needs a word from 0 to {V - 1}")
+    return table.tolist()

@@ -1,0 +1,397 @@
+"""An expression made ready to run: each kind of node becomes a few tensor operations on named axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from .evaluate import COMPARE, constant_value
+from .named import LANE, Code, Env, align, as_tensor, elementwise, expand, number, rename, view
+from .product import product
+from .reads import affine_code, read
+from .sizes import fail, starts
+from .system import System
+from .tree import (
+    Add, Affine, And, Apply, Call, Cases, Compare, Concat, Condition, Div, Equation, Expr, Iverson, Lookup,
+    Mul, Neg, Num, Pow, Reduce, Ref, Size, SizeOf, Softmax, Sum, free_indices, references,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from .recur import Frame
+
+__all__ = ["Compiler"]
+
+# Where an entry is masked away, what stands under these is set to one: no NaN, no NaN gradient.
+_UNSAFE = {"log", "sqrt", "exp"}
+_CALLS: dict[str, Callable] = {
+    "sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu, "exp": torch.exp, "log": torch.log,
+    "sqrt": torch.sqrt, "abs": torch.abs,
+}  # fmt: skip
+
+
+def _extreme(function: Callable, bound: str) -> Callable:
+    def pick(*values):
+        best = values[0]
+        for value in values[1:]:
+            if isinstance(best, Tensor) and isinstance(value, Tensor):
+                best = function(best, value)
+            elif isinstance(best, Tensor):
+                best = best.clamp(**{bound: value})
+            elif isinstance(value, Tensor):
+                best = value.clamp(**{bound: best})
+            else:
+                best = max(best, value) if bound == "min" else min(best, value)
+        return best
+
+    return pick
+
+
+_CALLS |= {"max": _extreme(torch.maximum, "min"), "min": _extreme(torch.minimum, "max")}
+_IDENTITY = {"max": -math.inf, "min": math.inf, "prod": 1.0}
+
+
+class Compiler:
+    """Makes `Code` of one equation's expressions. Inside a recurrence, `frame` is its loop."""
+
+    def __init__(self, system: System, sizes: dict[str, int], equation: Equation, frame: Frame | None = None):
+        self.system, self.sizes, self.equation, self.frame = system, sizes, equation, frame
+        self.first = starts(system, sizes)
+        self.ranges = dict(system.ranges[equation])
+        left = [a.plain for a in equation.left.indices]
+        self.rank = {name: n for n, name in enumerate(left) if name is not None}
+        self.guards: list[tuple[Condition, bool]] = []
+        self.outer = self
+        if frame is not None:
+            self.outer = Compiler(system, sizes, equation)
+            self.outer.guards = self.guards
+            self.outer.ranges = self.ranges
+
+    # ── indices ──────────────────────────────────────────────────────────────────────────────
+
+    def order(self, names: set[str]) -> tuple[str, ...]:
+        """The one order in which axes stand in this equation: the left side's, then by name."""
+        return tuple(sorted(names, key=lambda n: (self.rank.get(n, -1 if n == LANE else 99), n)))
+
+    def span(self, name: str) -> range:
+        dim = self.ranges[name]
+        return range(self.first[dim], self.first[dim] + self.sizes[dim])
+
+    def size(self, name: str) -> int:
+        return self.sizes[self.system.aliases.get(name, name)]
+
+    def length(self, name: str) -> int:
+        return 1 if name == LANE else self.sizes[self.ranges[name]]
+
+    def terms(self, affine: Affine) -> tuple[list[tuple[int, str]], int]:
+        """The index terms of an expression without lookups, and its constant with the sizes put in."""
+        const = affine.const
+        terms: list[tuple[int, str]] = []
+        for factor, atom in affine.terms:
+            if isinstance(atom, SizeOf):
+                const += factor * self.size(atom.name)
+            elif isinstance(atom, str):
+                terms.append((factor, atom))
+        return terms, const
+
+    def counter(self, name: str) -> Code:
+        """The index itself as whole numbers."""
+        if self.frame is not None and name in self.frame.looped:
+            return self.frame.hoist(self.outer.counter(name))
+        span = self.span(name)
+        key = ("counter", span.start, span.stop)
+        return Code(
+            (name,),
+            lambda env: env.constant(key, lambda: torch.arange(span.start, span.stop, device=env.device)),
+        )
+
+    def whole(self, ref: Ref) -> Code:
+        """A tensor of whole numbers, read to be used as an index."""
+        if self.inside(ref) or self.frame is not None:
+            code = self.code(ref) if self.inside(ref) else self.frame.hoist(self.outer.whole(ref))  # type: ignore[union-attr]
+            return Code(code.axes, lambda env: code.run(env).long())
+        code = read(self, ref, whole=True)
+        return Code(code.axes, lambda env: code.run(env).long())
+
+    # ── what depends on the loop ─────────────────────────────────────────────────────────────
+
+    def inside(self, node: object) -> bool:
+        """Does a value change with the recurrence that is running?"""
+        return self.frame is not None and any(r.name in self.frame.names for r in references(node))
+
+    def guarded(self, affine: Affine) -> bool:
+        return any(free_indices(c) & free_indices(affine) for c, _ in self.guards)
+
+    def under(self, conditions: Sequence[tuple[Condition, bool]], make: Callable[[], Code]) -> Code:
+        """Compile what is looked at only where the conditions are as said."""
+        self.guards.extend(conditions)
+        try:
+            return make()
+        finally:
+            del self.guards[len(self.guards) - len(conditions) :]
+
+    def safe(self, code: Code) -> Code:
+        """One in place of every entry that a condition keeps from being looked at."""
+        looped = self.frame.looped if self.frame is not None else frozenset()
+        for condition, sense in self.guards:
+            if code.number is None and free_indices(condition) - looped <= set(code.axes):
+                pick = (lambda m, x: torch.where(m, x, 1.0)) if sense else (lambda m, x: torch.where(m, 1.0, x))
+                code = elementwise(pick, [self.condition(condition), code], self.order)
+        return code
+
+    # ── expressions ──────────────────────────────────────────────────────────────────────────
+
+    def code(self, node: Expr) -> Code:
+        value = constant_value(self.system, self.sizes, node)
+        if value is not None:
+            return number(value)
+        if self.frame is not None and not self.inside(node):
+            return self.frame.hoist(self.outer.code(node))
+        match node:
+            case Ref():
+                return self.frame.read(self, node) if self.inside(node) and self.frame else read(self, node)
+            case Add(terms):
+                return self.add(terms)
+            case Neg(body):
+                return elementwise(torch.neg, [self.code(body)], self.order)
+            case Mul() | Sum():
+                return product(self, node)
+            case Div(above, below):
+                if constant_value(self.system, self.sizes, below) is not None:
+                    return product(self, node)
+                parts = [self.code(above), self.safe(self.code(below))]
+                return elementwise(torch.true_divide, parts, self.order)
+            case Pow(base, exponent):
+                return self.power(base, exponent)
+            case Call(function, args):
+                return self.call(function, args)
+            case Apply():
+                return self.apply(node)
+            case Softmax():
+                return self.softmax(node, torch.softmax)
+            case Reduce():
+                return self.reduce(node)
+            case Concat():
+                return self.concat(node)
+            case Cases(branches, otherwise):
+                return self.cases(branches, otherwise)
+            case Iverson(condition):
+                return self.mask(condition)
+        raise AssertionError(f"no way to run {node!r}")
+
+    def add(self, terms: Sequence[Expr]) -> Code:
+        if self.frame is not None:  # what the loop does not change is added up once, for all steps
+            still = tuple(t for t in terms if not self.inside(t))
+            moving = [t for t in terms if self.inside(t)]
+            if len(still) > 1:
+                terms = [*moving, Add(still)]
+        signed = [(t.body, -1) if isinstance(t, Neg) else (t, 1) for t in terms]
+        signed.sort(key=lambda p: -p[1])  # a positive term first, so that the others are added or taken off
+        codes = [(self.code(t), s) for t, s in signed]
+        total, sign = codes[0]
+        if sign < 0:
+            total = elementwise(torch.neg, [total], self.order) if total.number is None else number(-total.number)
+        for code, s in codes[1:]:
+            if total.number is not None and code.number is not None:
+                total = number(total.number + s * code.number)
+            elif s > 0:
+                total = elementwise(lambda a, b: a + b, [total, code], self.order)
+            else:
+                total = elementwise(lambda a, b: a - b, [total, code], self.order)
+        return total
+
+    def power(self, base: Expr, exponent: Expr) -> Code:
+        code, by = self.code(base), self.code(exponent)
+        if by.number is not None and by.number == int(by.number) and by.number >= 0:
+            whole = int(by.number)
+            if whole == 2:
+                return elementwise(torch.square, [code], self.order)
+            return elementwise(lambda x: x**whole, [code], self.order)
+        if code.number is not None:
+            return elementwise(lambda a, b: a**b, [code, by], self.order)
+        return elementwise(torch.pow, [self.safe(code), by], self.order)
+
+    def call(self, function: str, args: Sequence[Expr]) -> Code:
+        (first, *rest) = args
+        if function == "log" and isinstance(first, Softmax) and first.where is None and not self.guards:
+            return self.softmax(first, torch.log_softmax)
+        if function not in _CALLS:
+            raise fail(self.system, f"{function} is no function of the language", self.equation.span)
+        codes = [self.code(a) for a in args]
+        if function in _UNSAFE:
+            codes = [self.safe(c) for c in codes]
+        return elementwise(_CALLS[function], codes, self.order)
+
+    # ── conditions ───────────────────────────────────────────────────────────────────────────
+
+    def condition(self, condition: Condition) -> Code:
+        """A tensor of truth values."""
+        if self.frame is not None and not self.inside(condition):
+            return self.frame.hoist(self.outer.condition(condition))
+        if isinstance(condition, And):
+            return elementwise(torch.logical_and, [self.condition(c) for c in condition.parts], self.order) if (
+                len(condition.parts) == 2
+            ) else self._all([self.condition(c) for c in condition.parts])
+        sides = [self.side(condition.left), self.side(condition.right)]
+        if all(s.number is not None for s in sides):
+            sides[0] = as_tensor(sides[0])
+        code = elementwise(COMPARE[condition.operator], sides, self.order)
+        if any(True for _ in references(condition)):
+            return code
+        run, key = code.run, ("mask", condition, tuple(sorted(self.ranges.items())))
+        return Code(code.axes, lambda env: env.constant(key, lambda: run(env)))
+
+    def _all(self, codes: list[Code]) -> Code:
+        whole = codes[0]
+        for code in codes[1:]:
+            whole = elementwise(torch.logical_and, [whole, code], self.order)
+        return whole
+
+    def side(self, side: Affine | Expr) -> Code:
+        if not isinstance(side, Affine):
+            return self.code(side)
+        terms, const = self.terms(side)
+        if not terms and not any(isinstance(atom, Lookup) for _, atom in side.terms):
+            return number(const)
+        return affine_code(self, side)
+
+    def mask(self, condition: Condition) -> Code:
+        """One where the condition holds, zero elsewhere."""
+        if self.frame is not None and not self.inside(condition):
+            return self.frame.hoist(self.outer.mask(condition))
+        code = self.condition(condition)
+        return Code(code.axes, lambda env: code.run(env).to(env.dtype))
+
+    def cases(self, branches: Sequence[tuple[Expr, Condition]], otherwise: Expr) -> Code:
+        before: list[tuple[Condition, bool]] = []
+        chosen: list[tuple[Code, Code]] = []
+        for branch, condition in branches:
+            guard = [*before, (condition, True)]
+            chosen.append((self.under(guard, lambda b=branch: self.code(b)), self.condition(condition)))
+            before.append((condition, False))
+        result = self.under(before, lambda: self.code(otherwise))
+        for code, holds in reversed(chosen):
+            if code.number is not None and result.number is not None:
+                code = as_tensor(code)
+            result = elementwise(torch.where, [holds, code, result], self.order)
+        return result
+
+    # ── whole axes at once ───────────────────────────────────────────────────────────────────
+
+    def full(self, code: Code, names: Sequence[str]) -> Code:
+        """The code with at least the axes `names`, which it may not depend on."""
+        code = as_tensor(code)
+        if all(n in code.axes for n in names):
+            return code
+        axes = self.order(set(code.axes) | set(names))
+        return expand(code, axes, [self.length(a) for a in axes])
+
+    def _conditioned(self, node: Softmax | Reduce, fill: float) -> tuple[Code, Code | None]:
+        """The body over all of the node's indices, `fill` where the condition fails; and the condition."""
+        if node.where is None:
+            return self.full(self.code(node.body), node.indices), None
+        body = self.under([(node.where, True)], lambda: self.code(node.body))
+        holds = self.condition(node.where)
+        body = elementwise(lambda m, x: torch.where(m, x, fill), [holds, as_tensor(body)], self.order)
+        return self.full(body, node.indices), holds
+
+    def softmax(self, node: Softmax, function: Callable) -> Code:
+        code, holds = self._conditioned(node, -math.inf)
+        axes = code.axes
+        dims = tuple(axes.index(i) for i in node.indices)
+
+        def over(x: Tensor) -> Tensor:
+            if len(dims) == 1:
+                return function(x, dims[0])
+            ends = tuple(range(x.ndim - len(dims), x.ndim))
+            moved = x.movedim(dims, ends)
+            return function(moved.flatten(ends[0]), -1).unflatten(-1, moved.shape[ends[0] :]).movedim(ends, dims)
+
+        run = code.run
+        if holds is None:
+            return Code(axes, lambda env: over(run(env)))
+        allowed = align(holds, axes)
+        rows = [i in holds.axes for i in node.indices]
+
+        def masked(env: Env) -> Tensor:
+            scores, mask = run(env), allowed(env)
+            along = tuple(d - (len(axes) - mask.ndim) for d, present in zip(dims, rows, strict=True) if present)
+            some = mask
+            for d in along:
+                some = some.any(d, keepdim=True)
+            # A row in which nothing is allowed has weight nowhere, and hands no gradient back.
+            scores = torch.where(some, scores, 0.0)
+            return torch.where(mask, over(scores), 0.0)
+
+        return Code(axes, masked)
+
+    def reduce(self, node: Reduce) -> Code:
+        code, _ = self._conditioned(node, _IDENTITY[node.function])
+        dims = tuple(sorted((code.axes.index(i) for i in node.indices), reverse=True))
+        axes = tuple(a for a in code.axes if a not in node.indices)
+        run = code.run
+        if node.function in ("max", "min"):
+            extreme = torch.amax if node.function == "max" else torch.amin
+            return Code(axes, lambda env: extreme(run(env), dims))
+
+        def multiply(env: Env) -> Tensor:
+            x = run(env)
+            for d in dims:
+                x = x.prod(d)
+            return x
+
+        return Code(axes, multiply)
+
+    def concat(self, node: Concat) -> Code:
+        parts = []
+        for along, part in node.parts:
+            code = self.full(self.code(part), (along,))
+            parts.append((along, code))
+        shared = {a for along, c in parts for a in c.axes if a != along}
+        axes = self.order(shared | {node.axis})
+        place = axes.index(node.axis)
+        runs = []
+        for along, code in parts:
+            lengths = [self.length(along if a == node.axis else a) for a in axes]
+            runs.append(expand(rename(code, {along: node.axis}), axes, lengths).run)
+        return Code(axes, lambda env: torch.cat([run(env) for run in runs], place))
+
+    def apply(self, node: Apply) -> Code:
+        """A function of the reader's own: whole vectors last, everything else as leading axes."""
+        codes = [self.full(self.code(a), s) for a, s in zip(node.args, node.slices, strict=True)]
+        lead = self.order({a for c, s in zip(codes, node.slices, strict=True) for a in c.axes if a not in s})
+        runs = [
+            expand(c, (*lead, *s), [self.length(a) for a in (*lead, *s)]).run
+            for c, s in zip(codes, node.slices, strict=True)
+        ]
+        name, wanted = node.function, tuple(self.length(o) for o in node.out)
+
+        def run(env: Env) -> Tensor:
+            if name not in env.functions:
+                message = f"{name} is not known: give functions={{{name!r}: …}}"
+                raise fail(self.system, message, node.span)
+            result = env.functions[name](*(r(env) for r in runs))
+            if result.ndim != len(lead) + len(wanted) or tuple(result.shape[len(lead) :]) != wanted:
+                message = f"{name} must give its value with the last axes {wanted}, but it gave the shape "
+                raise fail(self.system, f"{message}{tuple(result.shape)}", node.span)
+            return result
+
+        return Code((*lead, *node.out), run)
+
+    def define(self) -> Code:
+        """The equation's right side, laid out as its left side is."""
+        left = []
+        for affine in self.equation.left.indices:
+            if affine.plain is None:
+                raise fail(self.system, "a left side is written with bare indices", self.equation.left.span)
+            left.append(affine.plain)
+        if self.frame is not None:
+            left = self.frame.axes(left)
+        code = as_tensor(self.code(self.equation.right))
+        return expand(code, left, [self.length(a) for a in left])
+
+
+assert view and Num and Size  # kept for readers of the tree

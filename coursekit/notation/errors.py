@@ -1,0 +1,27 @@
+"""The one error of the language: what is wrong, where, and how to repair it."""
+
+from __future__ import annotations
+
+
+class NotationError(ValueError):
+    """An equation that cannot be read, checked or run.
+
+    `line` and `column` count from 1; `line` is 0 where no place in the text is to blame.
+    `str(error)` is the message, the line itself and a caret under the place.
+    """
+
+    def __init__(self, message: str, source: str = "", line: int = 0, column: int = 0, width: int = 1):
+        self.message = message
+        self.source = source
+        self.line = line
+        self.column = column
+        self.width = max(1, width)
+        super().__init__(self._render())
+
+    def _render(self) -> str:
+        lines = self.source.splitlines()
+        if not 1 <= self.line <= len(lines):
+            return self.message
+        text = lines[self.line - 1].expandtabs(1)
+        caret = " " * (self.column - 1) + "^" * min(self.width, max(1, len(text) - self.column + 1))
+        return f"line {self.line}: {self.message}\n    {text}\n    {caret}"

@@ -1,0 +1,139 @@
+"""Tensors whose axes have names: the pieces that a plan is made of.
+
+A `Code` is an expression made ready to run: which index each axis of its value belongs to, known when
+the plan is made, and a function from the run's `Env` to that value. All choices of axis order, views
+and broadcasting are taken when a `Code` is built, so that a run does arithmetic and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+__all__ = ["LANE", "Code", "Env", "align", "as_tensor", "elementwise", "expand", "number", "rename", "view"]
+
+# The axis of a grid's recurrence: the entries of one anti-diagonal. Its length changes from step to step.
+LANE = "~"
+
+
+@dataclass(slots=True)
+class Env:
+    """What a run has at hand. `step`, `states`, `hoisted` and `memo` belong to the loop that is running."""
+
+    tensors: dict[str, Tensor]
+    edges: dict[str, list]
+    functions: dict[str, Callable]
+    dtype: torch.dtype
+    device: torch.device
+    constants: dict
+    step: int = 0
+    lane: int = 1  # how many entries the running anti-diagonal has
+    states: dict[str, list[Tensor | None]] = field(default_factory=dict)
+    hoisted: list = field(default_factory=list)
+    memo: dict = field(default_factory=dict)
+
+    def constant(self, key: object, make: Callable[[], Tensor]) -> Tensor:
+        """A tensor that depends on sizes alone: made once for each device and dtype."""
+        key = (key, self.device, self.dtype)
+        if key not in self.constants:
+            self.constants[key] = make()
+        return self.constants[key]
+
+
+@dataclass(slots=True, frozen=True)
+class Code:
+    axes: tuple[str, ...]
+    run: Callable[[Env], Tensor]
+    number: float | None = None  # a constant, known before any run; then `run` is not used
+
+
+def number(value: float) -> Code:
+    def no_tensor(env: Env) -> Tensor:
+        return torch.full((), value, dtype=env.dtype, device=env.device)
+
+    return Code((), no_tensor, value)
+
+
+def rename(code: Code, names: dict[str, str]) -> Code:
+    return Code(tuple(names.get(a, a) for a in code.axes), code.run, code.number)
+
+
+def view(axes: Sequence[str], target: Sequence[str]) -> Callable[[Tensor], Tensor] | None:
+    """The view that lays `axes` out so that they broadcast against `target`; None if they do already.
+
+    `target` has all of `axes`; the axes it has besides become axes of length one.
+    """
+    kept = [a for a in target if a in axes]
+    order = tuple(axes.index(a) for a in kept)
+    lead = next((n for n, a in enumerate(target) if a in axes), len(target))
+    gaps = tuple(n - lead for n, a in enumerate(target) if a not in axes and n > lead)
+    moved = order != tuple(range(len(order)))
+    if not moved and not gaps:
+        return None
+    if not gaps:
+        return lambda x: x.permute(order)
+
+    def lay(x: Tensor) -> Tensor:
+        if moved:
+            x = x.permute(order)
+        for gap in gaps:
+            x = x.unsqueeze(gap)
+        return x
+
+    return lay
+
+
+def align(code: Code, target: Sequence[str]) -> Callable[[Env], Tensor]:
+    """The code's value, laid out to broadcast against `target`."""
+    lay = view(code.axes, target)
+    run = code.run
+    return run if lay is None else lambda env: lay(run(env))
+
+
+def expand(code: Code, target: Sequence[str], sizes: Sequence[int]) -> Code:
+    """The value with every axis of `target`, in that order and at full length."""
+    target = tuple(target)
+    if code.axes == target:
+        return code
+    run, lacking = align(code, target), any(a not in code.axes for a in target)
+    if not lacking:
+        return Code(target, run)
+    # -1 keeps the length that an axis has.
+    shape = [-1 if a in code.axes else size for a, size in zip(target, sizes, strict=True)]
+    if LANE not in target or LANE in code.axes:
+        return Code(target, lambda env: run(env).expand(shape))
+    place = target.index(LANE)
+
+    def over_lane(env: Env) -> Tensor:
+        return run(env).expand([*shape[:place], env.lane, *shape[place + 1 :]])
+
+    return Code(target, over_lane)
+
+
+def elementwise(function: Callable, codes: Sequence[Code], order: Callable[[set[str]], tuple[str, ...]]) -> Code:
+    """`function` of the values entry by entry; numbers are handed over as Python numbers."""
+    axes = order({a for c in codes for a in c.axes})
+    runs = [None if c.number is not None else align(c, axes) for c in codes]
+    numbers = [c.number for c in codes]
+    if len(codes) == 1:
+        (run,) = runs
+        assert run is not None
+        return Code(axes, lambda env: function(run(env)))
+    if len(codes) == 2:
+        (f, g), (p, q) = runs, numbers
+        if f is None:
+            assert g is not None
+            return Code(axes, lambda env: function(p, g(env)))
+        if g is None:
+            return Code(axes, lambda env: function(f(env), q))
+        return Code(axes, lambda env: function(f(env), g(env)))
+    pairs = list(zip(runs, numbers, strict=True))
+    return Code(axes, lambda env: function(*(n if r is None else r(env) for r, n in pairs)))
+
+
+def as_tensor(code: Code) -> Code:
+    """The same value, never as a Python number."""
+    return Code((), code.run) if code.number is not None else code

@@ -1,0 +1,109 @@
+"""Names: one ASCII spelling for each tensor and each index, however it is written.
+
+    W^{h,G}  W_{h,G}  W_hG      ->  W_hG          \\tilde{h}   ->  h_tilde
+    W_{\\ell+1}^{L,R}            ->  W_LR_{l+1}    G_1         ->  G_1
+
+Superscripts come before subscripts, so that the order of writing does not matter; commas, braces and
+spaces inside them are dropped; one with arithmetic keeps its braces and comes last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+GREEK = frozenset(
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho "
+    "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi "
+    "Omega nabla partial".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One sub- or superscript: its items as they stand between commas (`t-1`, `h`, `G1`).
+
+    `round` tells `h^{(t)}` from `h^{t}`.
+    """
+
+    items: tuple[str, ...]
+    round: bool = False
+
+    @property
+    def arithmetic(self) -> bool:
+        return any("+" in item or "-" in item for item in self.items)
+
+    @property
+    def text(self) -> str:
+        if self.arithmetic:
+            return "{" + ",".join(self.items) + "}"
+        return "".join(self.items).replace("_", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in its parts. `opaque` marks a subscript Φ (`CELL_Φ`), `transposed` a superscript ⊤."""
+
+    base: str
+    accents: tuple[str, ...] = ()
+    sups: tuple[Group, ...] = ()
+    subs: tuple[Group, ...] = ()
+    primes: int = 0
+    transposed: bool = False
+    opaque: bool = False
+    text_word: bool = False  # written as \text{…}: never a product of letters
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        both = self.sups + self.subs
+        return tuple(g for g in both if not g.arithmetic) + tuple(g for g in both if g.arithmetic)
+
+    @property
+    def text(self) -> str:
+        """The canonical ASCII spelling as a tensor's name."""
+        parts = [self.base, *self.accents, *(g.text for g in self.groups)]
+        return "_".join(p for p in parts if p) + "'" * self.primes
+
+    @property
+    def index(self) -> str:
+        """The spelling as an index: `t_1` is `t1`."""
+        return "".join([self.base, *self.accents, *(g.text for g in self.groups)]) + "'" * self.primes
+
+    @property
+    def capital(self) -> bool:
+        return self.base[:1].isupper() and self.base not in GREEK
+
+    @property
+    def plain(self) -> bool:
+        """Only a base: no accents, no groups, no primes."""
+        return not (self.accents or self.sups or self.subs or self.primes or self.transposed)
+
+    def without(self, group: Group) -> Name:
+        """The name with one group taken off (once it is known to be an index)."""
+        return replace(
+            self,
+            sups=tuple(g for g in self.sups if g is not group),
+            subs=tuple(g for g in self.subs if g is not group),
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def capital_of(index: str) -> str:
+    """The dimension that is named after an index: `t1` -> `T1`."""
+    return index[:1].upper() + index[1:]
+
+
+def small_of(index: str) -> str:
+    return index[:1].lower() + index[1:]
+
+
+def canonical(text: str) -> str:
+    """The ASCII name of a tensor written in any spelling: canonical("W^{h,G}") == "W_hG"."""
+    from .errors import NotationError
+    from .lexer import lex
+
+    tokens = [t for t in lex(text) if t.type != "NEWLINE"]
+    if len(tokens) != 1 or not isinstance(tokens[0].value, Name):
+        raise NotationError(f"`{text.strip()}` is not the name of a tensor", text, 1, 1, len(text))
+    return tokens[0].value.text

@@ -1,0 +1,344 @@
+"""Expressions as sums of terms, and what is simpler in that form.
+
+A term is `coefficient · Σ_sums Π factor^exponent`. To bring an expression into that form flattens its
+products, moves every sum to the front of its product, cancels factors, merges like terms, takes each
+`where` as a factor `[condition]` and uses up `[i == j]` under a sum over `i`. Brackets stay: `h (1 - h)` is
+multiplied out only where something cancels, as in `y (1 - y'/y)`.
+
+Every bound index must have a name of its own (`Scope.apart` sees to it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from .system import Tensor
+from .tree import (
+    Add, Affine, And, Compare, Concat, Condition, Div, Expr, Flatten, Iverson, Lookup, Mul, Neg, Num, Pow,
+    Reduce, Ref, Size, SizeOf, Softmax, Sum, free_indices, substitute, transform,
+)  # fmt: skip
+
+__all__ = ["Scope", "Term", "base", "combine", "difference", "expression", "put", "simplify", "terms"]
+
+ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
+
+
+def base(name: str) -> str:
+    """The letter that an index with a name of its own (`t~3`) was written with."""
+    return name.split("~")[0]
+
+
+@dataclass
+class Scope:
+    """What is known of indices and tensors: each index's dimension, which tensors hold indices."""
+
+    dims: dict[str, str] = field(default_factory=dict)
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    centered: frozenset[str] = frozenset()  # dimensions whose indices do not run from 0
+    count: int = 0
+
+    def fresh(self, name: str, dim: str | None = None) -> str:
+        """A new index with the letter of `name`, over the same dimension."""
+        self.count += 1
+        new = f"{base(name)}~{self.count}"
+        known = dim if dim is not None else self.dims.get(name)
+        if known is not None:
+            self.dims[new] = known
+        return new
+
+    def apart(self, node):
+        """The same expression with new names for all the indices that it binds."""
+
+        def rename(n):
+            if isinstance(n, (Sum, Reduce, Flatten)):
+                return _renamed(n, n.indices)
+            if isinstance(n, Concat):
+                return _renamed(n, tuple(along for along, _ in n.parts))
+            return n
+
+        def _renamed(n, names):
+            return substitute(n, {name: self.fresh(name) for name in names})
+
+        return transform(node, rename)
+
+    def inside(self, affine: Affine, dim: str) -> bool:
+        """Whether an index expression is surely in the range of `dim`."""
+        if affine.plain is not None:
+            return self.dims.get(affine.plain) == dim
+        if len(affine.terms) == 1 and affine.terms[0][0] == 1:
+            atom = affine.terms[0][1]
+            if isinstance(atom, Lookup):
+                tensor = self.tensors.get(atom.ref.name)
+                return affine.const == 0 and tensor is not None and tensor.indexes == dim
+            return isinstance(atom, SizeOf) and atom.name == dim and affine.const == -1
+        return not affine.terms and affine.const == 0 and dim not in self.centered
+
+
+@dataclass(frozen=True)
+class Term:
+    coefficient: Fraction = Fraction(1)
+    sums: tuple[str, ...] = ()
+    factors: tuple[tuple[Expr, int], ...] = ()
+
+    def times(self, other: Term) -> Term:
+        powers = dict(self.factors)
+        for factor, exponent in other.factors:
+            together = powers.get(factor, 0) + exponent
+            powers[factor] = 1 if isinstance(factor, Iverson) else together
+        kept = tuple((f, e) for f, e in powers.items() if e)
+        return Term(self.coefficient * other.coefficient, self.sums + other.sums, kept)
+
+    def power(self, exponent: int) -> Term:
+        return Term(self.coefficient**exponent, (), tuple((f, e * exponent) for f, e in self.factors))
+
+    def over(self, indices: Iterable[str]) -> Term:
+        return replace(self, sums=self.sums + tuple(indices))
+
+    def free(self) -> set[str]:
+        return set().union(*(free_indices(f) for f, _ in self.factors)) - set(self.sums)
+
+
+# ── into terms ───────────────────────────────────────────────────────────────────────────────
+
+
+def terms(node: Expr, scope: Scope) -> list[Term]:
+    """The terms whose sum is `node`."""
+    match node:
+        case Num(value):
+            return [Term(value)] if value else []
+        case Add(parts):
+            return combine([t for p in parts for t in terms(p, scope)])
+        case Neg(body):
+            return [replace(t, coefficient=-t.coefficient) for t in terms(body, scope)]
+        case Mul(factors):
+            return _product([terms(f, scope) for f in factors], scope)
+        case Div(above, below):
+            return _product([terms(above, scope), _power(below, -1, scope)], scope)
+        case Pow(inner, Num(value)) if value.denominator == 1:
+            return _power(inner, int(value), scope)
+        case Sum(indices, body, where):
+            inside = _product([terms(body, scope), [_conditions(where)]], scope) if where else terms(body, scope)
+            return combine([s for t in inside for s in _settle(t.over(indices), scope)])
+        case Iverson(condition):
+            return _settle(_conditions(condition), scope)
+    return [Term(factors=((_inside(node, scope), 1),))]
+
+
+def simplify(node: Expr, scope: Scope) -> Expr:
+    return expression(terms(node, scope))
+
+
+def _inside(node: Expr, scope: Scope) -> Expr:
+    """The node with its parts simplified: functions, softmaxes, cases are not looked through."""
+    if isinstance(node, (Ref, Size)):
+        return node
+    changes: dict[str, object] = {}
+    for name in ("args", "body", "base", "exponent", "otherwise"):
+        part = getattr(node, name, None)
+        if isinstance(part, tuple):
+            changes[name] = tuple(simplify(p, scope) for p in part)
+        elif part is not None:
+            changes[name] = simplify(part, scope)
+    if hasattr(node, "branches"):
+        changes["branches"] = tuple((simplify(e, scope), c) for e, c in node.branches)
+    return replace(node, **changes) if changes else node
+
+
+def _conditions(condition: Condition) -> Term:
+    parts = condition.parts if isinstance(condition, And) else (condition,)
+    return Term(factors=tuple((Iverson(part), 1) for part in dict.fromkeys(parts)))
+
+
+def _power(node: Expr, exponent: int, scope: Scope) -> list[Term]:
+    if exponent == 0:
+        return [Term()]
+    found = terms(node, scope)
+    if not found and exponent > 0:
+        return []
+    if len(found) == 1 and not found[0].sums and found[0].coefficient:
+        return [found[0].power(exponent)]
+    return [Term(factors=((expression(found), exponent),))]
+
+
+def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
+    if any(not side for side in sides):
+        return []
+    single, brackets = Term(), []
+    for side in sides:
+        if len(side) == 1:
+            single = single.times(side[0])
+        else:
+            brackets.append(side)
+    have = dict(single.factors)
+    have.update({f: e for side in brackets for t in side for f, e in t.factors if e < 0})
+    for n, side in enumerate(brackets):
+        others = {f for f, _ in single.factors} | {
+            f for m, other in enumerate(brackets) if m != n for t in other for f, _ in t.factors
+        }
+        if any(e * have.get(f, 0) < 0 and f in others for t in side for f, e in t.factors):
+            rest = brackets[:n] + brackets[n + 1 :]
+            return combine([p for t in side for p in _product([[single], [t], *rest], scope)])
+    for side in brackets:
+        single = single.times(Term(factors=((expression(side), 1),)))
+    return _settle(single, scope)
+
+
+# ── sums and conditions ──────────────────────────────────────────────────────────────────────
+
+
+def difference(left: Affine, right: Affine) -> Affine:
+    """`left - right` in normal form."""
+    parts: dict = {}
+    for sign, affine in ((1, left), (-1, right)):
+        for factor, atom in affine.terms:
+            parts[atom] = parts.get(atom, 0) + sign * factor
+    return Affine(tuple((f, a) for a, f in parts.items() if f), left.const - right.const)
+
+
+def put(node, values: Mapping[str, Affine]):
+    """The node with index expressions in place of free indices."""
+
+    def change(n):
+        if not isinstance(n, Affine) or not any(a in values for _, a in n.terms if isinstance(a, str)):
+            return n
+        total = Affine((), n.const)
+        for factor, atom in n.terms:
+            step = values.get(atom) if isinstance(atom, str) else None
+            scaled = Affine(((factor, atom),)) if step is None else _scaled(step, -factor)
+            total = difference(total, _scaled(scaled, -1) if step is None else scaled)
+        return total
+
+    plain = {k: v.plain for k, v in values.items() if v.plain is not None}
+    if len(plain) == len(values):
+        return substitute(node, plain)  # type: ignore[arg-type]
+    return transform(node, change)
+
+
+def _scaled(affine: Affine, factor: int) -> Affine:
+    return Affine(tuple((f * factor, a) for f, a in affine.terms), affine.const * factor)
+
+
+def solve(gap: Affine, name: str) -> Affine | None:
+    """The value of index `name` that makes `gap` zero, if it stands there once with factor ±1."""
+    factor = next((f for f, a in gap.terms if a == name), 0)
+    rest = Affine(tuple((f, a) for f, a in gap.terms if a != name), gap.const)
+    if abs(factor) != 1 or name in free_indices(rest):
+        return None
+    return _scaled(rest, -factor)
+
+
+def equality(factor: Expr) -> Affine | None:
+    """`left - right` where a factor is `[left == right]` on indices."""
+    if isinstance(factor, Iverson) and isinstance(factor.condition, Compare):
+        c = factor.condition
+        if c.operator == "==" and isinstance(c.left, Affine) and isinstance(c.right, Affine):
+            return difference(c.left, c.right)
+    return None
+
+
+def fixed(node: object) -> set[str]:
+    """Indices for which only another plain index may be put: a softmax or a concatenation names them."""
+    names: set[str] = set()
+
+    def look(n):
+        if isinstance(n, Softmax):
+            names.update(n.indices)
+        elif isinstance(n, (Concat, Flatten)):
+            names.add(n.axis)
+        return n
+
+    transform(node, look)
+    return names
+
+
+def _settle(term: Term, scope: Scope) -> list[Term]:
+    """Use up conditions that decide an index or are decided, and sums over what does not depend on them."""
+    for n, (factor, _) in enumerate(term.factors):
+        gap = equality(factor)
+        if gap is None:
+            continue
+        rest = term.factors[:n] + term.factors[n + 1 :]
+        if not gap.terms:
+            return _settle(replace(term, factors=rest), scope) if gap.const == 0 else []
+        for name in term.sums:
+            value = solve(gap, name)
+            if value is None or name not in scope.dims:
+                continue
+            if not value.terms and value.const < 0 and scope.dims[name] not in scope.centered:
+                return []
+            tied = value.plain is None and any(name in fixed(f) for f, _ in rest)
+            if not tied and scope.inside(value, scope.dims[name]):
+                start = Term(term.coefficient, tuple(s for s in term.sums if s != name))
+                for f, e in rest:
+                    start = start.times(Term(factors=((put(f, {name: value}), e),)))
+                return _settle(start, scope)
+    used = set().union(*(free_indices(f) for f, _ in term.factors))
+    for name in term.sums:
+        if name not in used and name in scope.dims:
+            rest_sums = tuple(s for s in term.sums if s != name)
+            size = Term(factors=((Size(scope.dims[name]), 1),))
+            return _settle(replace(term, sums=rest_sums).times(size), scope)
+    return [term] if term.coefficient else []
+
+
+def combine(found: list[Term]) -> list[Term]:
+    """Like terms merged, in order of first appearance."""
+    merged: dict[object, Term] = {}
+    for term in found:
+        names = [n for f, _ in term.factors for n in _in_order(f) if n in term.sums]
+        canon = {n: f"~{k}" for k, n in enumerate(dict.fromkeys(names))}
+        key = (frozenset((substitute(f, canon), e) for f, e in term.factors), len(term.sums))
+        if key in merged:
+            term = replace(merged[key], coefficient=merged[key].coefficient + term.coefficient)
+        merged[key] = term
+    return [t for t in merged.values() if t.coefficient]
+
+
+def _in_order(node: object) -> list[str]:
+    names: list[str] = []
+
+    def look(n):
+        if isinstance(n, Affine):
+            names.extend(a for _, a in n.terms if isinstance(a, str))
+        return n
+
+    transform(node, look)
+    return names
+
+
+# ── and back ─────────────────────────────────────────────────────────────────────────────────
+
+
+def expression(found: list[Term]) -> Expr:
+    """The terms as an expression; a positive term first where there is one."""
+    ordered = sorted(found, key=lambda t: t.coefficient < 0)
+    parts = [_write(t) for t in ordered]
+    if not parts:
+        return ZERO
+    return parts[0] if len(parts) == 1 else Add(tuple(parts))
+
+
+def _write(term: Term) -> Expr:
+    size = abs(term.coefficient)
+    above = [_raised(f, e) for f, e in term.factors if e > 0]
+    below = [_raised(f, -e) for f, e in term.factors if e < 0]
+    if size.numerator != 1:
+        above.insert(0, Num(Fraction(size.numerator)))
+    if size.denominator != 1:
+        below.insert(0, Num(Fraction(size.denominator)))
+    body = _join(above) if not below else Div(_join(above), _join(below))
+    if term.sums:
+        body = Sum(term.sums, body)
+    return Neg(body) if term.coefficient < 0 else body
+
+
+def _raised(factor: Expr, exponent: int) -> Expr:
+    return factor if exponent == 1 else Pow(factor, Num(Fraction(exponent)))
+
+
+def _join(factors: list[Expr]) -> Expr:
+    if not factors:
+        return ONE
+    return factors[0] if len(factors) == 1 else Mul(tuple(factors))

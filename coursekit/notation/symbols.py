@@ -1,0 +1,69 @@
+"""The tables of the reader: what each command and each letter beyond ASCII stands for."""
+
+from __future__ import annotations
+
+# A command or a letter -> the token that it is.
+OPERATORS = {
+    "cdot": "*", "times": "*", "odot": "*", "circ": "*", "ast": "*", "cdotp": "*", "bullet": "*",
+    "le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=",
+    "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "equiv": "==", "mid": "|", "vert": "|", "lvert": "|",
+    "rvert": "|", "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "cdots": "...", "dots": "...",
+    "ldots": "...", "dotsc": "...", "{": "(", "}": ")", "lbrack": "[", "rbrack": "]", "lbrace": "(",
+    "rbrace": ")", "coloneqq": "=", "triangleq": "=", "div": "/",
+}  # fmt: skip
+
+ACCENTS = {
+    "tilde": "tilde", "widetilde": "tilde", "hat": "hat", "widehat": "hat", "bar": "bar",
+    "overline": "bar", "vec": "vec", "overrightarrow": "vec", "overleftarrow": "left", "dot": "dot",
+    "ddot": "ddot", "check": "check", "breve": "breve", "underline": "under", "acute": "acute",
+}  # fmt: skip
+
+# Fonts and boxes: the name is what stands inside.
+WRAPPERS = frozenset(
+    "text textrm textbf textit texttt textsf operatorname operatorname* mathbf mathrm mathcal mathit mathsf "
+    "mathbb mathtt boldsymbol bm mathop mbox mathfrak mathscr".split()
+)
+
+SPACES = frozenset(
+    "quad qquad , ; ! : > left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle "
+    "textstyle limits nolimits nonumber notag enspace thinspace medspace thickspace space middle".split()
+    + [" ", "\n"]
+)
+DROPPED_WITH_ARGUMENT = frozenset("tag label hspace vspace phantom color tag*".split())
+ENVIRONMENTS = frozenset(
+    "aligned align align* split equation equation* gather gather* gathered array displaymath math eqnarray".split()
+)
+
+REFUSED = {
+    "sim": "`~` draws at random; this language defines tensors by equations",
+    "approx": "`≈` is not an equation; write `=`",
+    "propto": "`∝` is not an equation; write `=` and the factor",
+    "Rightarrow": "an arrow is not an equation; write `left = right`",
+    "rightarrow": "an arrow is not an equation; write `left = right`",
+    "to": "an arrow is not an equation; write `left = right`",
+    "argmin": "`argmin` is an optimisation, not an equation that defines a tensor entry by entry",
+    "argmax": "`argmax` is not an equation of this language; write the tensor that it is taken of",
+    "int": "integrals are not part of this language",
+    "subset": "sets are not part of this language",
+    "vdots": "a matrix of partial derivatives is written entry by entry: `dJ_dW[i,j] = …`",
+    "matrix": "a matrix is written entry by entry: `M[i,j] = …`",
+}
+
+LETTERS = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta",
+    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
+    "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma",
+    "Δ": "Delta", "∆": "Delta", "Θ": "Theta", "Λ": "Lambda", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+    "ℓ": "ell", "∂": "partial", "∇": "nabla", "·": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
+    "∗": "ast", "≤": "le", "≥": "ge", "≠": "ne", "∑": "sum", "Σ": "sum", "∏": "prod", "√": "sqrt",
+    "∈": "in", "∀": "forall", "…": "dots", "⋯": "cdots", "∣": "mid", "‖": "Vert", "∼": "sim",
+    "≈": "approx", "⊤": "top", "′": "prime", "−": "-",
+}  # fmt: skip
+
+FUNCTIONS = {
+    "sigmoid": "sigmoid", "sigma": "sigmoid", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu",
+    "ReLU": "relu", "exp": "exp", "log": "log", "ln": "log", "sqrt": "sqrt", "abs": "abs", "max": "max",
+    "min": "min",
+}  # fmt: skip
+REDUCERS = {"sum": "sum", "prod": "prod", "max": "max", "min": "min", "softmax": "softmax", "Softmax": "softmax"}
+DIRECTIVES = frozenset({"pad", "centered", "centred", "parameters", "size", "shape"})

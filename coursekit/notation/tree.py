@@ -1,0 +1,429 @@
+"""The syntax tree: what an equation *is*, apart from how it is written or run.
+
+Three kinds of node, all frozen, hashable and compared by meaning (a `Span` never takes part).
+In what the parser makes, no `Add` stands directly in an `Add` and no `Mul` directly in a `Mul`, a
+negative or fractional constant is one `Num`, and `a - b` is `Add((a, Neg(b)))`.
+
+- an **index expression** says which entry of an axis: `t`, `t-1`, `2*t+dt`, `w[b,t]`;
+- an **expression** says a number, for each value of its free indices;
+- a **statement** defines a tensor, entry by entry.
+
+An index name is a string in its ASCII spelling (`t`, `t1`, `tin`, `dx`, `j'`). A name that starts
+with a capital is summed over (or, on a left side, free); the parser has already made every such sum
+explicit as a `Sum` node, so that nothing after the parser needs to know the convention. Only the
+printers know it again: a `Sum` over capitals whose body is a product prints as the bare product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Union
+
+__all__ = [
+    "Affine", "Lookup", "SizeOf", "IndexAtom",
+    "Num", "Size", "Ref", "Add", "Mul", "Neg", "Div", "Pow", "Call", "Apply", "Softmax", "Sum",
+    "Reduce", "Concat", "Flatten", "Position", "Compare", "And", "Cases", "Iverson", "Expr", "Condition",
+    "Equation", "Directive", "Statement", "Program", "Span",
+    "index", "walk", "transform", "free_indices", "index_names", "references", "substitute",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a node stands in the text: line and column from 1, and its width."""
+
+    line: int = 0
+    column: int = 0
+    width: int = 1
+
+
+NOWHERE = Span()
+
+
+def _span() -> Span:
+    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)  # type: ignore[return-value]
+
+
+# ── index expressions ────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """A tensor of whole numbers used as an index: the `w[b,t]` of `e[w[b,t],i]`."""
+
+    ref: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """A dimension's size inside an index: the `T` of `x[b,T-1-t]` (written where `T` is a size)."""
+
+    name: str
+
+
+IndexAtom = Union[str, Lookup, SizeOf]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`const + Σ coefficient · atom`: every index expression of the language, in one form.
+
+    `terms` are in order of first writing, without zero coefficients and without repeated atoms.
+    """
+
+    terms: tuple[tuple[int, IndexAtom], ...]
+    const: int = 0
+    span: Span = _span()
+
+    @property
+    def plain(self) -> str | None:
+        """The index's name if this is a bare index, else None."""
+        if len(self.terms) == 1 and self.const == 0 and self.terms[0][0] == 1:
+            atom = self.terms[0][1]
+            return atom if isinstance(atom, str) else None
+        return None
+
+
+def index(name: str, shift: int = 0, stride: int = 1) -> Affine:
+    """`index("t", -1)` is `t-1`."""
+    return Affine(((stride, name),), shift)
+
+
+# ── expressions ──────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Num:
+    """A constant. Exact where it was written exactly (`1/2` and `0.5` are both Fraction(1, 2))."""
+
+    value: Fraction
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A bare capital outside brackets: the size of that dimension, as in `1/sqrt(I)`."""
+
+    name: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """One entry of a tensor, `W_hG[j,I]`; a scalar has no indices. `name` is the ASCII spelling."""
+
+    name: str
+    indices: tuple[Affine, ...] = ()
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    terms: tuple[Expr, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Mul:
+    factors: tuple[Expr, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Neg:
+    body: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Div:
+    above: Expr
+    below: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Pow:
+    base: Expr
+    exponent: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function the language knows, entry by entry: sigmoid tanh relu exp log sqrt abs min max."""
+
+    function: str
+    args: tuple[Expr, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A named function the language does not know: `CELL(h[t-1,J], V[t,K])`.
+
+    `slices` has, for each argument, the indices along which the function takes a whole vector
+    (`J` for the first); `out` are the indices that its value ranges over (the left side's slice).
+    """
+
+    function: str
+    args: tuple[Expr, ...]
+    slices: tuple[tuple[str, ...], ...]
+    out: tuple[str, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax:
+    """`softmax[x,y](body)`: positive, and one in sum over `indices` jointly (where `where` holds)."""
+
+    indices: tuple[str, ...]
+    body: Expr
+    where: Condition | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of `body` over `indices` (where `where` holds), written `sum[i](…)` or by a capital."""
+
+    indices: tuple[str, ...]
+    body: Expr
+    where: Condition | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """`max[t](…)`, `min[t](…)`, `prod[t](…)`: another way to use up indices."""
+
+    function: str
+    indices: tuple[str, ...]
+    body: Expr
+    where: Condition | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    """`a[t,I]; b[t,K]`: the parts laid end to end along the left side's `axis`.
+
+    Part n is a pair: the index that runs along the axis inside that part, and the part itself.
+    """
+
+    axis: str
+    parts: tuple[tuple[str, Expr], ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Flatten:
+    """`a[0,t,I]; ...; a[K-1,t,I]`: the entries of `body` laid end to end along the left side's `axis`,
+    the last of `indices` running fastest (`("K", "I")`: position k·I + i holds `body` at k, i)."""
+
+    axis: str
+    indices: tuple[str, ...]
+    body: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An index used as a number: the `t1 - t2` of `(t1-t2)^2`."""
+
+    affine: Affine
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A condition on indices (`t2 <= t1`) or on values (`norm <= n`); `operator` is one of
+    `==  !=  <  <=  >  >=`."""
+
+    left: Affine | Expr
+    operator: str
+    right: Affine | Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Compare, ...]
+
+
+Condition = Union[Compare, And]
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The first branch whose condition holds, else `otherwise`."""
+
+    branches: tuple[tuple[Expr, Condition], ...]
+    otherwise: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Iverson:
+    """`[i == j]`: one where the condition holds, zero elsewhere."""
+
+    condition: Condition
+    span: Span = _span()
+
+
+Expr = Union[
+    Num, Size, Ref, Add, Mul, Neg, Div, Pow, Call, Apply, Softmax, Sum, Reduce, Concat, Flatten, Position,
+    Cases, Iverson,
+]  # fmt: skip
+
+
+# ── statements ───────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """`left = right` for every value of the left side's indices."""
+
+    left: Ref
+    right: Expr
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A statement about the system: `pad L` (read zero outside L; no names: everywhere),
+    `parameters W, B`, `size t = 5`, `shape L = V, d`."""
+
+    word: str
+    names: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    span: Span = _span()
+
+
+Statement = Union[Equation, Directive]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    statements: tuple[Statement, ...]
+    source: str = field(default="", compare=False, repr=False)
+
+    @property
+    def equations(self) -> tuple[Equation, ...]:
+        return tuple(s for s in self.statements if isinstance(s, Equation))
+
+
+# ── walking and rewriting ────────────────────────────────────────────────────────────────────
+
+_NODES = (
+    Affine, Lookup, SizeOf, Num, Size, Ref, Add, Mul, Neg, Div, Pow, Call, Apply, Softmax, Sum, Reduce,
+    Concat, Flatten, Position, Compare, And, Cases, Iverson, Equation, Directive, Program,
+)  # fmt: skip
+
+
+def _children(value: object) -> Iterator[object]:
+    if isinstance(value, tuple):
+        for item in value:
+            if isinstance(item, _NODES):
+                yield item
+            elif isinstance(item, tuple):
+                yield from _children(item)
+
+
+def walk(node: object) -> Iterator[object]:
+    """Every node below and including this one, parents before children."""
+    yield node
+    for part in fields(node):  # type: ignore[arg-type]
+        value = getattr(node, part.name)
+        if isinstance(value, _NODES):
+            yield from walk(value)
+        else:
+            for child in _children(value):
+                yield from walk(child)
+
+
+def transform(node, function: Callable):
+    """Rebuild the tree from the leaves up, each node replaced by `function(node)`."""
+
+    def rebuild(value):
+        if isinstance(value, _NODES):
+            return transform(value, function)
+        if isinstance(value, tuple):
+            return tuple(rebuild(item) for item in value)
+        return value
+
+    changes = {}
+    for part in fields(node):
+        old = getattr(node, part.name)
+        new = rebuild(old)
+        if new is not old and new != old:
+            changes[part.name] = new
+    return function(replace(node, **changes) if changes else node)
+
+
+def index_names(affine: Affine) -> set[str]:
+    """The index names an index expression depends on, those inside lookups included."""
+    names: set[str] = set()
+    for _, atom in affine.terms:
+        if isinstance(atom, str):
+            names.add(atom)
+        elif isinstance(atom, Lookup):
+            names |= free_indices(atom.ref)
+    return names
+
+
+def free_indices(node: object) -> set[str]:
+    """The indices a node's value depends on: all that stand in it, less those it uses up."""
+    if isinstance(node, Affine):
+        return index_names(node)
+    if isinstance(node, Apply):
+        bound = [set(s) for s in node.slices]
+        inner = [free_indices(a) - b for a, b in zip(node.args, bound, strict=True)]
+        return set().union(*inner) | set(node.out)
+    if isinstance(node, (Sum, Softmax, Reduce)):
+        names = free_indices(node.body)
+        if node.where is not None:
+            names |= free_indices(node.where)
+        return names if isinstance(node, Softmax) else names - set(node.indices)
+    if isinstance(node, Concat):
+        inner = [free_indices(part) - {along} for along, part in node.parts]
+        return set().union(*inner) | {node.axis}
+    if isinstance(node, Flatten):
+        return (free_indices(node.body) - set(node.indices)) | {node.axis}
+    names = set()
+    for part in fields(node):  # type: ignore[arg-type]
+        value = getattr(node, part.name)
+        items = (value,) if isinstance(value, _NODES) else tuple(_children(value))
+        for item in items:
+            names |= free_indices(item)
+    return names
+
+
+def references(node: object) -> Iterator[Ref]:
+    """Every tensor entry that stands in a node, lookups included."""
+    return (n for n in walk(node) if isinstance(n, Ref))
+
+
+def substitute(node, names: dict[str, str]):
+    """Rename indices everywhere, bound ones included; the caller sees to it that none collide."""
+
+    def rename(n):
+        if isinstance(n, Affine):
+            terms = tuple((c, names.get(a, a) if isinstance(a, str) else a) for c, a in n.terms)
+            return replace(n, terms=terms)
+        if isinstance(n, (Sum, Softmax, Reduce)):
+            return replace(n, indices=tuple(names.get(i, i) for i in n.indices))
+        if isinstance(n, Concat):
+            parts = tuple((names.get(a, a), p) for a, p in n.parts)
+            return replace(n, axis=names.get(n.axis, n.axis), parts=parts)
+        if isinstance(n, Flatten):
+            indices = tuple(names.get(i, i) for i in n.indices)
+            return replace(n, axis=names.get(n.axis, n.axis), indices=indices)
+        if isinstance(n, Apply):
+            slices = tuple(tuple(names.get(i, i) for i in s) for s in n.slices)
+            return replace(n, slices=slices, out=tuple(names.get(i, i) for i in n.out))
+        return n
+
+    return transform(node, rename)
