@@ -1,9 +1,9 @@
 """Stock nbgrader and its formgrader on this repository, after `coursekit release`.
 
-    nbgrader autograde bptt         grades submitted/<student>/bptt/bptt.ipynb
-    nbgrader generate_feedback bptt
-    nbgrader export
-    jupyter lab                     the formgrader is in its Nbgrader menu
+nbgrader autograde bptt         grades submitted/<student>/bptt/bptt.ipynb
+nbgrader generate_feedback bptt
+nbgrader export
+jupyter lab                     the formgrader is in its Nbgrader menu
 """
 
 from pathlib import Path

@@ -25,14 +25,14 @@ def check_machine(version=sys.version_info, free=None):
     """Refuse, in one sentence, a machine on which the set-up could not end well."""
     if tuple(version[:2]) < OLDEST:
         stop(
-            "Python %d.%d is too old: this course needs Python %d.%d or later; install one and run "
-            "`make PYTHON=python3.11 …`." % (tuple(version[:2]) + OLDEST)
+            "Python {}.{} is too old: this course needs Python {}.{} or later; install one and run "
+            "`make PYTHON=python3.11 …`.".format(*(tuple(version[:2]) + OLDEST))
         )
     free = shutil.disk_usage(HERE).free if free is None else free
     if free < NEED_BYTES:
         stop(
-            "The disk is too full: %.1f GB are free here and the set-up needs %.0f GB; free some space "
-            "and run the same command again." % (free / 1e9, NEED_BYTES / 1e9)
+            "The disk is too full: {:.1f} GB are free here and the set-up needs {:.0f} GB; free some space "
+            "and run the same command again.".format(free / 1e9, NEED_BYTES / 1e9)
         )
 
 
@@ -88,7 +88,7 @@ def install_packages(what, packages):
     """Install Debian packages where this is Debian and we are root; True where that worked."""
     if not (shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0):
         return False
-    say("Installing %s …" % what)
+    say("Installing " + what + " …")
     quiet = {"stdout": subprocess.DEVNULL}
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     subprocess.call(["apt-get", "update", "-qq"], env=environment, **quiet)
@@ -112,7 +112,11 @@ def find_postgres():
     if found and shutil.which("postgres"):
         return os.path.dirname(found)
     base = "/usr/lib/postgresql"
-    versions = sorted(os.listdir(base), key=lambda v: [int(p) for p in v.split(".") if p.isdigit()]) if os.path.isdir(base) else []
+    versions = (
+        sorted(os.listdir(base), key=lambda v: [int(p) for p in v.split(".") if p.isdigit()])
+        if os.path.isdir(base)
+        else []
+    )
     for version in reversed(versions):
         folder = os.path.join(base, version, "bin")
         if os.path.exists(os.path.join(folder, "initdb")):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 try:
     import typer
     from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
 except ImportError:  # the student's install has no command line
     sys.exit("the `coursekit` command needs its tools: install them with `pip install coursekit[grade]`")
 
@@ -52,7 +54,7 @@ def book(course: CourseOption = Path(".")) -> None:
 
 @app.command()
 def release(
-    names: Annotated[Optional[list[str]], typer.Argument(help="Assignments.", show_default="all")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Assignments.", show_default="all")] = None,
     course: CourseOption = Path("."),
 ) -> None:
     """Turn `solutions/NAME/NAME.md` into `notebooks/NAME/NAME.ipynb`, without its answers."""
@@ -86,3 +88,126 @@ def demo(course: CourseOption = Path(".")) -> None:
     from .demo import run
 
     run(Course.find(course), console)
+
+
+@app.command()
+def grade(
+    submissions: Annotated[
+        list[Path], typer.Argument(help="Notebooks, folders, or a zip from Canvas or Moodle.")
+    ],
+    course: CourseOption = Path("."),
+    assignment: Annotated[
+        str | None, typer.Option(help="Only this assignment.", show_default="by content")
+    ] = None,
+    gradebook: Annotated[
+        str, typer.Option(help="A database URL.", show_default="gradebook.db of the course")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="Folder for pages.", show_default="_build/grades")] = None,
+    jobs: Annotated[int, typer.Option(help="Submissions at a time.", show_default="all cores")] = 0,
+    dask: Annotated[str, typer.Option(help="Address of a Dask scheduler, instead of this machine.")] = "",
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write one record a submission.")] = None,
+    student: Annotated[list[str] | None, typer.Option(help="Only this student (may be repeated).")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Grade anew what was graded before.")] = False,
+    due: Annotated[str, typer.Option(help="When it was due, as 2026-11-16T23:59+01:00.")] = "",
+    late: Annotated[str, typer.Option(help="Late policy, as '10% a day after 1h'.")] = "",
+    seconds: Annotated[float, typer.Option(help="Processor time a cell may use.")] = 30,
+    memory: Annotated[int, typer.Option(help="Memory a submission may use, in MB.")] = 2048,
+    device: Annotated[
+        str, typer.Option(help="`cuda` lets the GPU into the sandbox.", show_default="the CPU")
+    ] = "",
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="Grade without a sandbox, where there is none.")
+    ] = False,
+) -> None:
+    """Grade submissions: every one gets a grade, a page, and a reason.
+
+    Exit code 0: all graded; 1: something for a person to look at; 2: could not run.
+    """
+    from .grading.command import Options, json_records
+    from .grading.command import run as run_grading
+    from .grading.late import LatePolicy
+    from .grading.limits import Limits
+    from .grading.pages import points, write
+    from .progress import bar
+
+    options = Options(
+        course, assignment, gradebook, out, jobs, dask, again, frozenset(student or ()), LatePolicy.read(late, due),
+        Limits(cell_cpu=seconds, cell_wall=2 * seconds, memory=memory), unsafe, device,
+    )  # fmt: skip
+    with bar("Grading", total=1) as advance:
+        graded = run_grading(
+            submissions, options, total=lambda n: advance(total=n), step=lambda: advance(advance=1)
+        )
+    if json_file:
+        write(json_file, json_records(graded))
+    table = Table(box=None, pad_edge=False)
+    for title, side in (("student", "left"), ("assignment", "left"), ("score", "right"), ("", "left")):
+        table.add_column(title, justify=side)  # type: ignore[arg-type]
+    for entry in graded.entries:
+        score = f"{points(entry['score'])}/{points(entry['max_score'])}"
+        note = f"[yellow]{escape(entry['flags'][0])}[/]" if entry["flags"] else ""
+        table.add_row(escape(entry["student"]), entry["assignment"], score, note)
+    for who, _, sentence in graded.problems:
+        table.add_row(escape(who), "", "–", f"[red]{escape(sentence)}[/]")
+    console.print(table)
+    for path in graded.reports:
+        console.print(f"The class: [bold]{path}[/]; feedback pages beside it.", soft_wrap=True)
+    raise SystemExit(graded.exit_code)
+
+
+@app.command()
+def report(
+    assignment: Annotated[str, typer.Argument(help="An assignment that was graded.")],
+    course: CourseOption = Path("."),
+    gradebook: Annotated[
+        str, typer.Option(help="A database URL.", show_default="gradebook.db of the course")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="Folder for pages.", show_default="_build/grades")] = None,
+) -> None:
+    """Write the class's report again, with the points that were given by hand since."""
+    from .grading.command import Options, report_again
+
+    console.print(
+        f"The class: [bold]{report_again(assignment, Options(course, gradebook=gradebook, out=out))}[/]"
+    )
+
+
+@app.command()
+def export(
+    assignment: Annotated[str, typer.Argument(help="An assignment that was graded.")],
+    to: Annotated[Path, typer.Argument(help="The file to write (a folder for gradescope).")],
+    form: Annotated[str, typer.Option("--format", help="csv, canvas, moodle or gradescope.")] = "csv",
+    into: Annotated[
+        Path | None, typer.Option(help="The downloaded Canvas or Moodle file to fill in.")
+    ] = None,
+    course: CourseOption = Path("."),
+    gradebook: Annotated[
+        str, typer.Option(help="A database URL.", show_default="gradebook.db of the course")
+    ] = "",
+) -> None:
+    """Write grades for another system."""
+    from .grading.command import Options
+    from .grading.command import export as export_grades
+
+    path = export_grades(assignment, to, form, into, Options(course, gradebook=gradebook))
+    console.print(f"Wrote [bold]{path}[/]", soft_wrap=True)
+
+
+@app.command()
+def check(
+    notebook: Annotated[Path, typer.Argument(help="A notebook, as a student has it.")],
+    unsafe: Annotated[
+        bool, typer.Option("--unsafe", help="Run without a sandbox, where there is none.")
+    ] = False,
+) -> None:
+    """Run a notebook's visible checks from top to bottom, as a student would."""
+    from .grading.self_check import self_check
+
+    failed = 0
+    for verdict in self_check(notebook, unsafe):
+        mark = "[green]✓[/]" if verdict.ok else "[red]✗[/]"
+        failed += not verdict.ok
+        console.print(
+            f"{mark} {escape(verdict.id)}  {escape(verdict.sentence)}", highlight=False, soft_wrap=True
+        )
+    raise SystemExit(1 if failed else 0)

@@ -52,7 +52,11 @@ def _torch() -> Iterator[Finding]:
     yield Finding("torch", True, torch.__version__)
     device = best_device()
     fast = device.type != "cpu"
-    text = f"{device.type}" if fast else "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
+    text = (
+        f"{device.type}"
+        if fast
+        else "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
+    )
     yield Finding("device", True, text)
 
 
@@ -93,6 +97,10 @@ def _database() -> Iterator[Finding]:
     found = find_postgres()
     has_client = importlib.util.find_spec("psycopg") is not None
     if has_client:
-        yield Finding("PostgreSQL", True, f"client ready for --gradebook postgresql+psycopg://…; server: {found or 'none here'}")
+        yield Finding(
+            "PostgreSQL",
+            True,
+            f"client ready for --gradebook postgresql+psycopg://…; server: {found or 'none here'}",
+        )
     else:
         yield Finding("PostgreSQL", False, "only for a gradebook on a server: `pip install psycopg[binary]`")

@@ -73,7 +73,9 @@ def _opening(source: Source, course: Course) -> list:
     marked = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
     cells = [
         nbformat.v4.new_markdown_cell(badge, id="colab"),
-        nbformat.v4.new_code_cell(install, id="setup", metadata={"nbgrader": {**marked, "grade_id": "setup"}}),
+        nbformat.v4.new_code_cell(
+            install, id="setup", metadata={"nbgrader": {**marked, "grade_id": "setup"}}
+        ),
     ]
     return cells
 
@@ -139,7 +141,9 @@ def build(path: Path, course: Course, scratch: Path, database: str | None = None
     _stubs_are_python(source, released)
     text = _finish(released)
     for line, word in leaks(source, text):
-        raise SourceError(path, line, f"the released notebook would still say `{word}`; keep it inside the markers")
+        raise SourceError(
+            path, line, f"the released notebook would still say `{word}`; keep it inside the markers"
+        )
     return text
 
 
@@ -152,7 +156,8 @@ def _stubs_are_python(source: Source, released: nbformat.NotebookNode) -> None:
             try:
                 ast.parse(cell.source)
             except SyntaxError as error:
-                message = f"without its solution `{grade_id}` is not Python ({error.msg}); put whole statements inside the markers"
+                message = f"without its solution `{grade_id}` is not Python ({error.msg}); "
+                message += "put whole statements inside the markers"
                 raise SourceError(source.path, lines[grade_id], message) from error
 
 

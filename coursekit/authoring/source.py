@@ -125,17 +125,23 @@ def _complete_metadata(path: Path, cells: list) -> None:
         for marker, role in ((BEGIN_SOLUTION, "solution"), (BEGIN_HIDDEN, "grade")):
             if marker in cell.source and not (marked and cell.metadata["nbgrader"].get(role)):
                 raise SourceError(
-                    path, line, f"the cell has `{marker}` but is no {role} cell; add `{role}: true` to its metadata"
+                    path,
+                    line,
+                    f"the cell has `{marker}` but is no {role} cell; add `{role}: true` to its metadata",
                 )
         if not marked:
             continue
         info = {**DEFAULTS, **cell.metadata["nbgrader"]}
         grade_id = info.get("grade_id")
         if not grade_id:
-            raise SourceError(path, line, "the cell has nbgrader metadata but no grade_id; add `grade_id: some_name`")
+            raise SourceError(
+                path, line, "the cell has nbgrader metadata but no grade_id; add `grade_id: some_name`"
+            )
         if grade_id in seen:
             raise SourceError(
-                path, line, f"grade_id `{grade_id}` stands on line {seen[grade_id]} already; give this cell its own"
+                path,
+                line,
+                f"grade_id `{grade_id}` stands on line {seen[grade_id]} already; give this cell its own",
             )
         seen[grade_id] = line
         if info["grade"] and "points" not in info:
@@ -149,7 +155,9 @@ def _complete_metadata(path: Path, cells: list) -> None:
             _balanced(path, line, cell.source, BEGIN_SOLUTION, END_SOLUTION)
             if cell.cell_type == "code" and BEGIN_SOLUTION not in cell.source:
                 raise SourceError(
-                    path, line, f"solution cell `{grade_id}` has no `{BEGIN_SOLUTION}`: its answer would be released"
+                    path,
+                    line,
+                    f"solution cell `{grade_id}` has no `{BEGIN_SOLUTION}`: its answer would be released",
                 )
         cell.metadata["nbgrader"] = info
 
@@ -159,7 +167,9 @@ def _balanced(path: Path, line: int, text: str, begin: str, end: str) -> None:
     for offset, row in enumerate(text.splitlines()):
         if begin in row or end in row:
             if (begin in row) == inside:
-                raise SourceError(path, line + offset, f"`{row.strip()}` has no partner; write `{begin}` … `{end}`")
+                raise SourceError(
+                    path, line + offset, f"`{row.strip()}` has no partner; write `{begin}` … `{end}`"
+                )
             inside = not inside
     if inside:
         raise SourceError(path, line, f"`{begin}` is never closed; add `{end}`")
@@ -179,7 +189,9 @@ def _questions(path: Path, cells: list) -> Iterator[Question]:
             current.points = float(info["points"]) if manual else 0.0
         elif info["grade"]:
             if current is None:
-                message = f"test `{info['grade_id']}` stands before any solution cell; move it below its answer"
+                message = (
+                    f"test `{info['grade_id']}` stands before any solution cell; move it below its answer"
+                )
                 raise SourceError(path, cell.metadata["line"], message)
             current.tests.append(info["grade_id"])
             current.points += float(info["points"])
@@ -189,7 +201,9 @@ def _questions(path: Path, cells: list) -> Iterator[Question]:
 
 def _complete(path: Path, question: Question) -> Question:
     if not question.tests and not question.manual:
-        message = f"solution cell `{question.id}` has no test; add a cell with `grade: true` and points below it"
+        message = (
+            f"solution cell `{question.id}` has no test; add a cell with `grade: true` and points below it"
+        )
         raise SourceError(path, question.line, message)
     return question
 
@@ -205,7 +219,9 @@ def _variants(path: Path, line: int, kind: str, body: str, question: Question) -
         name = str(item.get("name", "")).strip()
         sentence = " ".join(str(item.get("sentence", "")).split())
         if not name or (kind == "mistakes" and not sentence):
-            raise SourceError(path, line, f"an item of `{kind}: {question.id}` lacks its name or its sentence")
+            raise SourceError(
+                path, line, f"an item of `{kind}: {question.id}` lacks its name or its sentence"
+            )
         answer = item.get("answer")
         if answer is None:
             answer = question.solution
@@ -214,7 +230,9 @@ def _variants(path: Path, line: int, kind: str, body: str, question: Question) -
                 old = change["old"]
                 if not old or answer.count(old) != 1:
                     times = answer.count(old) if old else 0
-                    message = f"{name!r}: `old` must stand exactly once in the solution, and stands {times} times"
+                    message = (
+                        f"{name!r}: `old` must stand exactly once in the solution, and stands {times} times"
+                    )
                     raise SourceError(path, line, message)
                 answer = answer.replace(old, change["new"])
         yield Variant(name, answer, sentence, line)
@@ -223,7 +241,9 @@ def _variants(path: Path, line: int, kind: str, body: str, question: Question) -
 def _points_add_up(path: Path, declared, questions: list[Question]) -> None:
     total = sum(q.points for q in questions)
     if declared is not None and float(declared) != total:
-        message = f"the heading promises {declared:g} points and the cells add up to {total:g}; mend one of them"
+        message = (
+            f"the heading promises {declared:g} points and the cells add up to {total:g}; mend one of them"
+        )
         raise SourceError(path, 1, message)
 
 

@@ -31,7 +31,9 @@ def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     log = home / "book.log"
     share = 0.0
     with log.open("w", encoding="utf-8") as out:
-        process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(
+            command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         assert process.stdout is not None
         for line in process.stdout:
             out.write(line)

@@ -15,28 +15,58 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .choosing import choice, ordering
     from .code import function
+    from .counting import count
+    from .design import Property, properties
     from .digests import digest
+    from .equation import equations
+    from .formula import big_o, closed_form
     from .gradient import gradients
-    from .mistakes import Mistake
+    from .graph import edges
+    from .mistakes import Mistake, planted
     from .number import value
+    from .operation import operations
     from .result import CheckFailed, Result
 
 # Loaded on first use, so that a check of a number or a choice never waits for torch.
 _HOMES = {
-    "CheckFailed": "result", "Mistake": "mistakes", "Result": "result", "choice": "choosing",
-    "digest": "digests", "function": "code", "gradients": "gradient", "ordering": "choosing",
+    "CheckFailed": "result",
+    "Mistake": "mistakes",
+    "Property": "design",
+    "Result": "result",
+    "big_o": "formula",
+    "closed_form": "formula",
+    "choice": "choosing",
+    "count": "counting",
+    "digest": "digests",
+    "edges": "graph",
+    "equations": "equation",
+    "function": "code",
+    "gradients": "gradient",
+    "operations": "operation",
+    "ordering": "choosing",
+    "planted": "mistakes",
+    "properties": "design",
     "value": "number",
-}  # fmt: skip
+}
 
 __all__ = [
     "CheckFailed",
     "Mistake",
+    "Property",
     "Result",
+    "big_o",
     "choice",
+    "closed_form",
+    "count",
     "digest",
+    "edges",
+    "equations",
     "function",
     "gradients",
+    "operations",
     "ordering",
+    "planted",
+    "properties",
     "value",
 ]
 

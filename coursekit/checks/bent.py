@@ -13,12 +13,13 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from .watch import Record, Watch
 
 aten = torch.ops.aten
 
-# What a rule gets: which occurrence of its operator this is (in backward order), and the operator's arguments.
-# It returns the bent gradient, or None to leave this occurrence alone.
+# A rule gets the number of this call of its operator, in backward order, and the operator's arguments.
+# It returns the bent gradient, or None to leave this call alone.
 Rule = Callable[[int, tuple], "Tensor | None"]
 
 
@@ -30,7 +31,7 @@ class Bend:
     rule: Rule
 
 
-class _Bent(TorchDispatchMode):
+class _Bent(Watch):
     def __init__(self, bend: Bend):
         super().__init__()
         self.bend, self.seen = bend, 0
@@ -41,18 +42,6 @@ class _Bent(TorchDispatchMode):
             changed = self.bend.rule(self.seen - 1, args)
             if changed is not None:
                 return changed
-        return func(*args, **(kwargs or {}))
-
-
-class _Record(TorchDispatchMode):
-    """The operators of a backward pass in order, each with its arguments."""
-
-    def __init__(self):
-        super().__init__()
-        self.calls: list[tuple[object, tuple]] = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.calls.append((func, args))
         return func(*args, **(kwargs or {}))
 
 
@@ -77,7 +66,7 @@ class Backward:
     def bends(self) -> list[Bend]:
         """Every rule that can be bent in this pass."""
         if self._bends is None:
-            record = _Record()
+            record = Record()
             self.gradients(record)
             owners = {leaf.data_ptr(): name for name, leaf in self.leaves.items() if leaf.numel()}
             self._bends = list(_bends(record.calls, owners))
@@ -101,13 +90,14 @@ def _bends(calls: Sequence[tuple[object, tuple]], owners: Mapping[int, str]) -> 
         aten.sigmoid_backward.default, sigmoids, _SIGMOID, "h(1-h), the sigmoid's derivative"
     )
     yield from _activation(aten.tanh_backward.default, tanhs, _TANH, "1-h², the derivative of tanh")
-    for operator in (aten._log_softmax_backward_data.default, aten._softmax_backward_data.default):
-        if sites(operator):
-            rules = _LOG_SOFTMAX if operator is aten._log_softmax_backward_data.default else _SOFTMAX
-            for says, rule in rules:
-                yield Bend(
-                    "softmax", says, operator, lambda n, args, rule=rule: rule(args[0], args[1], args[2])
-                )
+    for operator, rules in _SOFTMAXES:
+        for says, rule in rules if sites(operator) else ():
+            yield Bend(
+                "softmax",
+                says,
+                operator,
+                _where(lambda n: True, lambda g, out, dim, *_, r=rule: r(g, out, dim)),
+            )
     for operator in (aten.mm.default, aten.mv.default):
         yield from _products(operator, sites(operator), owners)
     states = [args[1] for func, args in calls if func in _ACTIVATIONS]
@@ -134,10 +124,10 @@ _TANH = (
 
 
 def _activation(operator, sites: Sequence[tuple], rules, right: str) -> Iterator[Bend]:
-    """The derivative of an activation changed: in every step, in the last one, in all but the last; taken from
-    a neighbouring step; or the path cut so that nothing from before some step arrives."""
+    """The derivative of an activation changed: in every step, in the last one, in all but the last; taken
+    from a neighbouring step; or the path cut, so that nothing from before some step arrives."""
     count = len(sites)
-    wheres = [(lambda n: True, "")]
+    wheres: list[tuple[Callable[[int], bool], str]] = [(lambda n: True, "")]
     if count > 1:
         wheres += [
             (lambda n: n == 0, " in the last step (the one nearest the loss)"),
@@ -145,29 +135,34 @@ def _activation(operator, sites: Sequence[tuple], rules, right: str) -> Iterator
         ]
     for where, place in wheres if count else ():
         for says, rule in rules:
-            yield Bend(
-                "sigma-prime", says.format(right=right) + place + ".", operator,
-                lambda n, args, rule=rule, where=where: rule(args[0], args[1]) if where(n) else None,
-            )  # fmt: skip
+            yield Bend("sigma-prime", says.format(right=right) + place + ".", operator, _where(where, rule))
     states = [args[1] for args in sites]
-    for shift, words in ((1, "before"), (-1, "after")):
-        if count > 1:
-            yield Bend(
-                "time-step", f"takes {right}, from the step {words} the right one.", operator,
-                lambda n, args, shift=shift: _from(states, n, shift, args, operator),
-            )  # fmt: skip
+    for shift, words in ((1, "before"), (-1, "after")) if count > 1 else ():
+        says = f"takes {right}, from the step {words} the right one."
+        yield Bend("time-step", says, operator, _neighbour(operator, states, shift))
     for kept in range(1, count):
         reach = "the last step" if kept == 1 else f"the last {kept} steps"
-        yield Bend(
-            "path", f"counts only {reach}: the paths through earlier ones are dropped.", operator,
-            lambda n, args, kept=kept: torch.zeros_like(args[0]) if n >= kept else None,
-        )  # fmt: skip
+        says = f"counts only {reach}: the paths through earlier ones are dropped."
+        yield Bend("path", says, operator, _where(lambda n, kept=kept: n >= kept, _nothing))  # type: ignore[misc]
 
 
-def _from(states: Sequence[Tensor], n: int, shift: int, args: tuple, operator) -> Tensor | None:
-    if not 0 <= n + shift < len(states) or states[n + shift].shape != args[1].shape:
-        return None
-    return operator(args[0], states[n + shift])
+def _where(holds: Callable[[int], bool], rule: Callable[..., Tensor]) -> Rule:
+    return lambda n, args: rule(*args) if holds(n) else None
+
+
+def _nothing(g: Tensor, h: Tensor) -> Tensor:
+    return torch.zeros_like(g)
+
+
+def _neighbour(operator, states: Sequence[Tensor], shift: int) -> Rule:
+    """The activation's derivative at the value that it had `shift` steps earlier."""
+
+    def rule(n: int, args: tuple) -> Tensor | None:
+        if not 0 <= n + shift < len(states) or states[n + shift].shape != args[1].shape:
+            return None
+        return operator(args[0], states[n + shift])
+
+    return rule
 
 
 def _log_softmax_right(g: Tensor, out: Tensor, dim: int) -> Tensor:
@@ -194,26 +189,32 @@ _SOFTMAX = (
 )
 
 
+_SOFTMAXES = (
+    (aten._log_softmax_backward_data.default, _LOG_SOFTMAX),
+    (aten._softmax_backward_data.default, _SOFTMAX),
+)
+
+
 def _products(operator, sites: Sequence[tuple], owners: Mapping[int, str]) -> Iterator[Bend]:
     """The product with a square matrix on the way back: not transposed, or forgotten."""
-    place, other = (1, 0) if operator is aten.mm.default else (0, 1)
-    for name in dict.fromkeys(owners.get(args[place].data_ptr(), "") for args in sites):
-        if not name:
-            continue
+    place = 1 if operator is aten.mm.default else 0  # of the matrix among the arguments
+    square = [args[place] for args in sites if args[place].shape[0] == args[place].shape[1]]
+    for name in dict.fromkeys(owners[m.data_ptr()] for m in square if m.data_ptr() in owners):
+        rules = (
+            ("transpose", f"multiplies by `{name}` where its transpose belongs.", _untransposed),
+            ("path", f"forgets the product with `{name}` on the way back.", _forgotten),
+        )
+        for kind, says, rule in rules:
+            yield Bend(kind, says, operator, _with(name, owners, place, operator, rule))
 
-        def is_it(args, name=name):
-            return owners.get(args[place].data_ptr()) == name and args[place].shape[0] == args[place].shape[1]
 
-        if not any(is_it(args) for args in sites):
-            continue
-        yield Bend(
-            "transpose", f"multiplies by `{name}` where its transpose belongs.", operator,
-            lambda n, args, is_it=is_it: _untransposed(operator, args, place) if is_it(args) else None,
-        )  # fmt: skip
-        yield Bend(
-            "path", f"forgets the product with `{name}` on the way back.", operator,
-            lambda n, args, is_it=is_it: args[other].clone() if is_it(args) else None,
-        )  # fmt: skip
+def _with(name: str, owners: Mapping[int, str], place: int, operator, rule) -> Rule:
+    """The rule for the calls that multiply by the named matrix."""
+
+    def only(n: int, args: tuple) -> Tensor | None:
+        return rule(operator, args, place) if owners.get(args[place].data_ptr()) == name else None
+
+    return only
 
 
 def _untransposed(operator, args: tuple, place: int) -> Tensor:
@@ -222,10 +223,14 @@ def _untransposed(operator, args: tuple, place: int) -> Tensor:
     return operator(*changed)
 
 
+def _forgotten(operator, args: tuple, place: int) -> Tensor:
+    return args[1 - place].clone()
+
+
 def _shifted(sites: Sequence[tuple], states: Sequence[Tensor], owners: Mapping[int, str]) -> Iterator[Bend]:
     """A weight's gradient is (what went in)ᵀ(error): what went in taken from a neighbouring step.
 
-    Sites of one weight are those with one shape of input; `states` are the activations' outputs, last first.
+    `states` are the outputs of the activations, the last first.
     """
     weights = [n for n, args in enumerate(sites) if args[1].data_ptr() not in owners]
     # One weight's sites: its input and its error have the same sizes in every step.
@@ -233,19 +238,18 @@ def _shifted(sites: Sequence[tuple], states: Sequence[Tensor], owners: Mapping[i
         order = [n for n in weights if sites[n][0].shape == shape and sites[n][1].shape[1] == width]
         mine = [sites[n][0] for n in order]
         after = [s.reshape(shape) for s in states if s.numel() == mine[0].numel() and shape[1] == 1]
-        sources: list[tuple[str, list[Tensor | None]]] = [
-            (
-                "uses the state after the step where the state before it belongs.",
-                [*after, *mine][: len(mine)],
-            ),
+        sources: tuple[tuple[str, list[Tensor | None]], ...] = (
+            ("uses the state after the step where the state before it belongs.", [*after, *mine]),
             ("uses the input of the step before the right one.", [*mine[1:], None]),
             ("uses the input of the step after the right one.", [None, *mine[:-1]]),
-        ]
+        )
         for says, source in sources:
-            if not any(s is not None and s is not m for s, m in zip(source, mine, strict=False)):
-                continue
-            table = dict(zip(order, source, strict=False))
-            yield Bend(
-                "time-step", says, aten.mm.default,
-                lambda n, args, table=table: table[n] @ args[1] if table.get(n) is not None else None,
-            )  # fmt: skip
+            yield Bend("time-step", says, aten.mm.default, _instead(dict(zip(order, source, strict=False))))
+
+
+def _instead(inputs: Mapping[int, Tensor | None]) -> Rule:
+    def rule(n: int, args: tuple) -> Tensor | None:
+        other = inputs.get(n)
+        return None if other is None else other @ args[1]
+
+    return rule

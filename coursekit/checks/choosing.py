@@ -107,7 +107,7 @@ def ordering(
     wanted = [] if hidden or expected is None else [label(item) for item in expected]  # type: ignore[attr-defined]
     pairs = [(label(a), label(b)) for a, b in before] or list(pairwise(wanted))
     known = [label(i) for i in items] or wanted or list(dict.fromkeys(e for pair in pairs for e in pair))
-    if problem := _used_once(given, known, size_of(expected) if hidden else len(known)):  # type: ignore[arg-type]
+    if (problem := _used_once(given, known, size_of(expected) if hidden else len(known))) is not None:  # type: ignore[arg-type]
         return problem
     if hidden:
         result = right("Right order.") if same_order(given, expected) else wrong("Not in order yet.", "order")  # type: ignore[arg-type]

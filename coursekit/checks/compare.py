@@ -22,7 +22,7 @@ class Known:
     others: Mapping[str, Sequence[Tensor]] = field(default_factory=dict)  # right tensors of other parts
     sizes: Sequence[Mapping[str, int]] = ()  # the named sizes of each case
     mistakes: Sequence[tuple[Mistake, Sequence[object]]] = ()  # a mistake, and what it gives for this part
-    suspects: Callable[[Sequence[Tensor]], Found | None] | None = None  # slower recognisers, tried last
+    suspects: Callable[[Sequence[Tensor]], Found | None] | None = None  # a recogniser of the check's own
     measured: Callable[[int, tuple[int, ...]], float] | None = None  # central difference at (case, entry)
 
 
@@ -33,7 +33,7 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
         tensors = [read(value, like, noun) for value, like in zip(answers, rights, strict=True)]
     except Stopped as stop:
         named = _named(answers, known.mistakes, rights)
-        return named or stop.result
+        return stop.result if named is None else named
     pairs = list(zip(tensors, rights, strict=True))
     if all(close(a, g, dtype_of(raw)) for raw, (a, g) in zip(answers, pairs, strict=True)):
         return right(f"{upper(noun)} is right.")
@@ -41,13 +41,11 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
     entry = worst(*pairs[number])
     columns, row = _numbers(part, number, entry, pairs[number], known)
     numbers = {"columns": columns, "rows": (row,)}
-    if named := _named(answers, known.mistakes, rights):
+    if (named := _named(answers, known.mistakes, rights)) is not None:
         return Result(False, named.sentence, named.kind, mistake=named.mistake, **numbers)
     if coarse := low_precision(dtype):
         return wrong(f"{upper(noun)} is not right. {coarse}", "type", **numbers)
-    found = recognise(pairs, known.others, known.sizes)
-    if found is None and known.suspects is not None:
-        found = known.suspects(tensors)
+    found = recognise(pairs, known.others, known.sizes, known.suspects)
     if found is not None:
         return wrong(f"{upper(noun)} {found[1]}", found[0], **numbers)
     a, g = pairs[number]

@@ -4,6 +4,7 @@
     digest("b"), digest({"a", "c"})    a choice, several choices
     digest(["c", "a", "b"])            an order
     digest({("h0", "h1", "H"), …})     the edges of a graph
+    digest(Growth("V*D", symbols=S)), digest(ClosedForm("2*h**2 + h*c", symbols=S))
 
 A digest keeps an answer out of sight; whoever tries every option will find it, as with the check itself.
 Grades stand on hidden tests.
@@ -15,6 +16,9 @@ import hashlib
 import math
 import secrets
 from collections.abc import Iterable
+
+from ..notation.closed_form import ClosedForm
+from ..notation.growth import Growth
 
 _MARK = "$"
 
@@ -35,6 +39,10 @@ def digest(value: object, *, within: float | None = None, salt: str | None = Non
         return _MARK.join(("edges", salt, str(len(value)), ",".join(hashes)))
     if isinstance(value, (list, tuple)):
         return _MARK.join(("order", salt, str(len(value)), _hash(salt, "\n".join(map(label, value)))))
+    if isinstance(value, Growth):
+        return _MARK.join(("growth", salt, "", _hash(salt, str(value))))
+    if isinstance(value, ClosedForm):
+        return _MARK.join(("formula", salt, "", _hash(salt, _values(value))))
     return _MARK.join(("choice", salt, "", _hash(salt, choice_text(value))))
 
 
@@ -62,6 +70,18 @@ def same_choice(value: object, text: str) -> bool:
 def same_order(value: Iterable[object], text: str) -> bool:
     _, salt, _, hashed = text.split(_MARK)
     return _hash(salt, "\n".join(map(label, value))) == hashed
+
+
+def same_growth(growth: Growth, text: str) -> bool:
+    """Growths are compared by their normal form, which forgets how they were written."""
+    _, salt, _, hashed = text.split(_MARK)
+    return _hash(salt, str(growth)) == hashed
+
+
+def same_formula(form: ClosedForm, text: str) -> bool:
+    """Formulas are compared by their values at fixed sizes."""
+    _, salt, _, hashed = text.split(_MARK)
+    return _hash(salt, _values(form)) == hashed
 
 
 def size_of(text: str) -> int:
@@ -94,3 +114,15 @@ def _bucket(value: float, within: float) -> int:
 
 def _hash(salt: str, text: str) -> str:
     return hashlib.sha256(f"{salt}\n{text}".encode()).hexdigest()[:20]
+
+
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+
+
+def _values(form: ClosedForm) -> str:
+    """The formula's value at four places where the symbols have distinct prime sizes."""
+    values = []
+    for shift in range(4):
+        sizes = {name: _PRIMES[(n + 3 * shift) % len(_PRIMES)] for n, name in enumerate(form.symbols)}
+        values.append(f"{form.value(**sizes):.11e}")
+    return " ".join(values)

@@ -41,7 +41,7 @@ def gradients(
     names = [target.part for target in targets]
     cases, moved = float64(cases_of(given))
     truth = [Truth(loss, case, targets) for case in cases]
-    if problem := disagreement(truth[0]):
+    if (problem := disagreement(truth[0])) is not None:
         return problem
     answers = collect(answer, cases, takes, names)
     wrongs = outputs_of(mistakes, cases, takes, names)

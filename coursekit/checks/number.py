@@ -93,11 +93,11 @@ def _relation(number: float, expected: float) -> tuple[str, str] | None:
     if near(-expected):
         return "sign", "its sign is wrong."
     if near(expected / math.log(2)):
-        return "unit", "it is in bits, and the answer is in nats (divided by ln 2 once too often)."
+        return "unit", "it is the right number divided by ln 2. Bits, where nats are asked for?"
     if near(expected * math.log(2)):
-        return "unit", "it is in nats, and the answer is in bits (multiplied by ln 2 once too often)."
+        return "unit", "it is the right number times ln 2. Nats, where bits are asked for?"
     if near(expected / math.log(10)):
-        return "unit", "it was taken with the logarithm to base 10."
+        return "unit", "it is the right number divided by ln 10. Was the logarithm to base 10?"
     if near(100 * expected) or near(expected / 100):
         return "factor", "it is off by a factor of 100: a share and a percentage differ by that."
     if near(1 / expected):

@@ -6,6 +6,7 @@ a static page. Its colours are tints over whatever the page has, so it needs no 
 
 from __future__ import annotations
 
+import sys
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,18 @@ def _columns(result: Result) -> list[str]:
         return []
     widths = [max(len(row[n]) for row in table if n < len(row)) for n in range(max(map(len, table)))]
     return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False)).rstrip() for row in table]
+
+
+def show(result: Result) -> bool:
+    """Display the panel where a notebook's kernel runs; False in a terminal."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if getattr(shell, "kernel", None) is None:
+        return False
+    from IPython.display import display
+
+    display(result)
+    return True
 
 
 def html(result: Result) -> str:

@@ -5,7 +5,7 @@ Every recogniser looks at all cases together, so that nothing is called a factor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from torch import Tensor
@@ -17,15 +17,20 @@ Found = tuple[str, str]  # (kind, what to say of the part)
 
 
 def recognise(
-    pairs: Pairs, others: Mapping[str, Sequence[Tensor]], sizes: Sequence[Mapping[str, int]]
+    pairs: Pairs,
+    others: Mapping[str, Sequence[Tensor]],
+    sizes: Sequence[Mapping[str, int]],
+    suspects: Callable[[Sequence[Tensor]], Found | None] | None = None,
 ) -> Found | None:
     """The kind of error and the rest of a sentence that begins with the part's name, or None.
 
-    `others` are the right tensors of the other parts, `sizes` the named sizes of each case.
+    `others` are the right tensors of the other parts, `sizes` the named sizes of each case,
+    `suspects` a recogniser of the check's own.
     """
-    return (
-        _zero(pairs) or _factor(pairs, sizes) or _transposed(pairs) or _other(pairs, others) or _slice(pairs)
-    )
+    found = _zero(pairs) or _factor(pairs, sizes) or _transposed(pairs)
+    if found is None and suspects is not None:
+        found = suspects([a for a, _ in pairs])
+    return found or _other(pairs, others) or _slice(pairs)
 
 
 def _all(pairs: Pairs, agree) -> bool:

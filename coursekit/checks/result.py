@@ -18,10 +18,14 @@ class CheckFailed(AssertionError):
     def __init__(self, result: Result):
         super().__init__(result.sentence)
         self.result = result
+        self._lines: list[str] | None = None
 
     def _render_traceback_(self) -> list[str]:
         """IPython shows this instead of a traceback: the student's mistake is not in our code."""
-        return str(self.result).splitlines()
+        if self._lines is None:  # IPython asks twice, and one panel is enough
+            shown = panel.show(self.result)
+            self._lines = [f"{type(self).__name__}: {self}"] if shown else str(self.result).splitlines()
+        return self._lines
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class Result:
         return self
 
     def __bool__(self) -> bool:
+        """So that `assert checks.value(…)` means what it says."""
         return self.ok
 
     def __str__(self) -> str:
@@ -103,10 +108,23 @@ def combine(parts: Mapping[str, Result], praise: str) -> Result:
     if not failed:
         return right(praise, parts=dict(parts))
     first = next(iter(failed.values()))
-    sentence = " ".join(dict.fromkeys(part.sentence for part in failed.values()))
+    groups: dict[str, list[str]] = {}
+    for name, part in failed.items():
+        alike = part.kind if part.kind == "other" else part.sentence.replace(f"`{name}`", "`…`", 1)
+        groups.setdefault(alike, []).append(name)
+    sentence = " ".join(failed[names[0]].sentence + _same(names[1:], failed) for names in groups.values())
     return Result(
         False, sentence, first.kind, first.columns,
         tuple(row for part in failed.values() for row in part.rows if part.columns == first.columns),
         "\n".join(part.block for part in failed.values() if part.block),
         first.hint, first.mistake, dict(parts),
     )  # fmt: skip
+
+
+def _same(names: list[str], parts: Mapping[str, Result]) -> str:
+    """The rest of a group of parts that went wrong alike; a sentence that names no part stands for all."""
+    if not any(f"`{name}`" in parts[name].sentence for name in names):
+        return ""
+    words = [f"`{name}`" for name in names]
+    listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f" The same goes for {listed}."

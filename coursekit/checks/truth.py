@@ -1,4 +1,4 @@
-"""The true gradients of a loss: by autograd, by central differences, and as typical mistakes would have them."""
+"""The true gradients of a loss: by autograd, by central differences, and as mistakes would have them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def disagreement(truth: Truth) -> Result | None:
             if abs(slope - expected) > 1e-4 * float(flat.max()) + 100 * noise:
                 return wrong(
                     "This check cannot judge: autograd and central differences disagree about the loss "
-                    f"itself, for `{target.part}`{at(entry)}. Does it detach a tensor, or change one in place?",
+                    f"itself, for `{target.part}`{at(entry)}. Does it detach or change a tensor?",
                     "oracle",
                     columns=("entry", "autograd", "by central differences"),
                     rows=((f"{target.part}{at(entry)[4:]}", expected, slope),),

@@ -33,8 +33,9 @@ IN_CANDIDATE = re.compile(r"^\s*#\s*coursekit:\s*in-candidate\b", re.MULTILINE)
 class Cell:
     """One code cell.
 
-    `names`: for a solution cell, the names that the instructor's own version of it binds. These, and no
-    others, may replace a name that a given cell defines. Without it a student's name never does.
+    `reference`: for a solution cell, the instructor's own version of it. Only the examiner sees it, and never
+    runs more of it than its import statements. Names that it binds (and no others) may come from the student
+    even where a trusted cell or Python itself defines them; names that it imports never come from the student.
     """
 
     source: str
@@ -42,7 +43,7 @@ class Cell:
     id: str = ""  # grade_id, or any other key of the cell
     points: float = 0.0  # of a test
     mode: str = "remote"  # of a test: "remote" or "candidate"
-    names: tuple[str, ...] | None = None
+    reference: str = ""
 
     @property
     def in_candidate(self) -> bool:
@@ -69,10 +70,7 @@ class Task:
 
     @staticmethod
     def from_plain(data: dict, limits: Limits) -> Task:
-        cells = tuple(
-            Cell(**{**cell, "names": None if cell["names"] is None else tuple(cell["names"])})
-            for cell in data["cells"]
-        )
+        cells = tuple(Cell(**cell) for cell in data["cells"])
         return Task(data["id"], cells, limits, data["seed"], data["files"])
 
 

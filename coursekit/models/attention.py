@@ -11,7 +11,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_shape
+from .guards import BadInput, need_finite, need_like, need_shape
 from .local_attention import local_attention
 from .patterns import LOCAL, PATTERNS, attend, mask, pairs
 
@@ -74,12 +74,14 @@ class Heads(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """`allowed` (B,S) bool is False at the keys that nobody may look at, such as padding."""
         B, T = need_shape("L", L, "B T J", J=self.W_Q.shape[2])
+        need_like("L", L, "W_Q", self.W_Q)
         need_finite("L", L)
         Query = _project(self.W_Q, self.B_Q, L)
         if M is None:
             M = L
         else:
             need_shape("M", M, "B S J", B=B, J=self.W_K.shape[2])
+            need_like("M", M, "L", L)
             need_finite("M", M)
         Key, Value = _project(self.W_K, self.B_K, M), _project(self.W_V, self.B_V, M)
         if allowed is not None:

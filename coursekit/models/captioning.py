@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from .cells import GRU, Cell
 from .guards import need_shape
+from .losses import next_word_loss
 from .seq2seq import READOUT, AttentionDecoder
 
 EQUATIONS = f"""
@@ -37,3 +38,7 @@ class Captioner(nn.Module):
         # A softmax over x and y jointly is a softmax over the places of the picture laid in one row.
         logits, alpha = self.decoder(caption, M.flatten(1, 2))
         return logits, alpha.unflatten(-1, (X, Y))
+
+    def loss(self, M: Tensor, caption: Tensor, pad: int | None = None) -> Tensor:
+        """`pad` is the caption's word that does not count."""
+        return next_word_loss(self(M, caption)[0], caption, pad)

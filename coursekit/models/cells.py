@@ -224,4 +224,5 @@ class LSTM(Cell):
             need_like(f"the state {name}", part, "x", x)
 
     def _all_steps(self, x, state):
-        return fast_cells.lstm(x, *state, self._stack("W_h"), self._stack("W_x"), self._stack("B_"))
+        h, c = state
+        return fast_cells.lstm(x, h, c, self._stack("W_h"), self._stack("W_x"), self._stack("B_"))

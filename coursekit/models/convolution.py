@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_ids, need_shape
+from .guards import BadInput, need_finite, need_ids, need_like, need_shape
 
 EMBED = "L[b,t,i] = e[w[b,t],i]"
 
@@ -37,6 +37,7 @@ def conv_stride_2(L: Tensor, W: Tensor, B: Tensor) -> Tensor:
     k, J, I = need_shape("W", W, "k J I")
     need_shape("B", B, "I", I=I)
     _, T = need_shape("L", L, "B T J", J=J)
+    need_like("L", L, "W", W)
     need_finite("L", L)
     if k > T:
         raise BadInput(f"L has shape {tuple(L.shape)}; a window of k={k} needs T of at least {k}")
@@ -75,6 +76,7 @@ def conv_same(L: Tensor, W: Tensor) -> Tensor:
     """
     k, I, _ = need_shape("W", W, "k k I J")
     need_shape("L", L, "B X Y I", I=I)
+    need_like("L", L, "W", W)
     need_finite("L", L)
     if k % 2 == 0:
         raise BadInput(f"W has shape {tuple(W.shape)}; a centred window needs an odd k")
@@ -88,10 +90,11 @@ def update_gate_conv(L: Tensor, W_R: Tensor, B_R: Tensor, W_G: Tensor, B_G: Tens
 
     L (B,X,Y,J), W_R and W_G (k,k,J,J) indexed [dx,dy,in,out], B_R and B_G (J,) -> (B,X,Y,J).
     """
-    J = need_shape("L", L, "B X Y J")[-1]
-    for name, W, B in (("R", W_R, B_R), ("G", W_G, B_G)):
-        need_shape(f"W_{name}", W, "k k J J", J=J)
-        need_shape(f"B_{name}", B, "J", J=J)
+    k, J = need_shape("W_R", W_R, "k k J J")
+    need_shape("W_G", W_G, "k k J J", k=k, J=J)
+    need_shape("B_R", B_R, "J", J=J)
+    need_shape("B_G", B_G, "J", J=J)
+    need_shape("L", L, "B X Y J", J=J)
     R = torch.tanh(conv_same(L, W_R) - B_R)
     G = torch.sigmoid(conv_same(L, W_G) - B_G)
     return G * L + (1 - G) * R

@@ -43,9 +43,7 @@ def ugrnn(x: Tensor, h0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor) -> tuple[T
     return h.transpose(0, 1), h[-1]
 
 
-def gru(
-    x: Tensor, h0: Tensor, W_hG: Tensor, W_hR: Tensor, W_x: Tensor, B: Tensor
-) -> tuple[Tensor, Tensor]:
+def gru(x: Tensor, h0: Tensor, W_hG: Tensor, W_hR: Tensor, W_x: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
     """As `vanilla`; W_hG (2J, J) is for G1 and G2, W_x (3J, K) and B (3J,) are for G1, G2 and R."""
     h = _GRU.apply(x.transpose(0, 1).contiguous(), h0, W_hG, W_hR, W_x, B)
     return h.transpose(0, 1), h[-1]
@@ -81,7 +79,8 @@ def _incoming(gh: Tensor) -> Tensor:
     """
     if torch.is_grad_enabled():
         raise RuntimeError("the fast path of a cell has no second derivative; use the cell with fast=False")
-    dh = gh.new_zeros(len(gh) + 1, *gh.shape[1:])
+    dh = gh.new_empty(len(gh) + 1, *gh.shape[1:])
+    dh[0] = 0
     dh[1:] = gh
     return dh
 

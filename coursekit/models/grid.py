@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import need_finite, need_shape
+from .guards import need_finite, need_like, need_shape
 
 EQUATIONS = """
 pad h
@@ -25,6 +25,7 @@ def _check(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> tuple[int,
     need_shape("W_left", W_left, "h h", h=h)
     need_shape("W_top", W_top, "h h", h=h)
     batch, n, m = need_shape("x", x, "B n m c", c=c)
+    need_like("x", x, "W_in", W_in)
     need_finite("x", x)
     return batch, n, m, h
 
@@ -42,32 +43,26 @@ def grid_loop(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:
 
 
 def grid_states(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:
-    """The same states by anti-diagonals; the input products of all places are one product before."""
-    _check(x, W_in, W_left, W_top)
-    inputs = _skew(x @ W_in.T)  # (n+m-1, B, n, h)
-    inside = _skew(torch.ones_like(x[:1, :, :, :1]))  # 0 where row i has no column d-i: the border
-    W = torch.cat([W_left, W_top], 1).T  # (2h, h)
-    previous = torch.zeros_like(inputs[0])
-    diagonals = []
-    for diagonal, grid in zip(inputs, inside, strict=True):
-        left = F.pad(previous, (0, 0, 1, 0))[:, :-1]  # row i reads row i-1 of the last anti-diagonal
-        previous = grid * torch.sigmoid(diagonal + torch.cat([left, previous], -1) @ W)
-        diagonals.append(previous)
-    return _unskew(torch.stack(diagonals), x.shape[2])
+    """The same states by anti-diagonals: one product of [x; left; top] for all places that are ready."""
+    batch, n, m, size = _check(x, W_in, W_left, W_top)
+    W = torch.cat([W_in, W_left, W_top], 1).T  # (c+2h, h)
+    order = _by_diagonals(n, m, x.device)
+    lengths = [min(n, d + 1) - max(0, d - m + 1) for d in range(n + m - 1)]
+    diagonals = x.permute(1, 2, 0, 3).flatten(0, 1)[order].split(lengths)  # of (length, B, c)
+    before = x.new_zeros(2, batch, size)  # the last anti-diagonal, with the zeros of the border around it
+    states = []
+    for d, x_d in enumerate(diagonals):
+        h = torch.sigmoid(torch.cat([x_d, before[:-1], before[1:]], -1) @ W)
+        states.append(h)
+        before = F.pad(h, (0, 0, 0, 0, int(d < m - 1), int(d < n - 1)))
+    return torch.cat(states)[order.argsort()].unflatten(0, (n, m)).permute(2, 0, 1, 3)
 
 
-def _skew(x: Tensor) -> Tensor:
-    """x (B,n,m,h) -> (n+m-1,B,n,h), whose entry [d,b,i] is x[b,i,d-i], or zero outside the grid."""
-    n, m = x.shape[1:3]
-    rows = F.pad(x, (0, 0, 0, n)).flatten(1, 2)[:, : n * (n + m - 1)]
-    return rows.unflatten(1, (n, n + m - 1)).permute(2, 0, 1, 3)
-
-
-def _unskew(x: Tensor, m: int) -> Tensor:
-    """The inverse of `_skew`: row i starts at anti-diagonal i."""
-    diagonals, batch, n, h = x.shape
-    rows = x.permute(1, 2, 0, 3).reshape(batch, n * diagonals, h)
-    return F.pad(rows, (0, 0, 0, n)).unflatten(1, (n, diagonals + 1))[:, :, :m]
+def _by_diagonals(n: int, m: int, device: torch.device) -> Tensor:
+    """The places of an n x m grid, numbered row by row, in order of their anti-diagonal and then their row."""
+    place = torch.arange(n * m, device=device)
+    i, j = place // m, place % m
+    return ((i + j) * n + i).argsort()
 
 
 def grid_gradient(

@@ -1,7 +1,9 @@
-"""Losses that shape attention: heads that look at few words (focus), and at near ones (near).
+"""The loss of a language model, and losses that shape attention: few words (focus), near words (near).
 
-Each takes alpha (...,T,T), with any axes in front (layer, batch, head), and is a mean over them and
-over t1, so that its weight in `L_LM + weight * L_focus` does not depend on the size of the model.
+    loss = next_word_loss(logits, w) + weight * focus(alpha)
+
+`focus` and `near` take alpha (...,T,T), with any axes in front (layer, batch, head). Each is a mean over
+them and over t1, so that its weight does not depend on the size of the model.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_finite, need_shape
+from .guards import BadInput, need_finite, need_ids, need_shape
+from .language_model import word_losses
 
 FOCUS = """
 H[l,k,t1] = -sum[t2](alpha[l,k,t1,t2] log(alpha[l,k,t1,t2]))
@@ -19,6 +22,24 @@ focus = 1/(L K T1) sum[l,k,t1](H[l,k,t1])
 NEAR = """
 near = 1/(L K T1) sum[l,k,t1,t2](alpha[l,k,t1,t2] min(c, distance[t1,t2]))
 """
+
+
+def next_word_loss(logits: Tensor, w: Tensor, pad: int | None = None) -> Tensor:
+    """The mean of -ln P(w[t+1] | w[0..t]) over the words that are not `pad`.
+
+    logits (B,T,V), those at t of the word t+1; w (B,T), which begins with a start word.
+    """
+    B, T, V = need_shape("logits", logits, "B T V")
+    need_ids("w", w, "B T", below=V, B=B, T=T)
+    if T < 2:
+        raise BadInput(f"w has shape {tuple(w.shape)}; it needs (B, T) with T >= 2, a start and a word")
+    losses = word_losses(logits[:, :-1], w[:, 1:], pad)
+    if pad is None:
+        return losses.mean()
+    counted = (w[:, 1:] != pad).sum()
+    if not w.is_meta and int(counted) == 0:
+        raise BadInput(f"w of shape {tuple(w.shape)} holds no word after the first but pad={pad}")
+    return losses.sum() / counted
 
 
 def focus(alpha: Tensor) -> Tensor:

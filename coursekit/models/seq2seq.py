@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from .cells import GRU, Cell, State
-from .guards import BadInput, need_finite, need_ids, need_shape
+from .guards import BadInput, need_finite, need_ids, need_like, need_shape
+from .losses import next_word_loss
 
 ENCODER = "M[b,s,J] = ENCODER(M[b,s+1,J], e_in[x[b,s],I])"
 
@@ -116,6 +117,7 @@ class AttentionDecoder(Decoder):
         e = self.words(target)  # (B,T,I)
         B, T, _ = e.shape
         (S,) = need_shape("M", M, "B S K", B=B, K=self.memory)
+        need_like("M", M, "e", e)
         need_finite("M", M)
         if allowed is not None:
             need_shape("allowed", allowed, "B S", B=B, S=S)
@@ -125,6 +127,7 @@ class AttentionDecoder(Decoder):
             h, _ = self.cell(torch.cat([alpha @ M, e], -1), state)
             return self.readout(h), alpha
         state = self.cell.initial(e) if state is None else state
+        self.cell._check_state(state, e, B)
         asked, states = [], []
         for t in range(T):
             alpha_t = look((_h(state) @ self.W_key)[:, None, :], M, allowed)  # (B,1,S)
@@ -162,6 +165,10 @@ class ThoughtTranslator(nn.Module):
         _, thought = self.encoder(source)
         return self.decoder(target, thought)
 
+    def loss(self, source: Tensor, target: Tensor, pad: int | None = None) -> Tensor:
+        """`pad` is the target word that does not count."""
+        return next_word_loss(self(source, target), target, pad)
+
 
 class AttentionTranslator(nn.Module):
     """The thought vector, and attention to the encoder's states.
@@ -189,3 +196,7 @@ class AttentionTranslator(nn.Module):
         M, thought = self.encoder(source)
         allowed = None if self.pad is None else source != self.pad
         return self.decoder(target, M, thought, allowed)
+
+    def loss(self, source: Tensor, target: Tensor, pad: int | None = None) -> Tensor:
+        """`pad` is the target word that does not count."""
+        return next_word_loss(self(source, target)[0], target, pad)

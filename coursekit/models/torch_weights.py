@@ -28,19 +28,18 @@ def load(cls: type[cells.Cell], module: nn.RNNBase, options: dict) -> cells.Cell
     kind, order = _ORDER[cls]
     if not isinstance(module, kind):
         raise BadInput(f"{cls.__name__} needs a torch.nn.{kind.__name__}, not a {type(module).__name__}")
-    if module.num_layers != 1 or module.bidirectional or getattr(module, "proj_size", 0):
+    if module.num_layers != 1 or module.bidirectional or module.proj_size:
         raise BadInput(f"{cls.__name__} needs one layer, one direction and no projection")
     if cls is cells.Vanilla:
         if getattr(module, "nonlinearity", None) == "relu":
             raise BadInput('Vanilla needs nonlinearity="tanh", not "relu"')
         options = {"activation": "tanh", **options}
 
-    like = module.weight_hh_l0
-    cell = cls(module.input_size, module.hidden_size, device=like.device, dtype=like.dtype, **options)
-    zero = like.new_zeros(len(like))
-    b_h = module.bias_hh_l0 if module.bias else zero
-    b_x = module.bias_ih_l0 if module.bias else zero
-    stacks = (module.weight_hh_l0, module.weight_ih_l0, b_h, b_x)
+    given = dict(module.named_parameters())
+    W_h, W_x = given["weight_hh_l0"], given["weight_ih_l0"]
+    zero = W_h.new_zeros(len(W_h))
+    stacks = (W_h, W_x, given.get("bias_hh_l0", zero), given.get("bias_ih_l0", zero))
+    cell = cls(module.input_size, module.hidden_size, device=W_h.device, dtype=W_h.dtype, **options)
     with torch.no_grad():
         for part, W_h, W_x, bh, bx in zip(order, *(s.chunk(len(order)) for s in stacks), strict=True):
             sign = -1 if part == "G2" else 1

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from .attention import Heads
-from .guards import BadInput, need_shape
+from .guards import BadInput, need_like, need_shape
+from .losses import next_word_loss
 from .positions import PlacedWords
 
 FEED_FORWARD = """
@@ -27,6 +28,40 @@ LAYER_NORM = """
 mean[b,t] = 1/J sum[j](L[b,t,j])
 var[b,t] = 1/J sum[j]((L[b,t,j] - mean[b,t])^2)
 LN[b,t,j] = gain[j] (L[b,t,j] - mean[b,t]) / sqrt(var[b,t] + eps) + shift[j]
+"""
+
+PRE_NORM = """
+mean_1[b,t] = 1/J sum[j](L[b,t,j])
+var_1[b,t] = 1/J sum[j]((L[b,t,j] - mean_1[b,t])^2)
+X[b,t,j] = gain_1[j] (L[b,t,j] - mean_1[b,t]) / sqrt(var_1[b,t] + eps) + shift_1[j]
+Query[b,k,t,i] = W_Q[k,i,J] X[b,t,J]
+Key[b,k,t,i] = W_K[k,i,J] X[b,t,J]
+Value[b,k,t,i] = W_V[k,i,J] X[b,t,J]
+alpha[b,k,t1,t2] = softmax[t2<=t1](1/sqrt(I) Query[b,k,t1,I] Key[b,k,t2,I])
+h[b,k,t,i] = alpha[b,k,t,T] Value[b,k,T,i]
+S[b,t,j] = L[b,t,j] + W_O[j,K,I] h[b,K,t,I]
+mean_2[b,t] = 1/J sum[j](S[b,t,j])
+var_2[b,t] = 1/J sum[j]((S[b,t,j] - mean_2[b,t])^2)
+Y[b,t,j] = gain_2[j] (S[b,t,j] - mean_2[b,t]) / sqrt(var_2[b,t] + eps) + shift_2[j]
+hidden[b,t,f] = relu(W_1[f,J] Y[b,t,J] - B_1[f])
+Lnext[b,t,j] = S[b,t,j] + W_2[j,F] hidden[b,t,F] - B_2[j]
+"""
+
+POST_NORM = """
+Query[b,k,t,i] = W_Q[k,i,J] L[b,t,J]
+Key[b,k,t,i] = W_K[k,i,J] L[b,t,J]
+Value[b,k,t,i] = W_V[k,i,J] L[b,t,J]
+alpha[b,k,t1,t2] = softmax[t2<=t1](1/sqrt(I) Query[b,k,t1,I] Key[b,k,t2,I])
+h[b,k,t,i] = alpha[b,k,t,T] Value[b,k,T,i]
+S[b,t,j] = L[b,t,j] + W_O[j,K,I] h[b,K,t,I]
+mean_1[b,t] = 1/J sum[j](S[b,t,j])
+var_1[b,t] = 1/J sum[j]((S[b,t,j] - mean_1[b,t])^2)
+X[b,t,j] = gain_1[j] (S[b,t,j] - mean_1[b,t]) / sqrt(var_1[b,t] + eps) + shift_1[j]
+hidden[b,t,f] = relu(W_1[f,J] X[b,t,J] - B_1[f])
+Y[b,t,j] = X[b,t,j] + W_2[j,F] hidden[b,t,F] - B_2[j]
+mean_2[b,t] = 1/J sum[j](Y[b,t,j])
+var_2[b,t] = 1/J sum[j]((Y[b,t,j] - mean_2[b,t])^2)
+Lnext[b,t,j] = gain_2[j] (Y[b,t,j] - mean_2[b,t]) / sqrt(var_2[b,t] + eps) + shift_2[j]
 """
 
 LANGUAGE_MODEL = "P[b,t,v] = softmax[v](W_out[v,J] L[b,t,J])"
@@ -46,6 +81,7 @@ class FeedForward(nn.Module):
 
     def forward(self, L: Tensor) -> Tensor:
         need_shape("L", L, "B T J", J=self.W_1.shape[1])
+        need_like("L", L, "W_1", self.W_1)
         hidden = torch.relu(L @ self.W_1.T - self.B_1)
         return hidden @ self.W_2.T - self.B_2
 
@@ -162,7 +198,7 @@ class Stack(nn.Module):
 
 
 class TransformerLM(nn.Module):
-    """A causal stack over placed words, and `LANGUAGE_MODEL` at each position.
+    """A causal stack over placed words, and `LANGUAGE_MODEL` at each position (`tied`: W_out is e).
 
     forward: w (B,T) -> logits (B,T,V); logits[b,t] is the word after w[b,t], and sees no later word.
     `run` gives the alphas too, one (B,K,T,T) a layer (None where the pattern is local).
@@ -178,6 +214,7 @@ class TransformerLM(nn.Module):
         pattern: str = "causal",
         w: int | None = None,
         norm: str = "pre",
+        tied: bool = False,
         **places,
     ):
         super().__init__()
@@ -187,7 +224,9 @@ class TransformerLM(nn.Module):
             )
         self.words = PlacedWords(vocabulary, width, **places)
         self.stack = Stack(width, heads, layers, hidden, pattern, w, norm=norm)
-        self.W_out = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
+        if tied and self.words.combine != "added":
+            raise BadInput("tied embeddings need combine='added': a word as wide as the layer")
+        self.W_out = self.words.e if tied else nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
 
     def run(self, w: Tensor) -> tuple[Tensor, list[Tensor | None]]:
         L, alphas, _ = self.stack(self.words(w))
@@ -195,6 +234,9 @@ class TransformerLM(nn.Module):
 
     def forward(self, w: Tensor) -> Tensor:
         return self.run(w)[0]
+
+    def loss(self, w: Tensor, pad: int | None = None) -> Tensor:
+        return next_word_loss(self(w), w, pad)
 
 
 class TransformerTranslator(nn.Module):
@@ -230,3 +272,7 @@ class TransformerTranslator(nn.Module):
         M, _, _ = self.encoder(self.source(source), L_allowed=allowed)
         L, _, alphas = self.decoder(self.target(target), M, M_allowed=allowed)
         return L @ self.W_out.T, torch.stack(alphas)
+
+    def loss(self, source: Tensor, target: Tensor, pad: int | None = None) -> Tensor:
+        """`pad` is the target word that does not count."""
+        return next_word_loss(self(source, target)[0], target, pad)

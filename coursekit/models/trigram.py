@@ -14,10 +14,13 @@ from .guards import BadInput, need_finite, need_ids, need_shape
 from .sampling import greedy
 
 EQUATIONS = """
-hidden[b,t,j] = tanh(W_1[j,I] e[w[b,t],I] + W_2[j,I] e[w[b,t+1],I] - B[j])
+hidden[b,t,j] = tanh(W_1[j,I] e[w1[b,t],I] + W_2[j,I] e[w2[b,t],I] - B[j])
 h[b,t,i] = W_3[i,J] hidden[b,t,J]
 P[b,t,v] = softmax[v](beta h[b,t,I] e[v,I])
 """
+
+
+LARGEST_TABLE = 400  # 64 million entries
 
 
 def trigram_probabilities(w: Tensor, vocabulary: int, smoothing: float = 0.0) -> Tensor:
@@ -26,14 +29,16 @@ def trigram_probabilities(w: Tensor, vocabulary: int, smoothing: float = 0.0) ->
     if not smoothing >= 0:
         raise BadInput(f"smoothing is {smoothing}; it needs to be 0 or more")
     V = vocabulary
+    if V > LARGEST_TABLE:
+        raise BadInput(f"vocabulary is {V}; a table of V³ numbers needs at most {LARGEST_TABLE} words")
     place = (w[:, :-2] * V + w[:, 1:-1]) * V + w[:, 2:]  # w1 V² + w2 V + w3
     counts = torch.bincount(place.flatten(), minlength=V**3).reshape(V, V, V) + smoothing
     total = counts.sum(-1, keepdim=True)
-    return torch.where(total > 0, counts / total.clamp(min=1e-300), 1 / V)
+    return torch.where(total > 0, counts / total, 1 / V)
 
 
 class NeuralTrigram(nn.Module):
-    """`EQUATIONS` up to the softmax: h_Φ(e(w_t), e(w_{t+1}))ᵀ e(w), with tied embeddings.
+    """`EQUATIONS` up to the softmax: h_Φ(e(w1), e(w2))ᵀ e(v), with tied embeddings.
 
     forward: w (B,T) -> logits (B,T-1,V); logits[b,t] is the word after the pair w[b,t], w[b,t+1].
     """
@@ -55,9 +60,9 @@ class NeuralTrigram(nn.Module):
 
     def next_words(self) -> Tensor:
         """(V,V): the word at zero temperature after each pair."""
-        V = len(self.e)
-        words = torch.arange(V, device=self.e.device)
-        return greedy(self(torch.cartesian_prod(words, words))[:, 0]).reshape(V, V)
+        words = torch.arange(len(self.e), device=self.e.device)
+        after = lambda first: greedy(self(torch.stack([first.expand_as(words), words], 1))[:, 0])
+        return torch.stack([after(first) for first in words])
 
 
 def next_words(P: Tensor) -> Tensor:

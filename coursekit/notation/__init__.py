@@ -1,0 +1,19 @@
+"""The language of the course: equations in index notation that can be checked, run, counted, differentiated.
+
+from coursekit.notation import Equations, NotationError, Growth
+"""
+
+from __future__ import annotations
+
+from .equations import Equations
+from .errors import NotationError
+
+__all__ = ["Equations", "Growth", "NotationError"]
+
+
+def __getattr__(name: str):
+    if name == "Growth":
+        from .growth import Growth
+
+        return Growth
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from lark import Token
 
 from .errors import NotationError
-from .lexer import MAX_DEPTH
+from .scanner import MAX_DEPTH
 
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
 _SIGN = {"LPAR": ")", "LSQ": "]", "LGRP": "]", "LBRACE": "}", "BAR": "|", "NORM": "||"}

@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from .evaluate import COMPARE, constant_value
-from .named import LANE, Code, Env, align, as_tensor, elementwise, expand, number, rename, view
+from .named import LANE, Code, as_tensor, elementwise, expand, number
 from .product import product
+from .reach import fail, starts
 from .reads import affine_code, read
-from .sizes import fail, starts
 from .system import System
 from .tree import (
-    Add, Affine, And, Apply, Call, Cases, Compare, Concat, Condition, Div, Equation, Expr, Iverson, Lookup,
-    Mul, Neg, Num, Pow, Reduce, Ref, Size, SizeOf, Softmax, Sum, free_indices, references,
-)  # fmt: skip
+    Add,
+    Affine,
+    And,
+    Apply,
+    Call,
+    Cases,
+    Concat,
+    Condition,
+    Div,
+    Equation,
+    Expr,
+    Flatten,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Position,
+    Pow,
+    Reduce,
+    Ref,
+    SizeOf,
+    Softmax,
+    Sum,
+    free_indices,
+    references,
+)
+from .whole import apply, concat, flatten, reduce, softmax
 
 if TYPE_CHECKING:
     from .recur import Frame
@@ -28,9 +52,14 @@ __all__ = ["Compiler"]
 # Where an entry is masked away, what stands under these is set to one: no NaN, no NaN gradient.
 _UNSAFE = {"log", "sqrt", "exp"}
 _CALLS: dict[str, Callable] = {
-    "sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu, "exp": torch.exp, "log": torch.log,
-    "sqrt": torch.sqrt, "abs": torch.abs,
-}  # fmt: skip
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "relu": torch.relu,
+    "exp": torch.exp,
+    "log": torch.log,
+    "sqrt": torch.sqrt,
+    "abs": torch.abs,
+}
 
 
 def _extreme(function: Callable, bound: str) -> Callable:
@@ -51,7 +80,6 @@ def _extreme(function: Callable, bound: str) -> Callable:
 
 
 _CALLS |= {"max": _extreme(torch.maximum, "min"), "min": _extreme(torch.minimum, "max")}
-_IDENTITY = {"max": -math.inf, "min": math.inf, "prod": 1.0}
 
 
 class Compiler:
@@ -97,6 +125,13 @@ class Compiler:
                 terms.append((factor, atom))
         return terms, const
 
+    def ends(self, affine: Affine) -> tuple[int, int]:
+        """The least and the greatest value of an index expression without lookups."""
+        terms, const = self.terms(affine)
+        spans = [(f, self.span(n)) for f, n in terms]
+        low = const + sum(min(f * s[0], f * s[-1]) for f, s in spans)
+        return low, const + sum(max(f * s[0], f * s[-1]) for f, s in spans)
+
     def counter(self, name: str) -> Code:
         """The index itself as whole numbers."""
         if self.frame is not None and name in self.frame.looped:
@@ -120,7 +155,7 @@ class Compiler:
 
     def inside(self, node: object) -> bool:
         """Does a value change with the recurrence that is running?"""
-        return self.frame is not None and any(r.name in self.frame.names for r in references(node))
+        return self.frame is not None and self.frame.moves(node)
 
     def guarded(self, affine: Affine) -> bool:
         return any(free_indices(c) & free_indices(affine) for c, _ in self.guards)
@@ -138,7 +173,9 @@ class Compiler:
         looped = self.frame.looped if self.frame is not None else frozenset()
         for condition, sense in self.guards:
             if code.number is None and free_indices(condition) - looped <= set(code.axes):
-                pick = (lambda m, x: torch.where(m, x, 1.0)) if sense else (lambda m, x: torch.where(m, 1.0, x))
+                pick = (
+                    (lambda m, x: torch.where(m, x, 1.0)) if sense else (lambda m, x: torch.where(m, 1.0, x))
+                )
                 code = elementwise(pick, [self.condition(condition), code], self.order)
         return code
 
@@ -155,6 +192,8 @@ class Compiler:
                 return self.frame.read(self, node) if self.inside(node) and self.frame else read(self, node)
             case Add(terms):
                 return self.add(terms)
+            case Neg(Mul() | Sum() | Div()):
+                return product(self, node)
             case Neg(body):
                 return elementwise(torch.neg, [self.code(body)], self.order)
             case Mul() | Sum():
@@ -169,13 +208,18 @@ class Compiler:
             case Call(function, args):
                 return self.call(function, args)
             case Apply():
-                return self.apply(node)
+                return apply(self, node)
             case Softmax():
-                return self.softmax(node, torch.softmax)
+                return softmax(self, node, torch.softmax)
             case Reduce():
-                return self.reduce(node)
+                return reduce(self, node)
             case Concat():
-                return self.concat(node)
+                return concat(self, node)
+            case Flatten():
+                return flatten(self, node)
+            case Position(affine):
+                whole = self.side(affine)
+                return Code(whole.axes, lambda env: whole.run(env).to(env.dtype), whole.number)
             case Cases(branches, otherwise):
                 return self.cases(branches, otherwise)
             case Iverson(condition):
@@ -193,7 +237,9 @@ class Compiler:
         codes = [(self.code(t), s) for t, s in signed]
         total, sign = codes[0]
         if sign < 0:
-            total = elementwise(torch.neg, [total], self.order) if total.number is None else number(-total.number)
+            total = (
+                elementwise(torch.neg, [total], self.order) if total.number is None else number(-total.number)
+            )
         for code, s in codes[1:]:
             if total.number is not None and code.number is not None:
                 total = number(total.number + s * code.number)
@@ -215,9 +261,9 @@ class Compiler:
         return elementwise(torch.pow, [self.safe(code), by], self.order)
 
     def call(self, function: str, args: Sequence[Expr]) -> Code:
-        (first, *rest) = args
+        first = args[0]
         if function == "log" and isinstance(first, Softmax) and first.where is None and not self.guards:
-            return self.softmax(first, torch.log_softmax)
+            return softmax(self, first, torch.log_softmax)
         if function not in _CALLS:
             raise fail(self.system, f"{function} is no function of the language", self.equation.span)
         codes = [self.code(a) for a in args]
@@ -232,9 +278,10 @@ class Compiler:
         if self.frame is not None and not self.inside(condition):
             return self.frame.hoist(self.outer.condition(condition))
         if isinstance(condition, And):
-            return elementwise(torch.logical_and, [self.condition(c) for c in condition.parts], self.order) if (
-                len(condition.parts) == 2
-            ) else self._all([self.condition(c) for c in condition.parts])
+            whole, *rest = (self.condition(c) for c in condition.parts)
+            for part in rest:
+                whole = elementwise(torch.logical_and, [whole, part], self.order)
+            return whole
         sides = [self.side(condition.left), self.side(condition.right)]
         if all(s.number is not None for s in sides):
             sides[0] = as_tensor(sides[0])
@@ -243,12 +290,6 @@ class Compiler:
             return code
         run, key = code.run, ("mask", condition, tuple(sorted(self.ranges.items())))
         return Code(code.axes, lambda env: env.constant(key, lambda: run(env)))
-
-    def _all(self, codes: list[Code]) -> Code:
-        whole = codes[0]
-        for code in codes[1:]:
-            whole = elementwise(torch.logical_and, [whole, code], self.order)
-        return whole
 
     def side(self, side: Affine | Expr) -> Code:
         if not isinstance(side, Affine):
@@ -270,7 +311,7 @@ class Compiler:
         chosen: list[tuple[Code, Code]] = []
         for branch, condition in branches:
             guard = [*before, (condition, True)]
-            chosen.append((self.under(guard, lambda b=branch: self.code(b)), self.condition(condition)))
+            chosen.append((self.under(guard, partial(self.code, branch)), self.condition(condition)))
             before.append((condition, False))
         result = self.under(before, lambda: self.code(otherwise))
         for code, holds in reversed(chosen):
@@ -289,98 +330,6 @@ class Compiler:
         axes = self.order(set(code.axes) | set(names))
         return expand(code, axes, [self.length(a) for a in axes])
 
-    def _conditioned(self, node: Softmax | Reduce, fill: float) -> tuple[Code, Code | None]:
-        """The body over all of the node's indices, `fill` where the condition fails; and the condition."""
-        if node.where is None:
-            return self.full(self.code(node.body), node.indices), None
-        body = self.under([(node.where, True)], lambda: self.code(node.body))
-        holds = self.condition(node.where)
-        body = elementwise(lambda m, x: torch.where(m, x, fill), [holds, as_tensor(body)], self.order)
-        return self.full(body, node.indices), holds
-
-    def softmax(self, node: Softmax, function: Callable) -> Code:
-        code, holds = self._conditioned(node, -math.inf)
-        axes = code.axes
-        dims = tuple(axes.index(i) for i in node.indices)
-
-        def over(x: Tensor) -> Tensor:
-            if len(dims) == 1:
-                return function(x, dims[0])
-            ends = tuple(range(x.ndim - len(dims), x.ndim))
-            moved = x.movedim(dims, ends)
-            return function(moved.flatten(ends[0]), -1).unflatten(-1, moved.shape[ends[0] :]).movedim(ends, dims)
-
-        run = code.run
-        if holds is None:
-            return Code(axes, lambda env: over(run(env)))
-        allowed = align(holds, axes)
-        rows = [i in holds.axes for i in node.indices]
-
-        def masked(env: Env) -> Tensor:
-            scores, mask = run(env), allowed(env)
-            along = tuple(d - (len(axes) - mask.ndim) for d, present in zip(dims, rows, strict=True) if present)
-            some = mask
-            for d in along:
-                some = some.any(d, keepdim=True)
-            # A row in which nothing is allowed has weight nowhere, and hands no gradient back.
-            scores = torch.where(some, scores, 0.0)
-            return torch.where(mask, over(scores), 0.0)
-
-        return Code(axes, masked)
-
-    def reduce(self, node: Reduce) -> Code:
-        code, _ = self._conditioned(node, _IDENTITY[node.function])
-        dims = tuple(sorted((code.axes.index(i) for i in node.indices), reverse=True))
-        axes = tuple(a for a in code.axes if a not in node.indices)
-        run = code.run
-        if node.function in ("max", "min"):
-            extreme = torch.amax if node.function == "max" else torch.amin
-            return Code(axes, lambda env: extreme(run(env), dims))
-
-        def multiply(env: Env) -> Tensor:
-            x = run(env)
-            for d in dims:
-                x = x.prod(d)
-            return x
-
-        return Code(axes, multiply)
-
-    def concat(self, node: Concat) -> Code:
-        parts = []
-        for along, part in node.parts:
-            code = self.full(self.code(part), (along,))
-            parts.append((along, code))
-        shared = {a for along, c in parts for a in c.axes if a != along}
-        axes = self.order(shared | {node.axis})
-        place = axes.index(node.axis)
-        runs = []
-        for along, code in parts:
-            lengths = [self.length(along if a == node.axis else a) for a in axes]
-            runs.append(expand(rename(code, {along: node.axis}), axes, lengths).run)
-        return Code(axes, lambda env: torch.cat([run(env) for run in runs], place))
-
-    def apply(self, node: Apply) -> Code:
-        """A function of the reader's own: whole vectors last, everything else as leading axes."""
-        codes = [self.full(self.code(a), s) for a, s in zip(node.args, node.slices, strict=True)]
-        lead = self.order({a for c, s in zip(codes, node.slices, strict=True) for a in c.axes if a not in s})
-        runs = [
-            expand(c, (*lead, *s), [self.length(a) for a in (*lead, *s)]).run
-            for c, s in zip(codes, node.slices, strict=True)
-        ]
-        name, wanted = node.function, tuple(self.length(o) for o in node.out)
-
-        def run(env: Env) -> Tensor:
-            if name not in env.functions:
-                message = f"{name} is not known: give functions={{{name!r}: …}}"
-                raise fail(self.system, message, node.span)
-            result = env.functions[name](*(r(env) for r in runs))
-            if result.ndim != len(lead) + len(wanted) or tuple(result.shape[len(lead) :]) != wanted:
-                message = f"{name} must give its value with the last axes {wanted}, but it gave the shape "
-                raise fail(self.system, f"{message}{tuple(result.shape)}", node.span)
-            return result
-
-        return Code((*lead, *node.out), run)
-
     def define(self) -> Code:
         """The equation's right side, laid out as its left side is."""
         left = []
@@ -392,6 +341,3 @@ class Compiler:
             left = self.frame.axes(left)
         code = as_tensor(self.code(self.equation.right))
         return expand(code, left, [self.length(a) for a in left])
-
-
-assert view and Num and Size  # kept for readers of the tree

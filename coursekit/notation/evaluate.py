@@ -3,7 +3,7 @@
 Slow on purpose and free of numpy and torch: this module says what an equation means, and `run` is
 tested against it. Three conventions that the notation leaves open are fixed here:
 
-- a condition decides whether the rest is looked at: `[s < t] x[t-s]` is 0 where `s >= t`, whatever x is there;
+- a condition decides whether the rest is looked at: `[s < t] x[t-s]` is 0 where `s >= t`, whatever x is;
 - a softmax over nothing is 0 everywhere, a sum over nothing 0, a product 1, a maximum -inf, a minimum inf;
 - an index runs from 0, or from -(n//2) where the system says that it is centred.
 """
@@ -17,19 +17,48 @@ from functools import reduce
 from itertools import product
 from numbers import Real
 
-from .sizes import Shape, fail, infer_sizes, sides, span_of, starts
+from .reach import check_reads, fail, starts
+from .sizes import Shape, infer_sizes, sides, span_of
 from .system import System
 from .tree import (
-    Add, Affine, And, Apply, Call, Cases, Compare, Concat, Condition, Div, Equation, Expr, Iverson, Lookup,
-    Mul, Neg, Num, Pow, Reduce, Ref, Size, SizeOf, Softmax, Sum,
-)  # fmt: skip
+    Add,
+    Affine,
+    And,
+    Apply,
+    Call,
+    Cases,
+    Concat,
+    Condition,
+    Div,
+    Equation,
+    Expr,
+    Flatten,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Num,
+    Position,
+    Pow,
+    Reduce,
+    Ref,
+    Size,
+    SizeOf,
+    Softmax,
+    Sum,
+    walk,
+)
 
-__all__ = ["COMPARE", "evaluate"]
+__all__ = ["COMPARE", "constant_value", "evaluate"]
 
 COMPARE: dict[str, Callable] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
     ">=": operator.ge,
-}  # fmt: skip
+}
 
 
 def _sigmoid(z: float) -> float:
@@ -37,9 +66,16 @@ def _sigmoid(z: float) -> float:
 
 
 _FUNCTIONS: dict[str, Callable] = {
-    "sigmoid": _sigmoid, "tanh": math.tanh, "relu": lambda z: max(z, 0.0), "exp": math.exp, "log": math.log,
-    "sqrt": math.sqrt, "abs": abs, "min": min, "max": max,
-}  # fmt: skip
+    "sigmoid": _sigmoid,
+    "tanh": math.tanh,
+    "relu": lambda z: max(z, 0.0),
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "abs": abs,
+    "min": min,
+    "max": max,
+}
 _REDUCE: dict[str, Callable[[Iterable], float]] = {
     "max": lambda values: max(values, default=-math.inf),
     "min": lambda values: min(values, default=math.inf),
@@ -62,6 +98,7 @@ def evaluate(
         {n: [None if isinstance(v, Real) else _shape(system, n, v) for v in e] for n, e in edges.items()},
         sizes or {},
     )
+    check_reads(system, known)
     machine = _Machine(system, known, inputs, edges, functions or {})
     for block in system.blocks:
         loops = [(name, machine.range_of(block.equations[0], name)[::step]) for name, step in block.loops]
@@ -70,6 +107,15 @@ def evaluate(
             for equation in block.equations:
                 machine.define(equation, fixed)
     return {name: machine.nested(name) for name in system.outputs}
+
+
+def constant_value(system: System, sizes: Mapping[str, int], node: object) -> float | None:
+    """The value of an expression of numbers and sizes alone (`1/sqrt(I)`); None for any other."""
+    if isinstance(node, Num):
+        return float(node.value)
+    if not all(isinstance(n, (Num, Size, Add, Mul, Neg, Div, Pow, Call)) for n in walk(node)):
+        return None
+    return _Machine(system, dict(sizes), {}, {}, {}).value(node, {})  # type: ignore[arg-type]
 
 
 def _shape(system: System, name: str, value: object) -> Shape:
@@ -165,6 +211,15 @@ class _Machine:
                         return self.value(part, {**at, along: self.first[dim] + place})
                     place -= self.sizes[dim]
                 raise AssertionError("the parts of a concatenation fill its axis")
+            case Flatten(axis, indices, body):
+                place, inner = at[axis] - self.first[self.ranges[axis]], dict(at)
+                for name in reversed(indices):
+                    span = self.span(self.ranges[name])
+                    place, step = divmod(place, len(span))
+                    inner[name] = span[step]
+                return self.value(body, inner)
+            case Position(affine):
+                return float(self.position(affine, at))
             case Cases(branches, otherwise):
                 for branch, condition in branches:
                     if self.holds(condition, at):

@@ -2,41 +2,35 @@
 
     grad(system, "J", ["W"])        # dW[j,i] = dz[B,T,j] h[B,T-1,i], and what dz needs
 
-The adjoint of a tensor `X` is `dX` and has the shape of `X`. The adjoint of the inside of a function, where it
-is read more than once, is `dz_h` for the equation of `h`, or `dz` where there is only one. A value inside a forward
-equation that has no name there and is wanted again is computed as `u_h`. Tensors of the forward system are
-inputs of the gradient system: run the one, then the other with all that the first had and gave. A recurrence
-keeps its boundary there, so `boundary={"h": h0}` is given to both.
+The adjoint of a tensor `X` is `dX` and has the shape of `X`. The adjoint of the inside of a function, where
+it is wanted more than once, is `dz_h` in the equation of `h`, or `dz` where there is only one. A value inside
+a forward equation that has no name there is computed again as `u_h`. Tensors of the forward system are inputs
+of the gradient system: run the one, then the other with all that the first had and gave. A recurrence keeps
+its boundary there, so `boundary={"h": h0}` is given to both.
 
-- `of` is a scalar. If it is not, `d<of>` is one more input: the adjoint to start from.
-- `wrt` names inputs or intermediate tensors; by default all parameters (or, where none are declared, all inputs
-  that are not indices). For a recurrence `h` with a boundary, `h_0` asks for the gradient of that boundary: `dh_0`.
+- `of` is a scalar. If it is not, `d<of>` is one more input: the adjoint to start from (`d<of>_seed` where the
+  system itself reads `of` again, so that `d<of>` is the whole adjoint).
+- `wrt` names inputs or intermediate tensors; by default all parameters (or, where none are declared, all
+  inputs that are not indices). For a recurrence `h` with a boundary, `h_0` asks for the gradient of that
+  boundary: `dh_0`.
 - `at="t"` leaves the time of a parameter's reads free: `dW[t,j,i]` is what the reads of `W` at step t
   contribute, and its sum over t is the whole gradient.
-- `distributions` names tensors that sum to one over each index that a softmax is picked by (a one-hot target `y`);
-  then `y_hat[v] y[V] - y[v]` is `y_hat[v] - y[v]`.
+- `distributions` names tensors that are known to sum to one over the index of a softmax (a one-hot target
+  `y`); then `y_hat[v] y[V] - y[v]` becomes `y_hat[v] - y[v]`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
-from .adjoint import hand_down
+from .backward import Backward, Made, Read
 from .errors import NotationError
-from .gather import Gather
-from .letters import lettered
-from .names import small_of
-from .simplify import ONE, Scope, Term, base, combine, expression, put, terms
+from .simplify import combine
 from .system import System
-from .tree import (
-    Affine, Apply, Call, Concat, Directive, Div, Equation, Expr, Flatten, Lookup, Mul, Num, Position, Pow,
-    Program, Reduce, Ref, Size, SizeOf, Softmax, Statement, Sum, free_indices, index, references, substitute, walk,
-)  # fmt: skip
+from .tree import Affine, Program, Ref, SizeOf, index
+from .written import written
 
-__all__ = ["grad"]
-
-Read = tuple[Ref, Expr, tuple[str, ...]]  # where a tensor is read, the read's adjoint, the indices around it
+__all__ = ["grad", "gradient"]
 
 
 def grad(
@@ -47,133 +41,95 @@ def grad(
     distributions: Sequence[str] = (),
 ) -> Program:
     """The equations of `d<x>` for each `x` of `wrt`, and all that they need."""
-    names = [wrt] if isinstance(wrt, str) else list(wrt) if wrt is not None else _default(system)
-    if of not in system.outputs:
-        raise NotationError(f"{of} is not defined by the system; its tensors are {', '.join(system.outputs)}.")
-    return _Backward(system, of, names, at, frozenset(distributions)).program()
+    return gradient(system, of, wrt, at, distributions).program
+
+
+def gradient(
+    system: System,
+    of: str,
+    wrt: Sequence[str] | str | None = None,
+    at: str | None = None,
+    distributions: Sequence[str] = (),
+) -> System:
+    """The same as a checked system, with the dimensions of the forward system under their names there."""
+    names = [wrt] if isinstance(wrt, str) else _default(system) if wrt is None else list(wrt)
+    edges = _edges(system)
+    _check(system, of, names, edges)
+    sweep = Backward(system, of, [edges.get(n, n) for n in names], frozenset(distributions))
+    last = []
+    for name in names:
+        if name in edges:
+            last.append(_edge_gradient(sweep, name, edges[name]))
+        elif at is not None:
+            last.append(_step_gradient(sweep, name, at))
+        else:
+            last.append(_gradient(sweep, name))
+    return written(sweep, last)
 
 
 def _default(system: System) -> list[str]:
-    if system.parameters:
-        return list(system.parameters)
-    return [n for n in system.inputs if system.tensors[n].indexes is None]
+    return list(system.parameters) or [n for n in system.inputs if system.tensors[n].indexes is None]
 
 
-@dataclass(frozen=True)
-class _Forward:
-    """An equation of the system with index names of its own."""
-
-    left: Ref
-    right: Expr
-    around: tuple[str, ...]
+def _edges(system: System) -> dict[str, str]:
+    """`h_0` -> `h` for each recurrence with a boundary."""
+    return {f"{x}_0": x for x in system.boundary if x not in system.padded and f"{x}_0" not in system.tensors}
 
 
-class _Backward:
-    def __init__(
-        self, system: System, of: str, wrt: list[str], at: str | None, distributions: frozenset[str]
-    ):
-        self.system, self.of, self.wrt, self.at = system, of, wrt, at
-        self.distributions = distributions
-        centered = {d for r in system.ranges.values() for n, d in r.items() if n in system.centered}
-        self.scope = Scope({}, dict(system.tensors), frozenset(centered))
-        self.letters: dict[str, list[str]] = {}  # dimension -> letters that the system writes for it
-        self.forward = [self._own_names(e) for b in system.blocks for e in b.equations]
-        self.edges = {name: tensor for name, tensor in self._boundaries().items() if name in wrt}
-        self._check_names()
-        self.active = self._active()
-        self.named = set(wrt) | self._recurrent()
-        self.dims = {t.name: t.dims for t in system.tensors.values()}
-        self.reads: dict[str, list[Read]] = {}
-        self.slots: list[str] = []
-        self.made: dict[str, tuple[tuple[str, ...], list[Term]]] = {}  # name -> left indices, terms
-        self.targets: dict[str, tuple[str, ...]] = {}
-        self.gather = Gather(self.scope, lambda n: self.dims[n], self._may_pad, self._edge, self._name_term)
-        self.current = of
+def _check(system: System, of: str, names: Sequence[str], edges: dict[str, str]) -> None:
+    if of not in system.outputs:
+        raise NotationError(f"{of} is not defined by the system; it defines {', '.join(system.outputs)}.")
+    for name in names:
+        if name in edges:
+            sides = system.boundary[edges[name]]
+            if len(sides) != 1 or abs(sides[0][1]) != 1:
+                raise NotationError(f"{name}: only a boundary of one step on one side has a gradient here.")
+        elif name not in system.tensors:
+            known = ", ".join([*system.tensors, *edges])
+            raise NotationError(f"There is no tensor {name} to differentiate by; there are {known}.")
+        elif system.tensors[name].indexes is not None:
+            raise NotationError(f"{name} holds indices, so there is no gradient with respect to it.")
 
-    # ── what takes part ──────────────────────────────────────────────────────────────────────
 
-    def _own_names(self, equation: Equation) -> _Forward:
-        ranges = self.system.ranges[equation]
-        own = {}
-        for name, dim in ranges.items():
-            own[name] = self.scope.fresh(small_of(name), dim)
-            letters = self.letters.setdefault(dim, [])
-            if small_of(name) not in letters:
-                letters.append(small_of(name))
-        left, right = substitute(equation.left, own), substitute(equation.right, own)
-        around = tuple(dict.fromkeys(a for i in left.indices for _, a in i.terms if isinstance(a, str)))
-        return _Forward(left, self.scope.apart(right), around)
+def _gradient(sweep: Backward, name: str) -> str:
+    word = sweep.adjoint(name)
+    if word not in sweep.made or not sweep.system.tensors[name].defined:
+        target = sweep.target(name)
+        sweep.made.pop(word, None)
+        sweep.made[word] = Made(target, sweep.total(name, target))
+    return word
 
-    def _boundaries(self) -> dict[str, str]:
-        return {f"{x}_0": x for x in self.system.boundary if f"{x}_0" not in self.system.tensors}
 
-    def _check_names(self) -> None:
-        for name in self.wrt:
-            if name in self.edges:
-                if len(self._edge(self.edges[name])) != 1 or abs(self._edge(self.edges[name])[0][1]) != 1:
-                    raise NotationError(f"{name}: only a boundary of one step on one side has a gradient here.")
-                continue
-            if name not in self.system.tensors:
-                known = ", ".join([*self.system.tensors, *self._boundaries()])
-                raise NotationError(f"There is no tensor {name} to differentiate by; there are {known}.")
-            if self.system.tensors[name].indexes is not None:
-                raise NotationError(f"{name} holds indices: there is no gradient with respect to it.")
+def _edge_gradient(sweep: Backward, name: str, tensor: str) -> str:
+    """The adjoint of the entry just outside a recurrence's range."""
+    ((axis, steps),) = sweep.system.boundary[tensor]
+    target = sweep.target(tensor)
+    outside = Affine((), -1) if steps < 0 else Affine(((1, SizeOf(sweep.dims[tensor][axis])),))
+    place = tuple(outside if n == axis else index(i) for n, i in enumerate(target))
+    found = [t for r in sweep.reads.get(tensor, []) for t in sweep.gather(r.ref, r.g, r.around, place)]
+    word = sweep.adjoint(name)
+    sweep.made[word] = Made(tuple(i for n, i in enumerate(target) if n != axis), combine(found))
+    return word
 
-    def _active(self) -> set[str]:
-        """The tensors between `wrt` and `of`: those that depend on the one and that the other depends on."""
-        depends = {self.edges.get(name, name) for name in self.wrt}
-        for _ in self.forward:
-            depends |= {e.left.name for e in self.forward if depends & self._names(e.right)}
-        reached = {self.of}
-        for _ in self.forward:
-            reached |= set().union(*(self._names(e.right) for e in self.forward if e.left.name in reached))
-        return depends & reached
 
-    def _names(self, node: object) -> set[str]:
-        """The tensors whose values (not only whose entries as indices) stand in an expression."""
-        inner = {r.name for n in walk(node) if isinstance(n, Lookup) for r in references(n.ref)}
-        return {r.name for r in references(node)} - {n for n in inner if self.system.tensors[n].indexes}
+def _step_gradient(sweep: Backward, name: str, at: str) -> str:
+    """What the reads of a tensor at each value of the index `at` contribute."""
+    dims = {d for r in sweep.system.ranges.values() for n, d in r.items() if n == at}
+    if not dims:
+        raise NotationError(f"No index is called {at}, so there are no steps to tell apart.")
+    dim = next(iter(dims))
+    step, target = sweep.scope.fresh(at, dim), sweep.target(name)
+    found = []
+    for read in sweep.reads.get(name, []):
+        own = [i for i in read.around if sweep.scope.dims[i] == dim]
+        if len(own) != 1:
+            message = f"{name} is not read once at each {at}, so its gradient has no steps to tell apart."
+            raise NotationError(message)
+        timed = Read(Ref(name, (index(own[0]), *read.ref.indices)), read.g, read.around)
+        place = tuple(index(i) for i in (step, *target))
+        found += sweep.gather(timed.ref, timed.g, timed.around, place)
+    word = sweep.adjoint(name)
+    sweep.made.pop(word, None)
+    sweep.made[word] = Made((step, *target), combine(found))
+    return word
 
-    def _recurrent(self) -> set[str]:
-        """Tensors that an equation of their block reads before they are computed there."""
-        found: set[str] = set()
-        for block in self.system.blocks:
-            later: set[str] = set()
-            for equation in reversed(block.equations):
-                later.add(equation.left.name)
-                found |= later & {r.name for r in references(equation.right)}
-        return found
-
-    def _may_pad(self, name: str) -> bool:
-        tensor = self.system.tensors.get(name)
-        return name in self.system.padded or (
-            name not in self.system.boundary and (tensor is None or tensor.indexes is None)
-        )
-
-    def _edge(self, name: str) -> tuple[tuple[int, int], ...]:
-        return () if name in self.system.padded else self.system.boundary.get(name, ())
-
-    # ── the sweep ────────────────────────────────────────────────────────────────────────────
-
-    def program(self) -> Program:
-        for equation in reversed(self.forward):
-            if equation.left.name in self.active:
-                self._sweep(equation)
-        for name in self.slots:
-            if name in self.named:
-                self.made["d" + name] = (self._target(name), self._total(name))
-        last = []
-        for name in self.wrt:
-            if name in self.edges:
-                last.append(self._edge_gradient(name))
-            elif not self.system.tensors[name].defined or name not in self.active:
-                last.append(self._input_gradient(name))
-            else:
-                last.append(self._adjoint(name))
-        return self._written(last)
-
-    def _adjoint(self, name: str) -> str:
-        word = "d" + name
-        while word in self.system.tensors:
-            word += "_"
-        return word

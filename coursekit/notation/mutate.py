@@ -7,7 +7,7 @@ rejects each. A sentence speaks to the student whose answer the mutant is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 from .show import show
@@ -59,7 +59,7 @@ def program_of(system: System) -> Program:
     return Program(directives + tuple(e for b in system.blocks for e in b.equations))
 
 
-def mutations(system: System, only: frozenset[str] | None = None) -> Iterator[Mutation]:
+def mutations(system: System, only: Collection[str] | None = None) -> Iterator[Mutation]:
     """Every single mistake in the equations of the tensors `only` (default: of all), likely kinds first."""
     from . import mutate_indices, mutate_values  # noqa: F401  (they register the rules)
 

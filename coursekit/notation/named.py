@@ -113,7 +113,9 @@ def expand(code: Code, target: Sequence[str], sizes: Sequence[int]) -> Code:
     return Code(target, over_lane)
 
 
-def elementwise(function: Callable, codes: Sequence[Code], order: Callable[[set[str]], tuple[str, ...]]) -> Code:
+def elementwise(
+    function: Callable, codes: Sequence[Code], order: Callable[[set[str]], tuple[str, ...]]
+) -> Code:
     """`function` of the values entry by entry; numbers are handed over as Python numbers."""
     axes = order({a for c in codes for a in c.axes})
     runs = [None if c.number is not None else align(c, axes) for c in codes]

@@ -12,9 +12,48 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 GREEK = frozenset(
-    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho "
-    "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi "
-    "Omega nabla partial".split()
+    [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "varepsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "vartheta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+        "pi",
+        "rho",
+        "varrho",
+        "sigma",
+        "tau",
+        "upsilon",
+        "phi",
+        "varphi",
+        "chi",
+        "psi",
+        "omega",
+        "Gamma",
+        "Delta",
+        "Theta",
+        "Lambda",
+        "Xi",
+        "Pi",
+        "Sigma",
+        "Upsilon",
+        "Phi",
+        "Psi",
+        "Omega",
+        "nabla",
+        "partial",
+    ]
 )
 
 
@@ -65,8 +104,9 @@ class Name:
 
     @property
     def index(self) -> str:
-        """The spelling as an index: `t_1` is `t1`."""
-        return "".join([self.base, *self.accents, *(g.text for g in self.groups)]) + "'" * self.primes
+        """The spelling as an index: `t_1` is `t1`, `w_{t+1}` is `wtp1`."""
+        parts = "".join([self.base, *self.accents, *(g.text.strip("{}") for g in self.groups)])
+        return parts.replace("+", "p").replace("-", "m").replace(",", "") + "'" * self.primes
 
     @property
     def capital(self) -> bool:

@@ -1,90 +1,199 @@
-"""In which order to multiply: the cheapest way through a product of many factors, two at a time."""
+"""The order to run: each equation after what it reads, and recurrences as blocks of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import Union
+from .errors import NotationError
+from .system import Block
+from .tree import Affine, Equation, Ref, index_names, references, substitute, walk
 
-__all__ = ["Pair", "Tree", "cheapest"]
-
-_EXACT = 7  # up to this many factors every order is weighed; beyond, the best next pair is taken
+Ranges = dict[int, dict[str, str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two parts of a product, multiplied and summed over what nothing else needs."""
-
-    left: Tree
-    right: Tree
-
-
-Tree = Union[int, Pair]  # the number of a factor, or a pair
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    tree: Tree
-    axes: frozenset[str]
-    inside: bool
-    cost: float
-
-
-def cheapest(
-    factors: Sequence[frozenset[str]],
-    keep: frozenset[str],
-    sizes: Mapping[str, int],
-    inside: Sequence[bool] = (),
-    looped: frozenset[str] = frozenset(),
-) -> Tree:
-    """The order with the fewest multiplications, as a tree over the factors' numbers.
-
-    `keep` are the axes of the answer. A factor that is `inside` changes in each step of a loop over the
-    indices `looped`; what is made of other factors alone is computed once, for all steps together.
-    """
-    inside = inside or [False] * len(factors)
-    steps = prod(sizes[i] for i in looped)
-    parts = [_Part(n, axes, inside[n], 0.0) for n, axes in enumerate(factors)]
-
-    def join(a: _Part, b: _Part, others: frozenset[str]) -> _Part:
-        union = a.axes | b.axes
-        within = a.inside or b.inside
-        work = prod(sizes[i] for i in union if not (within and i in looped)) * (steps if within else 1)
-        # Writing the answer costs as well; it decides between orders of equal multiplications.
-        axes = union & (keep | others | (looped if not within else frozenset()))
-        written = prod(sizes[i] for i in axes if not (within and i in looped)) * (steps if within else 1)
-        return _Part(Pair(a.tree, b.tree), axes, within, a.cost + b.cost + work + written)
-
-    if len(parts) > _EXACT:
-        return _greedy(parts, join)
-    return _exact(parts, join)
+def blocks(
+    equations: list[Equation], ranges: Ranges, source: str
+) -> tuple[tuple[Block, ...], dict[Equation, dict[str, str]]]:
+    """The blocks in order, and each of their equations' index ranges."""
+    definer = {e.left.name: k for k, e in enumerate(equations)}
+    reads = [
+        list(dict.fromkeys(definer[r.name] for r in references(e.right) if r.name in definer))
+        for e in equations
+    ]
+    found: list[Block] = []
+    per_equation: dict[Equation, dict[str, str]] = {}
+    for group in components(reads):
+        if len(group) == 1 and group[0] not in reads[group[0]]:
+            block, own = Block((equations[group[0]],)), {equations[group[0]]: ranges[group[0]]}
+        else:
+            block, own = Recurrence([equations[k] for k in group], [ranges[k] for k in group], source).block()
+        found.append(block)
+        per_equation |= own
+    return tuple(found), per_equation
 
 
-def _exact(parts: list[_Part], join) -> Tree:
-    n = len(parts)
-    best: dict[int, _Part] = {1 << k: part for k, part in enumerate(parts)}
-    for mask in range(1, 1 << n):
-        if mask in best:
+def components(reads: list[list[int]]) -> list[list[int]]:
+    """Strongly connected components (Tarjan), each after those that it reads; members in written order."""
+    number: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    out: list[list[int]] = []
+    for root in range(len(reads)):
+        if root in number:
             continue
-        others = frozenset().union(*(parts[k].axes for k in range(n) if not mask >> k & 1))
-        left = (mask - 1) & mask
-        while left > mask ^ left:
-            whole = join(best[left], best[mask ^ left], others)
-            if mask not in best or whole.cost < best[mask].cost:
-                best[mask] = whole
-            left = (left - 1) & mask
-    return best[(1 << n) - 1].tree
+        work = [(root, iter(reads[root]))]
+        number[root] = low[root] = len(number)
+        stack.append(root)
+        while work:
+            node, edges = work[-1]
+            following = next((n for n in edges if n not in number or n in stack), None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    at = stack.index(node)
+                    out.append(sorted(stack[at:]))
+                    del stack[at:]
+            elif following in number:
+                low[node] = min(low[node], number[following])
+            else:
+                number[following] = low[following] = len(number)
+                stack.append(following)
+                work.append((following, iter(reads[following])))
+    return out
 
 
-def _greedy(parts: list[_Part], join) -> Tree:
-    while len(parts) > 1:
-        choices = []
-        for i in range(len(parts)):
-            for j in range(i):
-                others = frozenset().union(*(p.axes for k, p in enumerate(parts) if k not in (i, j)))
-                whole = join(parts[j], parts[i], others)
-                choices.append((whole.cost - parts[i].cost - parts[j].cost, j, i, whole))
-        _, j, i, whole = min(choices, key=lambda c: c[:3])
-        parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [whole]
-    return parts[0].tree
+class Recurrence:
+    """Equations that read each other: find the index that makes it a recurrence, and its direction."""
+
+    def __init__(self, equations: list[Equation], ranges: list[dict[str, str]], source: str) -> None:
+        self.equations = equations
+        self.ranges = ranges
+        self.source = source
+        self.number = {e.left.name: k for k, e in enumerate(equations)}
+        self.parent: dict[tuple[int, str], tuple[int, str]] = {}
+        self.reads = [
+            (k, self.number[r.name], r)
+            for k, e in enumerate(equations) for r in references(e.right) if r.name in self.number
+        ]  # fmt: skip
+
+    def block(self) -> tuple[Block, dict[Equation, dict[str, str]]]:
+        self.align()
+        loops = self.loops()
+        for reader, read, ref in self.reads:
+            self.precedes(reader, read, ref, loops)
+        order = self.sort(loops)
+        return self.rename(loops, order)
+
+    # ── which indices of the equations are the same one ──────────────────────────────────────
+
+    def find(self, node: tuple[int, str]) -> tuple[int, str]:
+        while self.parent.setdefault(node, node) != node:
+            node = self.parent[node]
+        return node
+
+    def left(self, k: int) -> list[str]:
+        return [a.plain or "" for a in self.equations[k].left.indices]
+
+    def align(self) -> None:
+        """`c[b,t,j]` reads `h[b,t-1,j]`: c's t and h's t are one."""
+        for reader, read, ref in self.reads:
+            for own, affine in zip(self.left(read), ref.indices, strict=True):
+                name = shifted(affine)
+                if name is not None and name in self.left(reader):
+                    a, b = self.find((read, own)), self.find((reader, name))
+                    self.parent[max(a, b)] = min(a, b)
+
+    def shift(self, reader: int, read: int, ref: Ref, loop: tuple[int, str]) -> int | None:
+        """How far ahead along a loop an entry is read (`t-1`: -1), or None if it is read elsewhere."""
+        for own, affine in zip(self.left(read), ref.indices, strict=True):
+            if self.find((read, own)) == loop:
+                name = shifted(affine)
+                return affine.const if name is not None and self.find((reader, name)) == loop else None
+        return None
+
+    def loops(self) -> dict[tuple[int, str], int]:
+        """Each index along which an earlier (1) or later (-1) entry is read."""
+        candidates = list(
+            dict.fromkeys(self.find((k, n)) for k in range(len(self.equations)) for n in self.left(k))
+        )
+        loops: dict[tuple[int, str], int] = {}
+        for loop in candidates:
+            shifts = {self.shift(*read, loop) for read in self.reads}
+            steps = {s for s in shifts if s}
+            if not steps:
+                continue
+            if min(steps) < 0 < max(steps):
+                _, _, ref = next(r for r in self.reads if (self.shift(*r, loop) or 0) > 0)
+                message = f"`{ref.name}` is read both before and after `{loop[1]}`: neither can be run first"
+                raise self.error(message, ref)
+            loops[loop] = 1 if max(steps) < 0 else -1
+        if not loops:
+            raise self.itself(self.reads[0][2])
+        return loops
+
+    def precedes(self, reader: int, read: int, ref: Ref, loops: dict[tuple[int, str], int]) -> None:
+        for loop in loops:
+            if self.shift(reader, read, ref, loop) is None:
+                raise self.itself(ref)
+
+    def itself(self, ref: Ref) -> NotationError:
+        from .show import show
+
+        left = self.equations[self.number[ref.name]].left
+        message = f"`{show(left)}` is defined by itself"
+        if left.indices == ref.indices:
+            message += f"; a new value needs a name of its own, such as `{left.name}'`"
+        return self.error(message, ref)
+
+    def error(self, message: str, ref: Ref) -> NotationError:
+        return NotationError(message, self.source, ref.span.line, ref.span.column, ref.span.width)
+
+    # ── order inside one step ────────────────────────────────────────────────────────────────
+
+    def sort(self, loops: dict[tuple[int, str], int]) -> list[int]:
+        now: dict[int, list[Ref]] = {}
+        needs: dict[int, set[int]] = {k: set() for k in range(len(self.equations))}
+        for reader, read, ref in self.reads:
+            if all(self.shift(reader, read, ref, loop) == 0 for loop in loops):
+                needs[reader].add(read)
+                now.setdefault(reader, []).append(ref)
+        order: list[int] = []
+        while len(order) < len(needs):
+            ready = next((k for k in needs if k not in order and needs[k] <= set(order)), None)
+            if ready is None:
+                stuck = next(k for k in needs if k not in order)
+                raise self.itself(next(r for r in now[stuck] if self.number[r.name] not in order))
+            order.append(ready)
+        return order
+
+    def rename(
+        self, loops: dict[tuple[int, str], int], order: list[int]
+    ) -> tuple[Block, dict[Equation, dict[str, str]]]:
+        """Give each loop one index name, that of the first equation written."""
+        final: list[Equation] = []
+        own: dict[Equation, dict[str, str]] = {}
+        for k in order:
+            names = {
+                n: loop[1]
+                for n in self.left(k)
+                for loop in loops
+                if self.find((k, n)) == loop and n != loop[1]
+            }
+            used = {n for a in walk(self.equations[k]) if isinstance(a, Affine) for n in index_names(a)}
+            for new in list(names.values()):
+                if new in used and new not in names:
+                    spare = new + "'"
+                    while spare in used or spare in names.values():
+                        spare += "'"
+                    names[new] = spare
+            equation = substitute(self.equations[k], names) if names else self.equations[k]
+            final.append(equation)
+            own[equation] = {names.get(i, i): d for i, d in self.ranges[k].items()}
+        return Block(tuple(final), tuple((loop[1], way) for loop, way in loops.items())), own
+
+
+def shifted(affine: Affine) -> str | None:
+    """The index of `t` or `t-1`, else None."""
+    if len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str):
+        return affine.terms[0][1]
+    return None

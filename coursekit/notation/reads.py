@@ -14,20 +14,25 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .named import Code, Env, elementwise
-from .sizes import fail
+from .reach import fail
 from .tree import Affine, Lookup, Ref, SizeOf
 
 if TYPE_CHECKING:
     from .compile import Compiler
 
-__all__ = ["Step", "affine_code", "cut", "read", "read_axes"]
+__all__ = ["Step", "affine_code", "cut", "read", "read_axes", "whole_name", "windows"]
 
 Step = Callable[[Env, Tensor], Tensor]
 
 
-def read(compiler: Compiler, ref: Ref) -> Code:
-    """The entries `name[…]` for all values of the indices."""
-    name = ref.name
+def whole_name(name: str) -> str:
+    """Where a run keeps an input of whole numbers as it was given, beside its values as real numbers."""
+    return f"#{name}"
+
+
+def read(compiler: Compiler, ref: Ref, whole: bool = False) -> Code:
+    """The entries `name[…]` for all values of the indices; `whole` asks for the whole numbers as given."""
+    name = whole_name(ref.name) if whole and not compiler.system.tensors[ref.name].defined else ref.name
     axes, steps = read_axes(compiler, ref, list(range(len(ref.indices))))
     if not steps:
         return Code(axes, lambda env: env.tensors[name])
@@ -41,10 +46,13 @@ def read(compiler: Compiler, ref: Ref) -> Code:
     return Code(axes, run)
 
 
-def read_axes(compiler: Compiler, ref: Ref, axes: list[int]) -> tuple[tuple[str, ...], list[Step]]:
+def read_axes(
+    compiler: Compiler, ref: Ref, axes: list[int], lead: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], list[Step]]:
     """The views that take a tensor with only the axes `axes` of `ref` to its entries, and their indices.
 
-    The axes that are left out have been read already (a recurrence reads its own step by step).
+    The axes that are left out have been read already (a recurrence reads its own step by step); `lead`
+    are axes that stand before the others since.
     """
     cuts: list[list[Step]] = []
     splits: list[Step] = []
@@ -52,23 +60,22 @@ def read_axes(compiler: Compiler, ref: Ref, axes: list[int]) -> tuple[tuple[str,
     looked_up: list[tuple[str, Affine]] = []
     for place in reversed(range(len(axes))):  # from the last, so that earlier places stay what they are
         axis = axes[place]
+        place += len(lead)
         affine = ref.indices[axis]
         if any(isinstance(atom, Lookup) for _, atom in affine.terms):
             looked_up.append((f"?{axis}", affine))
             names.insert(0, f"?{axis}")
             continue
-        terms, const = compiler.terms(affine)
-        spans = [(factor, compiler.span(name)) for factor, name in terms]
-        low = const + sum(min(f * s[0], f * s[-1]) for f, s in spans)
-        high = const + sum(max(f * s[0], f * s[-1]) for f, s in spans)
-        filled, cutting = cut(compiler, ref, axis, place, low, high)
+        terms, _ = compiler.terms(affine)
+        filled, cutting = cut(compiler, ref, axis, place, *compiler.ends(affine))
         # Boundary values fit the tensor as it is given, so they are put on before anything is cut off.
         cuts = [cutting, *cuts] if filled else [*cuts, cutting]
         if terms:
-            splits += windows(place, [(f, len(s)) for f, s in spans])
+            splits += windows(place, [(f, compiler.length(n)) for f, n in terms])
         else:
-            splits.append(lambda _, x, place=place: x.select(place, 0))
+            splits.append(_first(place))
         names[:0] = [name for _, name in terms]
+    names[:0] = lead
     steps = [step for cutting in cuts for step in cutting] + splits
     _diagonals(names, steps)
     for mark, affine in looked_up:
@@ -110,14 +117,16 @@ def cut(compiler: Compiler, ref: Ref, axis: int, place: int, low: int, high: int
     dim = compiler.system.tensors[ref.name].dims[axis]
     size, start = compiler.sizes[dim], compiler.first[dim]
     low, high = low - start, high - start
-    before, after = max(0, -low), max(0, high - size + 1)
-    begin, end = max(0, low), min(size, high + 1)
+    # The positions asked for: so many before the range, from `begin` to `end` inside it, so many after.
+    before, after = max(0, min(high, -1) - low + 1), max(0, high - max(low, size) + 1)
+    begin, end = min(max(0, low), size), max(0, min(size, high + 1))
     if before == 0 and after == 0:
         if begin == 0 and end == size:
             return False, []
         return False, [lambda _, x: x.narrow(place, begin, end - begin)]
-    core: Step = lambda _, x: x.narrow(place, min(begin, size), max(0, end - begin))
-    fill = _filler(compiler, ref, axis, place, low, high, size)
+    core: Step = lambda _, x: x.narrow(place, begin, max(0, end - begin))
+    ends = {True: (low, before), False: (max(low, size) - size, after)}
+    fill = _filler(compiler, ref, axis, place, ends)
     if fill is None:
 
         def pad(env: Env, x: Tensor) -> Tensor:
@@ -127,33 +136,37 @@ def cut(compiler: Compiler, ref: Ref, axis: int, place: int, low: int, high: int
     return True, [lambda env, x: fill(env, core(env, x))]
 
 
-def _filler(compiler: Compiler, ref: Ref, axis: int, place: int, low: int, high: int, size: int) -> Step | None:
-    """What puts boundary values before and after the axis; None where they are zeros."""
-    if ref.name in compiler.system.padded:
+def _filler(
+    compiler: Compiler, ref: Ref, axis: int, place: int, ends: dict[bool, tuple[int, int]]
+) -> Step | None:
+    """What puts boundary values before and after an axis; None where they are zeros.
+
+    `ends` has, before (True) and after (False) the range, the first position and how many there are.
+    """
+    name, rank = ref.name, len(ref.indices)
+    if name in compiler.system.padded:
         return None
-    entries = {}
-    for number, (side, steps) in enumerate(compiler.system.boundary.get(ref.name, ())):
-        if side == axis:
-            entries[steps < 0] = (number, abs(steps))
-    need = {True: max(0, -low), False: max(0, high - size + 1)}
-    if any(need[b] > (entries[b][1] if b in entries else 0) for b in need):
-        # `sizes` refused every such read, but for those that a condition keeps from being looked at.
-        return None
-    rank = len(ref.indices)
-    name = ref.name
+    sides = {
+        s < 0: (n, abs(s)) for n, (a, s) in enumerate(compiler.system.boundary.get(name, ())) if a == axis
+    }
+    for is_before, (first, count) in ends.items():
+        away = -first if is_before else first + count
+        if count and away > (sides[is_before][1] if is_before in sides else 0):
+            # `sizes` refuses every such read, but for those that a condition keeps from being looked at.
+            return None
 
     def rows(env: Env, x: Tensor, is_before: bool) -> list[Tensor]:
-        count = need[is_before]
+        first, count = ends[is_before]
         if count == 0:
             return []
-        number, deep = entries[is_before]
+        number, deep = sides[is_before]
         value = env.edges[name][number]
         if not isinstance(value, Tensor):
             shape = [*x.shape[:place], count, *x.shape[place + 1 :]]
             return [torch.full((), float(value), dtype=x.dtype, device=x.device).expand(shape)]
         if value.ndim < rank:
             value = value.unsqueeze(axis)
-        value = value.narrow(axis, deep - count if is_before else 0, count)
+        value = value.narrow(axis, deep + first if is_before else first, count)
         if value.ndim != x.ndim or any(
             n != place and a != b for n, (a, b) in enumerate(zip(value.shape, x.shape, strict=True))
         ):
@@ -164,13 +177,21 @@ def _filler(compiler: Compiler, ref: Ref, axis: int, place: int, low: int, high:
     return lambda env, x: torch.cat([*rows(env, x, True), x, *rows(env, x, False)], place)
 
 
+def _first(place: int) -> Step:
+    return lambda _, x: x.select(place, 0)
+
+
+def _diagonal(one: int, two: int) -> Step:
+    return lambda _, x: x.diagonal(0, one, two)
+
+
 def _diagonals(names: list[str], steps: list[Step]) -> None:
     """Where an index stands on two axes, keep the entries at which both agree."""
     for name in sorted({n for n in names if names.count(n) > 1}):
         while names.count(name) > 1:
             one = names.index(name)
             two = names.index(name, one + 1)
-            steps.append(lambda _, x, one=one, two=two: x.diagonal(0, one, two))
+            steps.append(_diagonal(one, two))
             del names[two], names[one]
             names.append(name)
 
@@ -194,7 +215,7 @@ def _look_up(
         if index.is_meta or index.numel() == 0:
             return index, None
         least, most = int(index.min()), int(index.max())
-        if 0 <= least and most < size:
+        if least >= 0 and most < size:
             return index, None
         if not may_leave:
             wrong = (least if least < 0 else most) + start
@@ -255,4 +276,3 @@ def affine_code(compiler: Compiler, affine: Affine) -> Code:
         return total + const if const else total  # type: ignore[return-value]
 
     return elementwise(add, [c for _, c in parts], compiler.order)
-

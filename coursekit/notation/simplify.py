@@ -16,8 +16,8 @@ from fractions import Fraction
 
 from .system import Tensor
 from .tree import (
-    Add, Affine, And, Compare, Concat, Condition, Div, Expr, Flatten, Iverson, Lookup, Mul, Neg, Num, Pow,
-    Reduce, Ref, Size, SizeOf, Softmax, Sum, free_indices, substitute, transform,
+    Add, Affine, And, Compare, Concat, Condition, Div, Expr, Flatten, Iverson, Lookup, Mul, Neg, Num,
+    Position, Pow, Reduce, Ref, Size, SizeOf, Softmax, Sum, free_indices, references, substitute, transform,
 )  # fmt: skip
 
 __all__ = ["Scope", "Term", "base", "combine", "difference", "expression", "put", "simplify", "terms"]
@@ -74,6 +74,13 @@ class Scope:
                 return affine.const == 0 and tensor is not None and tensor.indexes == dim
             return isinstance(atom, SizeOf) and atom.name == dim and affine.const == -1
         return not affine.terms and affine.const == 0 and dim not in self.centered
+
+
+    def outside(self, affine: Affine, dim: str) -> bool:
+        """Whether an index expression is surely out of the range of `dim`: `-1`, or `T` for `T` of them."""
+        if dim in self.centered:
+            return False
+        return affine.const < 0 if not affine.terms else affine.terms == ((1, SizeOf(dim)),) and affine.const >= 0
 
 
 @dataclass(frozen=True)
@@ -171,14 +178,10 @@ def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
             single = single.times(side[0])
         else:
             brackets.append(side)
-    have = dict(single.factors)
-    have.update({f: e for side in brackets for t in side for f, e in t.factors if e < 0})
     for n, side in enumerate(brackets):
-        others = {f for f, _ in single.factors} | {
-            f for m, other in enumerate(brackets) if m != n for t in other for f, _ in t.factors
-        }
-        if any(e * have.get(f, 0) < 0 and f in others for t in side for f, e in t.factors):
-            rest = brackets[:n] + brackets[n + 1 :]
+        rest = brackets[:n] + brackets[n + 1 :]
+        around = list(single.factors) + [pair for other in rest for t in other for pair in t.factors]
+        if any(f == g and e * d < 0 for t in side for f, e in t.factors for g, d in around):
             return combine([p for t in side for p in _product([[single], [t], *rest], scope)])
     for side in brackets:
         single = single.times(Term(factors=((expression(side), 1),)))
@@ -231,10 +234,22 @@ def solve(gap: Affine, name: str) -> Affine | None:
 
 def equality(factor: Expr) -> Affine | None:
     """`left - right` where a factor is `[left == right]` on indices."""
-    if isinstance(factor, Iverson) and isinstance(factor.condition, Compare):
-        c = factor.condition
-        if c.operator == "==" and isinstance(c.left, Affine) and isinstance(c.right, Affine):
-            return difference(c.left, c.right)
+    if isinstance(factor, Iverson) and isinstance(factor.condition, Compare) and factor.condition.operator == "==":
+        left, right = _side(factor.condition.left), _side(factor.condition.right)
+        if left is not None and right is not None:
+            return difference(left, right)
+    return None
+
+
+def _side(side: Affine | Expr) -> Affine | None:
+    """A side of a condition as an index expression: `v` and `w[b,t]` may stand there as values."""
+    match side:
+        case Affine():
+            return side
+        case Position(affine):
+            return affine
+        case Ref():
+            return Affine(((1, Lookup(side)),))
     return None
 
 
@@ -266,7 +281,7 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             value = solve(gap, name)
             if value is None or name not in scope.dims:
                 continue
-            if not value.terms and value.const < 0 and scope.dims[name] not in scope.centered:
+            if scope.outside(value, scope.dims[name]):
                 return []
             tied = value.plain is None and any(name in fixed(f) for f, _ in rest)
             if not tied and scope.inside(value, scope.dims[name]):
@@ -274,6 +289,7 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
                 for f, e in rest:
                     start = start.times(Term(factors=((put(f, {name: value}), e),)))
                 return _settle(start, scope)
+    term = _named_lookups(term)
     used = set().union(*(free_indices(f) for f, _ in term.factors))
     for name in term.sums:
         if name not in used and name in scope.dims:
@@ -281,6 +297,24 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             size = Term(factors=((Size(scope.dims[name]), 1),))
             return _settle(replace(term, sums=rest_sums).times(size), scope)
     return [term] if term.coefficient else []
+
+
+def _named_lookups(term: Term) -> Term:
+    """Under `[v == w[b,t]]`, what is read at `w[b,t]` is read at `v`."""
+    for factor, _ in term.factors:
+        gap = equality(factor)
+        if gap is None or len(gap.terms) != 2 or gap.const:
+            continue
+        looked = next((a for _, a in gap.terms if isinstance(a, Lookup)), None)
+        name = next((a for _, a in gap.terms if isinstance(a, str)), None)
+        if looked is None or name is None or sum(f for f, _ in gap.terms):
+            continue
+        old, new = Affine(((1, looked),)), Affine(((1, name),))
+        swap = lambda n, old=old, new=new: new if n == old else n
+        others = tuple((f if f is factor else transform(f, swap), e) for f, e in term.factors)
+        if others != term.factors:
+            return Term(term.coefficient, term.sums).times(Term(factors=others))
+    return term
 
 
 def combine(found: list[Term]) -> list[Term]:
@@ -328,6 +362,8 @@ def _write(term: Term) -> Expr:
         above.insert(0, Num(Fraction(size.numerator)))
     if size.denominator != 1:
         below.insert(0, Num(Fraction(size.denominator)))
+    if below and not any(True for f in below for _ in references(f)):
+        above, below = [Div(ONE, _join(below)), *above], []
     body = _join(above) if not below else Div(_join(above), _join(below))
     if term.sums:
         body = Sum(term.sums, body)

@@ -6,35 +6,33 @@ Nothing here knows what a tensor is made of: `evaluate` and `run` both hand over
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
+from math import prod
 
-from .errors import NotationError
-from .system import Derived, System
+from .reach import fail, interval, spell, starts
+from .system import Derived, Joined, System
 from .tree import (
-    NOWHERE, Affine, Cases, Concat, Condition, Directive, Equation, Iverson, Lookup, Mul, Reduce, Ref,
-    SizeOf, Softmax, Span, Sum, free_indices, references, walk,
-)  # fmt: skip
+    NOWHERE,
+    Affine,
+    Compare,
+    Directive,
+    Lookup,
+    Position,
+    Ref,
+    Span,
+    references,
+    walk,
+)
 
-__all__ = ["Shape", "fail", "infer_sizes", "interval", "reads", "sides", "span_of", "starts"]
+__all__ = ["Shape", "infer_sizes", "sides", "span_of"]
 
 Shape = tuple[int, ...]
-
-
-def fail(system: System, message: str, span: Span = NOWHERE) -> NotationError:
-    return NotationError(message, system.program.source, span.line, span.column, span.width)
 
 
 def span_of(system: System, name: str) -> Span:
     """The first place where a tensor is written."""
     found = (ref.span for eq in system.program.equations for ref in references(eq) if ref.name == name)
     return next(found, NOWHERE)
-
-
-def starts(system: System, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The first value of an index over each dimension: 0, or -(n//2) where the dimension is centred."""
-    centred = {dim for r in system.ranges.values() for name, dim in r.items() if name in system.centered}
-    return {dim: -(n // 2) if dim in centred else 0 for dim, n in sizes.items()}
 
 
 def infer_sizes(
@@ -62,7 +60,6 @@ def infer_sizes(
             if shape is not None:
                 book.edge(name, axis, steps, shape)
     book.resolve()
-    _check_reads(system, book.sizes)
     return book.sizes
 
 
@@ -89,8 +86,12 @@ def _check_names(system: System, shapes: Mapping, boundary: Mapping) -> None:
         raise fail(system, message, span_of(system, name))
     for name in extra:
         if name in system.tensors:
-            raise fail(system, f"{name} is defined by the system, so it cannot be given", span_of(system, name))
-        raise fail(system, f"{name} is given, but no equation reads it; the inputs are {_list(system.inputs)}")
+            raise fail(
+                system, f"{name} is defined by the system, so it cannot be given", span_of(system, name)
+            )
+        raise fail(
+            system, f"{name} is given, but no equation reads it; the inputs are {_list(system.inputs)}"
+        )
     for name in boundary:
         if name in system.padded:
             message = f"{name} has a boundary, but `pad` makes it zero outside: keep one of the two"
@@ -100,9 +101,11 @@ def _check_names(system: System, shapes: Mapping, boundary: Mapping) -> None:
     for name, places in system.boundary.items():
         if name not in boundary and name not in system.padded:
             read = next((r for r in _outside_reads(system, name)), None)
-            where = f" at {_spell(read.indices[places[0][0]])}" if read else " outside its range"
+            where = f" at {spell(read.indices[places[0][0]])}" if read else " outside its range"
             axes = ", ".join(d for n, d in enumerate(_axes(system, name)) if n != places[0][0])
-            message = f"{name} is read{where}: give boundary={{{name!r}: …}} of shape ({axes}), or say `pad {name}`"
+            message = (
+                f"{name} is read{where}: give boundary={{{name!r}: …}} of shape ({axes}), or say `pad {name}`"
+            )
             raise fail(system, message, read.span if read else span_of(system, name))
 
 
@@ -118,27 +121,12 @@ def _axes(system: System, name: str) -> tuple[str, ...]:
     """What the reader calls the axes: the left side's indices where there is one, else the dimensions."""
     for equation in (e for block in system.blocks for e in block.equations):
         if equation.left.name == name:
-            return tuple(_spell(a) for a in equation.left.indices)
+            return tuple(spell(a) for a in equation.left.indices)
     return system.tensors[name].dims
 
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(names) if names else "none"
-
-
-def _spell(affine: Affine) -> str:
-    """An index expression as a reader writes it: `2*t+dt-1`."""
-    text = ""
-    for factor, atom in affine.terms:
-        if isinstance(atom, Lookup):
-            name = f"{atom.ref.name}[{','.join(_spell(a) for a in atom.ref.indices)}]"
-        else:
-            name = atom.name if isinstance(atom, SizeOf) else atom
-        sign = "-" if factor < 0 else "+" if text else ""
-        text += sign + (name if abs(factor) == 1 else f"{abs(factor)}*{name}")
-    if affine.const or not text:
-        text += f"{affine.const:+d}" if text else str(affine.const)
-    return text
 
 
 class _Book:
@@ -162,6 +150,8 @@ class _Book:
             message = f"{name} has {_count(len(shape))} {tuple(shape)} but is written as {written}"
             raise fail(self.system, f"{message}, with {_count(len(dims))}", span)
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+            if size == 0:
+                raise fail(self.system, f"{name} is empty: axis {axis + 1} (`{dim}`) has length 0", span)
             self.set(dim, size, f"in {name} (axis {axis + 1})", span)
 
     def give(self, name: str, size: int, span: Span = NOWHERE) -> None:
@@ -174,8 +164,10 @@ class _Book:
         if dim is None:
             message = f"sizes has {name!r}, which is no dimension here; they are {_list(sorted(known))}"
             raise fail(self.system, message, span)
-        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise fail(self.system, f"the size of {name!r} must be a whole number, not {size!r}", span)
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise fail(
+                self.system, f"the size of {name!r} must be a whole number above 0, not {size!r}", span
+            )
         self.set(dim, size, "in sizes", span)
 
     def edge(self, name: str, axis: int, steps: int, shape: Shape) -> None:
@@ -200,12 +192,16 @@ class _Book:
             for dim, derived in self.system.derived.items():
                 if dim not in self.sizes:
                     size = self._longest(derived, dim)
+                    if size is not None and size < 1:
+                        reach = derived.reaches[0]
+                        message = f"nothing is left for `{derived.index}`: {spell(reach.affine)} leaves "
+                        message += f"`{reach.dim}`, which is {self.sizes[reach.dim]}, at once"
+                        raise fail(self.system, message, reach.affine.span)
                     if size is not None:
                         self.set(dim, size, f"by the reads along `{derived.index}`")
-            for equation, ranges in self.system.ranges.items():
-                for node in walk(equation.right):
-                    if isinstance(node, Concat):
-                        self._concat(node, ranges)
+            for dim, joined in self.system.joined.items():
+                self._join(dim, joined)
+            self._equal_indices()
         dims = {d: NOWHERE for t in self.system.tensors.values() for d in t.dims}
         dims |= {d: NOWHERE for r in self.system.ranges.values() for d in r.values()}
         for dim in dims:
@@ -219,16 +215,31 @@ class _Book:
                 return span_of(self.system, name)
         return NOWHERE
 
-    def _concat(self, node: Concat, ranges: dict[str, str]) -> None:
-        dim, parts = ranges[node.axis], [ranges[along] for along, _ in node.parts]
-        unknown = [p for p in parts if p not in self.sizes]
+    def _join(self, dim: str, joined: Joined) -> None:
+        """The whole from its parts; or, where one part alone is unknown, that part from the whole."""
+        unknown = [d for part in joined.parts for d in part if d not in self.sizes]
+        known = [prod(self.sizes[d] for d in part) for part in joined.parts if not set(part) & set(unknown)]
+        spelt = " + ".join("*".join(part) for part in joined.parts)
         if not unknown:
-            total = sum(self.sizes[p] for p in parts)
-            self.set(dim, total, f"as the whole of {' ; '.join(f'`{p}`' for p in parts)}", node.span)
+            self.set(dim, sum(known), f"as {spelt}")
         elif len(unknown) == 1 and dim in self.sizes:
-            rest = self.sizes[dim] - sum(self.sizes[p] for p in parts if p in self.sizes)
-            if rest >= 0:
-                self.set(unknown[0], rest, f"as what is left of `{dim}`", node.span)
+            (part,) = (part for part in joined.parts if unknown[0] in part)
+            rest = self.sizes[dim] - sum(known)
+            by = prod(self.sizes[d] for d in part if d != unknown[0])
+            if rest >= by and rest % by == 0:
+                self.set(unknown[0], rest // by, f"as `{dim}` is {self.sizes[dim]} = {spelt}")
+
+    def _equal_indices(self) -> None:
+        """In `[w[b,t] == v]` the index v runs over what w's values are indices into."""
+        for equation, ranges in self.system.ranges.items():
+            for node in walk(equation.right):
+                if not isinstance(node, Compare) or node.operator != "==":
+                    continue
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    name, ref = _plain(one), _whole(other)
+                    into = self.system.tensors[ref.name].indexes if ref is not None else None
+                    if name and into in self.sizes and ranges[name] not in self.sizes:
+                        self.set(ranges[name], self.sizes[into], f"as `{into}`, by the lookup")
 
     def _longest(self, derived: Derived, dim: str) -> int | None:
         """The longest range that keeps every reach inside; None while another size is unknown."""
@@ -247,7 +258,7 @@ class _Book:
             rest = Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
             if any(isinstance(a, str) and others.get(a) not in self.sizes for _, a in rest.terms):
                 return None
-            bounds = interval(self.system, rest, others, self.sizes)
+            bounds = interval(self.system, rest, others, self.sizes, starts(self.system, self.sizes))
             if bounds is None:
                 continue
             low, high = bounds
@@ -256,101 +267,17 @@ class _Book:
         return min(found) if found else None
 
 
+def _plain(side: object) -> str | None:
+    affine = side.affine if isinstance(side, Position) else side
+    return affine.plain if isinstance(affine, Affine) else None
+
+
+def _whole(side: object) -> Ref | None:
+    if isinstance(side, Affine) and len(side.terms) == 1 and side.const == 0 and side.terms[0][0] == 1:
+        atom = side.terms[0][1]
+        return atom.ref if isinstance(atom, Lookup) else None
+    return side if isinstance(side, Ref) else None
+
+
 def _count(axes: int) -> str:
     return f"{axes} {'axis' if axes == 1 else 'axes'}"
-
-
-def interval(
-    system: System, affine: Affine, ranges: Mapping[str, str], sizes: Mapping[str, int]
-) -> tuple[int, int] | None:
-    """The least and greatest value of an index expression; None where a lookup decides it."""
-    low = high = affine.const
-    first = starts(system, sizes)
-    for factor, atom in affine.terms:
-        if isinstance(atom, Lookup):
-            return None
-        if isinstance(atom, SizeOf):
-            ends = [sizes[system.aliases.get(atom.name, atom.name)]] * 2
-        else:
-            dim = ranges[atom]
-            ends = [first[dim], first[dim] + sizes[dim] - 1]
-        low += min(factor * e for e in ends)
-        high += max(factor * e for e in ends)
-    return low, high
-
-
-def reads(node: object, guards: tuple[Condition, ...] = ()) -> Iterator[tuple[Ref, tuple[Condition, ...]]]:
-    """Every tensor entry that an expression reads, with the conditions under which it is read."""
-    if isinstance(node, Ref):
-        yield node, guards
-        for affine in node.indices:
-            yield from reads(affine, guards)
-    elif isinstance(node, (Sum, Softmax, Reduce)):
-        if node.where is not None:
-            yield from reads(node.where, guards)
-            guards = (*guards, node.where)
-        yield from reads(node.body, guards)
-    elif isinstance(node, Mul):
-        own = tuple(f.condition for f in node.factors if isinstance(f, Iverson))
-        for factor in node.factors:
-            yield from reads(factor, guards if isinstance(factor, Iverson) else guards + own)
-    elif isinstance(node, Cases):
-        for branch, condition in node.branches:
-            yield from reads(condition, guards)
-            yield from reads(branch, (*guards, condition))
-        conditions = [c for _, c in node.branches]
-        yield from reads(node.otherwise, (*guards, *conditions))
-    else:
-        for child in _below(node):
-            yield from reads(child, guards)
-
-
-def _below(node: object) -> Iterator[object]:
-    for part in fields(node):  # type: ignore[arg-type]
-        yield from _nodes(getattr(node, part.name))
-
-
-def _nodes(value: object) -> Iterator[object]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _nodes(item)
-    elif is_dataclass(value) and not isinstance(value, Span):
-        yield value
-
-
-def _check_reads(system: System, sizes: Mapping[str, int]) -> None:
-    first = starts(system, sizes)
-    for equation, ranges in system.ranges.items():
-        if any(sizes[dim] == 0 for dim in ranges.values()):
-            continue
-        for ref, guards in reads(equation.right):
-            if ref.name in system.padded:
-                continue
-            for axis, affine in enumerate(ref.indices):
-                guarded = any(free_indices(g) & free_indices(affine) for g in guards)
-                bounds = None if guarded else interval(system, affine, ranges, sizes)
-                if bounds is not None:
-                    _check_axis(system, equation, ref, axis, bounds, sizes, first)
-
-
-def _check_axis(
-    system: System,
-    equation: Equation,
-    ref: Ref,
-    axis: int,
-    bounds: tuple[int, int],
-    sizes: Mapping[str, int],
-    first: Mapping[str, int],
-) -> None:
-    dim = system.tensors[ref.name].dims[axis]
-    low, high = first[dim], first[dim] + sizes[dim] - 1
-    for side, steps in system.boundary.get(ref.name, ()):
-        if side == axis:
-            low, high = (low + steps, high) if steps < 0 else (low, high + steps)
-    if bounds[0] < low or bounds[1] > high:
-        wrong = bounds[0] if bounds[0] < low else bounds[1]
-        affine = ref.indices[axis]
-        message = f"{ref.name} is read at {_spell(affine)} = {wrong}, but axis {axis + 1} of {ref.name} runs "
-        message += f"from {first[dim]} to {first[dim] + sizes[dim] - 1} (`{dim}` is {sizes[dim]}); "
-        message += f"say `pad {ref.name}` if it is zero outside"
-        raise fail(system, message, affine.span if affine.span.line else ref.span)

@@ -12,8 +12,28 @@ from dataclasses import replace
 
 from .names import GREEK
 from .tree import (
-    Add, Affine, And, Apply, Call, Cases, Compare, Concat, Condition, Div, Expr, Flatten, Iverson, Lookup, Mul,
-    Neg, Pow, Reduce, Ref, Softmax, Sum, transform,
+    Add,
+    Affine,
+    And,
+    Apply,
+    Call,
+    Cases,
+    Compare,
+    Concat,
+    Condition,
+    Div,
+    Expr,
+    Flatten,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Pow,
+    Reduce,
+    Ref,
+    Softmax,
+    Sum,
+    transform,
 )  # fmt: skip
 
 
@@ -41,7 +61,9 @@ def opens(node: object) -> list[str]:
     if isinstance(node, Pow):
         return opens(node.exponent)
     if isinstance(node, (Add, Call)):
-        return _unique(c for part in (node.terms if isinstance(node, Add) else node.args) for c in opens(part))
+        return _unique(
+            c for part in (node.terms if isinstance(node, Add) else node.args) for c in opens(part)
+        )
     if isinstance(node, Neg):
         return opens(node.body)
     if isinstance(node, (Sum, Reduce, Softmax)):
@@ -74,7 +96,9 @@ def close(node: Expr, free: frozenset[str] = frozenset()) -> Expr:
     if isinstance(node, Pow):
         here_list = [c for c in opens(node.base) if c not in free]
         inner = free | set(here_list)
-        return _sum(here_list, replace(node, base=close(node.base, inner), exponent=close(node.exponent, free)))
+        return _sum(
+            here_list, replace(node, base=close(node.base, inner), exponent=close(node.exponent, free))
+        )
     if isinstance(node, Add):
         return replace(node, terms=tuple(close(t, free) for t in node.terms))
     if isinstance(node, Neg):

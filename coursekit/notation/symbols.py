@@ -14,24 +14,90 @@ OPERATORS = {
 
 ACCENTS = {
     "tilde": "tilde", "widetilde": "tilde", "hat": "hat", "widehat": "hat", "bar": "bar",
-    "overline": "bar", "vec": "vec", "overrightarrow": "vec", "overleftarrow": "left", "dot": "dot",
+    "overline": "bar", "vec": "vec", "overrightarrow": "vec", "overleftarrow": "leftarrow", "dot": "dot",
     "ddot": "ddot", "check": "check", "breve": "breve", "underline": "under", "acute": "acute",
 }  # fmt: skip
 
 # Fonts and boxes: the name is what stands inside.
 WRAPPERS = frozenset(
-    "text textrm textbf textit texttt textsf operatorname operatorname* mathbf mathrm mathcal mathit mathsf "
-    "mathbb mathtt boldsymbol bm mathop mbox mathfrak mathscr".split()
+    [
+        "text",
+        "textrm",
+        "textbf",
+        "textit",
+        "texttt",
+        "textsf",
+        "operatorname",
+        "operatorname*",
+        "mathbf",
+        "mathrm",
+        "mathcal",
+        "mathit",
+        "mathsf",
+        "mathbb",
+        "mathtt",
+        "boldsymbol",
+        "bm",
+        "mathop",
+        "mbox",
+        "mathfrak",
+        "mathscr",
+    ]
 )
 
 SPACES = frozenset(
-    "quad qquad , ; ! : > left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle "
-    "textstyle limits nolimits nonumber notag enspace thinspace medspace thickspace space middle".split()
+    [
+        "quad",
+        "qquad",
+        ",",
+        ";",
+        "!",
+        ":",
+        ">",
+        "left",
+        "right",
+        "big",
+        "Big",
+        "bigg",
+        "Bigg",
+        "bigl",
+        "bigr",
+        "Bigl",
+        "Bigr",
+        "biggl",
+        "biggr",
+        "displaystyle",
+        "textstyle",
+        "limits",
+        "nolimits",
+        "nonumber",
+        "notag",
+        "enspace",
+        "thinspace",
+        "medspace",
+        "thickspace",
+        "space",
+        "middle",
+    ]
     + [" ", "\n"]
 )
-DROPPED_WITH_ARGUMENT = frozenset("tag label hspace vspace phantom color tag*".split())
+DROPPED_WITH_ARGUMENT = frozenset(["tag", "label", "hspace", "vspace", "phantom", "color", "tag*"])
 ENVIRONMENTS = frozenset(
-    "aligned align align* split equation equation* gather gather* gathered array displaymath math eqnarray".split()
+    [
+        "aligned",
+        "align",
+        "align*",
+        "split",
+        "equation",
+        "equation*",
+        "gather",
+        "gather*",
+        "gathered",
+        "array",
+        "displaymath",
+        "math",
+        "eqnarray",
+    ]
 )
 
 REFUSED = {
@@ -63,7 +129,10 @@ LETTERS = {
 FUNCTIONS = {
     "sigmoid": "sigmoid", "sigma": "sigmoid", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu",
     "ReLU": "relu", "exp": "exp", "log": "log", "ln": "log", "sqrt": "sqrt", "abs": "abs", "max": "max",
-    "min": "min",
+    "min": "min", "transpose": "transpose",
 }  # fmt: skip
-REDUCERS = {"sum": "sum", "prod": "prod", "max": "max", "min": "min", "softmax": "softmax", "Softmax": "softmax"}
-DIRECTIVES = frozenset({"pad", "centered", "centred", "parameters", "size", "shape"})
+REDUCERS = {
+    "sum": "sum", "prod": "prod", "max": "max", "min": "min", "softmax": "softmax", "Softmax": "softmax",
+    "concat": "concat",
+}  # fmt: skip
+DIRECTIVES = frozenset({"pad", "centered", "centred", "parameters", "inputs", "size", "shape"})

@@ -14,6 +14,7 @@ explicit as a `Sum` node, so that nothing after the parser needs to know the con
 printers know it again: a `Sum` over capitals whose body is a product prints as the bare product.
 """
 
+# ruff: noqa: RUF009 (the span of a node is immutable)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -22,11 +23,44 @@ from fractions import Fraction
 from typing import Union
 
 __all__ = [
-    "Affine", "Lookup", "SizeOf", "IndexAtom",
-    "Num", "Size", "Ref", "Add", "Mul", "Neg", "Div", "Pow", "Call", "Apply", "Softmax", "Sum",
-    "Reduce", "Concat", "Flatten", "Position", "Compare", "And", "Cases", "Iverson", "Expr", "Condition",
-    "Equation", "Directive", "Statement", "Program", "Span",
-    "index", "walk", "transform", "free_indices", "index_names", "references", "substitute",
+    "Add",
+    "Affine",
+    "And",
+    "Apply",
+    "Call",
+    "Cases",
+    "Compare",
+    "Concat",
+    "Condition",
+    "Directive",
+    "Div",
+    "Equation",
+    "Expr",
+    "Flatten",
+    "IndexAtom",
+    "Iverson",
+    "Lookup",
+    "Mul",
+    "Neg",
+    "Num",
+    "Position",
+    "Pow",
+    "Program",
+    "Reduce",
+    "Ref",
+    "Size",
+    "SizeOf",
+    "Softmax",
+    "Span",
+    "Statement",
+    "Sum",
+    "free_indices",
+    "index",
+    "index_names",
+    "references",
+    "substitute",
+    "transform",
+    "walk",
 ]  # fmt: skip
 
 
@@ -323,44 +357,71 @@ _NODES = (
 )  # fmt: skip
 
 
-def _children(value: object) -> Iterator[object]:
-    if isinstance(value, tuple):
-        for item in value:
-            if isinstance(item, _NODES):
-                yield item
-            elif isinstance(item, tuple):
-                yield from _children(item)
+_KINDS = frozenset(_NODES)
+# The fields of each kind that may hold nodes; the others are names, numbers and places.
+_PARTS: dict[type, tuple[str, ...]] = {
+    kind: tuple(
+        f.name
+        for f in fields(kind)  # type: ignore[arg-type]
+        if f.name
+        not in ("span", "source", "name", "names", "values", "word", "function", "const", "operator", "axis")
+        and (kind not in (Sum, Softmax, Reduce, Flatten) or f.name != "indices")
+        and (kind is not Apply or f.name not in ("slices", "out"))
+        and (kind is not Num)
+    )
+    for kind in _NODES
+}
+
+
+def children(node: object) -> list:
+    """The nodes directly below this one, in order of writing."""
+    found: list = []
+    for part in _PARTS[type(node)]:
+        value = getattr(node, part)
+        if type(value) in _KINDS:
+            found.append(value)
+        elif type(value) is tuple:
+            _collect(value, found)
+    return found
+
+
+def _collect(items: tuple, found: list) -> None:
+    for item in items:
+        if type(item) in _KINDS:
+            found.append(item)
+        elif type(item) is tuple:
+            _collect(item, found)
 
 
 def walk(node: object) -> Iterator[object]:
     """Every node below and including this one, parents before children."""
-    yield node
-    for part in fields(node):  # type: ignore[arg-type]
-        value = getattr(node, part.name)
-        if isinstance(value, _NODES):
-            yield from walk(value)
-        else:
-            for child in _children(value):
-                yield from walk(child)
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        below = children(top)
+        below.reverse()
+        stack += below
 
 
 def transform(node, function: Callable):
     """Rebuild the tree from the leaves up, each node replaced by `function(node)`."""
-
-    def rebuild(value):
-        if isinstance(value, _NODES):
-            return transform(value, function)
-        if isinstance(value, tuple):
-            return tuple(rebuild(item) for item in value)
-        return value
-
     changes = {}
-    for part in fields(node):
-        old = getattr(node, part.name)
-        new = rebuild(old)
-        if new is not old and new != old:
-            changes[part.name] = new
+    for part in _PARTS[type(node)]:
+        old = getattr(node, part)
+        new = _rebuild(old, function)
+        if new is not old:
+            changes[part] = new
     return function(replace(node, **changes) if changes else node)
+
+
+def _rebuild(value, function: Callable):
+    if type(value) in _KINDS:
+        return transform(value, function)
+    if type(value) is tuple:
+        items = tuple([_rebuild(item, function) for item in value])
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    return value
 
 
 def index_names(affine: Affine) -> set[str]:
@@ -393,11 +454,8 @@ def free_indices(node: object) -> set[str]:
     if isinstance(node, Flatten):
         return (free_indices(node.body) - set(node.indices)) | {node.axis}
     names = set()
-    for part in fields(node):  # type: ignore[arg-type]
-        value = getattr(node, part.name)
-        items = (value,) if isinstance(value, _NODES) else tuple(_children(value))
-        for item in items:
-            names |= free_indices(item)
+    for child in children(node):
+        names |= free_indices(child)
     return names
 
 

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
 from torch.utils._pytree import tree_flatten, tree_map
 
@@ -127,7 +128,20 @@ class _Mode(TorchDispatchMode):
         return tree_map(lambda leaf: leaf.inner.clone() if isinstance(leaf, Placed) else leaf, thing)
 
 
+class _FromData(TorchFunctionMode):
+    """`torch.tensor([1, 2], device=x.device)` reaches no dispatcher: it is caught one level higher."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func in (torch.tensor, torch.as_tensor) and not isinstance(args[0], Placed):
+            device = kwargs.pop("device", None)
+            made = func(*args, **kwargs)
+            goes = device is not None and torch.device(device).type == PRETEND.type
+            return Placed(made) if goes else made
+        return func(*args, **kwargs)
+
+
 @contextmanager
 def pretend_device():
-    with _Mode() as mode:
+    with _Mode() as mode, _FromData():
         yield mode

@@ -82,6 +82,8 @@ def test_what_a_gpu_allows_is_allowed():
         assert device.holds(x + torch.tensor(1.0))  # a 0-dimensional ordinary tensor
         assert x.sum().item() == 15.0
         assert not device.holds(x.to(torch.device("cpu")))
+        assert device.holds(torch.tensor([1, 2], device=x.device))
+        assert not device.holds(torch.tensor([1, 2]))
         y = torch.empty_like(x)
         assert device.holds(y.copy_(torch.ones(2, 3)))
 

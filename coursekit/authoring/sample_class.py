@@ -1,0 +1,97 @@
+"""A class to try the grader on: honest, partly wrong, blank, damaged and misbehaving submissions."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+from .answers import answered, as_colab_saves, solutions
+from .course import Course
+from .source import Source, read
+
+NAMES = [
+    "ada",
+    "grace",
+    "alan",
+    "emmy",
+    "kurt",
+    "sofia",
+    "srinivasa",
+    "hypatia",
+    "george",
+    "carl",
+    "mary",
+    "blaise",
+]
+
+
+def make(course: Course, assignment: str, folder: Path) -> list[Path]:
+    """Write the class into `folder`, one file a student, with names as downloads have them."""
+    source = read(course.solutions / assignment / f"{assignment}.md")
+    released = course.notebooks / assignment / f"{assignment}.ipynb"
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, text in _class(source, released):
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _class(source: Source, released: Path) -> Iterator[tuple[str, str]]:
+    right = solutions(source)
+    chance = random.Random(0)
+    names = iter(NAMES)
+
+    def file(notebook: nbformat.NotebookNode) -> str:
+        return nbformat.writes(notebook) + "\n"
+
+    yield f"{next(names)}.ipynb", file(answered(released, right))
+    yield f"Copy of {next(names)}.ipynb", as_colab_saves(answered(released, right))
+    other = {q.id: chance.choice(q.right).answer for q in source.questions if q.right}
+    yield f"{next(names)}.ipynb", file(answered(released, {**right, **other}))
+    for count in (1, 2, 3, 5):
+        wrong = dict(right)
+        for question in chance.sample([q for q in source.questions if q.mistakes], count):
+            wrong[question.id] = chance.choice(question.mistakes).answer
+        yield f"{next(names)}.ipynb", file(answered(released, wrong))
+    yield f"{next(names)}.ipynb", released.read_text(encoding="utf-8")  # blank
+    yield f"{next(names)}.ipynb", _without_marks(answered(released, right))
+    yield f"{next(names)} (1).ipynb", _with_lost_cells(answered(released, right))
+    yield f"{next(names)}.ipynb", file(answered(released, {**right, **_misbehaving(source)}))
+    yield f"{next(names)}.ipynb", file(answered(released, right))[:5000]  # the upload broke off
+
+
+def _without_marks(notebook: nbformat.NotebookNode) -> str:
+    raw = json.loads(nbformat.writes(notebook))
+    for cell in raw["cells"]:
+        cell["metadata"] = {}
+        cell.pop("id")
+    raw["nbformat_minor"] = 4
+    return json.dumps(raw)
+
+
+def _with_lost_cells(notebook: nbformat.NotebookNode) -> str:
+    """Every second test deleted, the last answer deleted, the first two answers in one cell."""
+    cells = notebook.cells
+    tests = [c for c in cells if c.metadata.get("nbgrader", {}).get("grade")]
+    answers = [c for c in cells if c.metadata.get("nbgrader", {}).get("solution")]
+    answers[0].source += "\n\n" + answers[1].source
+    lost = [*tests[::2], answers[1], answers[-1]]
+    notebook.cells = [c for c in cells if not any(c is gone for gone in lost)]
+    return nbformat.writes(notebook)
+
+
+def _misbehaving(source: Source) -> dict[str, str]:
+    """Answers that loop, die and reach for what is not theirs."""
+    first, second, third = (q.id for q in source.questions[:3])
+    return {
+        first: f"def {first}(*args, **kwargs):\n    while True:\n        pass",
+        second: f"import os\ndef {second}(*args, **kwargs):\n    os._exit(0)",
+        third: f"def {third}(*args, **kwargs):\n    return open('/etc/shadow').read()",
+    }

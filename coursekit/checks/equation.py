@@ -1,0 +1,140 @@
+"""`equations`: a student's equations are read, checked, run, and held against an oracle or a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from ..notation.equations import Equations
+from ..notation.errors import NotationError
+from ..notation.names import canonical
+from .cases import Case, cases_of
+from .compare import Known, judge
+from .mistakes import Mistake
+from .precision import float64
+from .recognise import sizes_of
+from .result import Result, combine, right, wrong
+from .student import Stopped, check
+from .written import unreadable, written
+
+
+@check
+def equations(
+    answer: object,
+    reference: str | None = None,
+    *,
+    oracle: Callable[..., object] | None = None,
+    given: Case | Sequence[Case] = (),
+    outputs: Sequence[str] | None = None,
+    boundary: Mapping[str, str] | None = None,
+    functions: Mapping[str, Callable] | None = None,
+    mistakes: Sequence[Mistake] = (),
+    hint: str = "",
+    **options,
+) -> Result:
+    """Do the equations say what they should?
+
+    reference  the right equations (hidden tests): both are run on random tensors of distinct sizes, and a
+               difference is named; `options` go to the language's own `compare`
+    oracle     instead of it, a torch function of the variables in `given`, not written as equations: it returns the
+               outputs by name, or the one output. One part an output
+    given      the tensors of the question by name, or several such cases
+    outputs    the tensors that are compared (default: those that nothing else reads)
+    boundary   the variable that holds a recurrence's start: {"h": "h0"}
+    functions  the opaque functions of the question: {"CELL": cell}
+    mistakes   `wrong` is the equations that the mistake leads to
+    """
+    if oracle is None and reference is None:
+        raise ValueError("a check of equations needs an oracle or a reference")
+    system = written(answer, Equations, "the equations")
+    wanted = [canonical(name) for name in outputs or ()]
+    _defines(system, wanted)
+    if oracle is not None:
+        run = _Run(cases_of(given), boundary or {}, functions or {})
+        result = run.judge(system, oracle, wanted, mistakes)
+    else:
+        if wanted:
+            options["outputs"] = wanted
+        result = _compared(system, str(reference), mistakes, {"functions": functions, **options})
+    return result.hinted(hint)
+
+
+def _defines(system: Equations, wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in system.outputs:
+            has = ", ".join(f"`{n}`" for n in system.outputs)
+            raise Stopped(wrong(f"Your equations define {has}; `{name}` is asked for.", "missing"))
+
+
+def _compared(system: Equations, reference: str, mistakes: Sequence[Mistake], options: Mapping) -> Result:
+    compared = Equations(reference).compare(system, **options)
+    if compared.equal:
+        return right(
+            "Your equations are right: on random tensors they give the same numbers as the course's."
+        )
+    for mistake in mistakes:
+        if Equations(str(mistake.wrong)).compare(system, **{**options, "diagnose": False}).equal:
+            return wrong(mistake.sentence, "mistake", mistake=mistake.name)
+    return wrong(compared.message, compared.kind or "different")
+
+
+class _Run:
+    """The cases of a question, on which systems of equations are run."""
+
+    def __init__(self, cases: Sequence[Case], boundary: Mapping[str, str], functions: Mapping[str, Callable]):
+        self.cases, self.note = float64([dict(case) for case in cases])
+        self.boundary, self.functions = boundary, functions
+
+    def judge(self, system: Equations, oracle, wanted: list[str], mistakes: Sequence[Mistake]) -> Result:
+        rights = [self._right(oracle, case, wanted) for case in self.cases]
+        wanted = wanted or list(rights[0])
+        _defines(system, wanted)
+        answers = [self._outputs(system, case) for case in self.cases]
+        wrongs = [(mistake, self._wrong(str(mistake.wrong))) for mistake in mistakes]
+        sizes = [sizes_of(case) for case in self.cases]
+        parts = {}
+        for name in wanted:
+            known = Known(
+                {other: [r[other] for r in rights] for other in wanted if other != name}, sizes,
+                [(m, [o[name] for o in out]) for m, out in wrongs if out and all(name in o for o in out)],
+            )  # fmt: skip
+            parts[name] = judge(
+                name, f"`{name}`", [a[name] for a in answers], [r[name] for r in rights], known
+            )
+        return combine(
+            parts, f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
+        )
+
+    def _right(self, oracle, case: Case, wanted: Sequence[str]) -> dict[str, Tensor]:
+        with torch.no_grad():
+            value = oracle(**case)
+        if isinstance(value, Mapping):
+            return {canonical(name): torch.as_tensor(v).detach().double() for name, v in value.items()}
+        if len(wanted) != 1:
+            raise ValueError("an oracle that returns one tensor needs `outputs` to name it")
+        return {wanted[0]: torch.as_tensor(value).detach().double()}
+
+    def _outputs(self, system: Equations, case: Case) -> dict[str, Tensor]:
+        try:
+            return self._run(system, case)
+        except NotationError as error:
+            raise Stopped(unreadable(error)) from None
+
+    def _wrong(self, text: str) -> list[dict[str, Tensor]]:
+        try:
+            return [self._run(Equations(text), case) for case in self.cases]
+        except NotationError:
+            return []  # a mistake that cannot be run on these sizes gives no numbers to recognise
+
+    def _run(self, system: Equations, case: Case) -> dict[str, Tensor]:
+        by_name = {canonical(name): value for name, value in case.items()}
+        strange = [name for name in system.inputs if name not in by_name]
+        if strange:
+            given = ", ".join(f"`{name}`" for name in by_name)
+            raise Stopped(
+                wrong(f"`{strange[0]}` is not a tensor of this question; it gives {given}.", "extra")
+            )
+        start = {n: case[v] for n, v in self.boundary.items() if canonical(n) in system.system.boundary}
+        return system.run({n: by_name[n] for n in system.inputs}, boundary=start, functions=self.functions)

@@ -1,0 +1,25 @@
+"""Grading a class: collect, repair, run, record, feedback, report, export.
+
+The core, which runs submissions: `Warm` and `grade` take `Task`s and give `Outcome`s.
+"""
+
+from __future__ import annotations
+
+from .errors import CannotGrade, GradingError
+from .limits import Limits
+from .outcome import Cell, CellOutcome, Outcome, Output, Task, TestOutcome
+from .warm import Warm, grade
+
+__all__ = [
+    "CannotGrade",
+    "Cell",
+    "CellOutcome",
+    "GradingError",
+    "Limits",
+    "Outcome",
+    "Output",
+    "Task",
+    "TestOutcome",
+    "Warm",
+    "grade",
+]

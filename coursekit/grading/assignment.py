@@ -1,0 +1,161 @@
+"""The instructor's side of an assignment: its notebooks, cell by cell, with what students were given.
+
+Read from this course (`solutions/NAME/NAME.md`) or from any nbgrader course directory
+(`source/NAME/*.ipynb`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import nbformat
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearSolutions
+from traitlets.config import Config
+
+from .errors import GradingError
+from .nbgrader_config import settings
+
+
+@dataclass(frozen=True)
+class MasterCell:
+    """A cell of the instructor's notebook."""
+
+    kind: str  # "code", "markdown", "raw"
+    source: str  # the instructor's, with solution and hidden tests
+    released: str  # what the student was given
+    role: str  # "solution", "test", "given", "manual" (graded by a person), "text"
+    grade_id: str = ""
+    points: float = 0.0
+    cell_id: str = ""  # the notebook's own id, which Colab moves into the metadata
+
+
+@dataclass(frozen=True)
+class Master:
+    """One notebook of an assignment."""
+
+    name: str
+    cells: tuple[MasterCell, ...]
+    notebook: nbformat.NotebookNode = field(compare=False, repr=False)
+
+    @cached_property
+    def by_id(self) -> dict[str, MasterCell]:
+        return {cell.grade_id: cell for cell in self.cells if cell.grade_id}
+
+    @cached_property
+    def points(self) -> float:
+        return sum(cell.points for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment: one notebook or several, and the files that lie beside them."""
+
+    name: str
+    masters: tuple[Master, ...]
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when anything that decides a grade changes."""
+        total = hashlib.sha256()
+        for master in self.masters:
+            for cell in master.cells:
+                total.update(f"{master.name}\0{cell.grade_id}\0{cell.points}\0{cell.source}\0".encode())
+        for name, data in sorted(self.files.items()):
+            total.update(name.encode() + b"\0" + data)
+        return total.hexdigest()
+
+
+def load(course: Path, only: str | None = None) -> list[Assignment]:
+    """Every assignment of a course folder (or the one named), ready to grade against."""
+    found = list(_ours(course, only)) if (course / "solutions").is_dir() else list(_theirs(course, only))
+    if not found:
+        what = f"no assignment named {only!r}" if only else "no assignment"
+        raise GradingError(
+            f"{course} has {what}: expected solutions/NAME/NAME.md or, in an nbgrader course, source/NAME/*.ipynb"
+        )
+    return found
+
+
+def _ours(course: Path, only: str | None) -> Iterator[Assignment]:
+    from ..authoring.course import Course
+    from ..authoring.release import instructor_notebook
+    from ..authoring.source import read
+
+    here = Course(course.resolve())
+    for name in here.assignments():
+        if only in (None, name):
+            path = here.solutions / name / f"{name}.md"
+            notebook = instructor_notebook(read(path), here)
+            files = {
+                p.name: p.read_bytes() for p in sorted(path.parent.iterdir()) if p.is_file() and p != path
+            }
+            yield Assignment(name, (master(name, notebook, Config()),), files)
+
+
+def _theirs(course: Path, only: str | None) -> Iterator[Assignment]:
+    config = settings(course / "nbgrader_config.py")
+    source = course / config.CourseDirectory.get("source_directory", "source")
+    if not source.is_dir():
+        return
+    for folder in sorted(p for p in source.iterdir() if p.is_dir() and only in (None, p.name)):
+        notebooks = sorted(folder.glob("*.ipynb"))
+        if not notebooks:
+            continue
+        masters = tuple(master(p.stem, _read(p), config) for p in notebooks)
+        files = {
+            str(p.relative_to(folder)): p.read_bytes()
+            for p in sorted(folder.rglob("*"))
+            if p.is_file() and p.suffix != ".ipynb" and not any(part.startswith(".") for part in p.parts)
+        }
+        yield Assignment(folder.name, masters, files)
+
+
+def _read(path: Path) -> nbformat.NotebookNode:
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception as error:  # nbformat, json and jsonschema each raise their own
+        raise GradingError(f"{path} is not a notebook that can be read: {error}") from error
+
+
+def master(name: str, notebook: nbformat.NotebookNode, config: Config) -> Master:
+    """The instructor's notebook, taken apart."""
+    given = _released(notebook, config)
+    cells = tuple(_cell(whole, part) for whole, part in zip(notebook.cells, given.cells, strict=True))
+    return Master(name, cells, notebook)
+
+
+def _released(notebook: nbformat.NotebookNode, config: Config) -> nbformat.NotebookNode:
+    """The notebook as students got it, by nbgrader's own steps."""
+    copy = nbformat.from_dict(notebook)
+    resources: dict = {}
+    for step in (ClearSolutions, ClearHiddenTests, ClearMarkScheme):
+        copy, resources = step(config=config, enforce_metadata=False).preprocess(copy, resources)
+    return copy
+
+
+def _cell(whole: nbformat.NotebookNode, released: nbformat.NotebookNode) -> MasterCell:
+    info = whole.metadata.get("nbgrader", {})
+    graded, solution, task = info.get("grade", False), info.get("solution", False), info.get("task", False)
+    if (graded and solution) or task:
+        role = "manual"
+    elif graded:
+        role = "test" if whole.cell_type == "code" else "manual"
+    elif solution:
+        role = "solution"
+    else:
+        role = "given" if whole.cell_type == "code" else "text"
+    points = float(info.get("points", 0) or 0) if graded or task else 0.0
+    return MasterCell(
+        whole.cell_type,
+        whole.source,
+        released.source,
+        role,
+        info.get("grade_id", ""),
+        points,
+        whole.get("id", ""),
+    )

@@ -1,0 +1,209 @@
+"""The candidate: the process that runs the student's cells and answers the examiner's questions.
+
+Nothing here is trusted by anyone. The student's code shares this process and may change all of it; what it
+can gain is to send other data than an honest answer, and that is only a wrong answer.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import os
+import random
+import socket
+import sys
+import types
+from dataclasses import asdict
+from typing import Any
+
+from . import wire
+from .cells import CellTimeout, Shell, put_files, stopped_after, words_of
+from .channel import REQUEST, ChannelError
+from .device import use_what_is_there
+from .handles import Proxy
+from .limits import MB, Limits
+from .peer import Peer
+
+CLAIMED_BASES = 20
+
+
+class Candidate(Peer):
+    def __init__(self, sock: socket.socket, shell: Shell, limits: Limits):
+        super().__init__(sock, 4 * limits.answer * MB)
+        self.shell, self.limits = shell, limits
+        self.size = limits.answer * MB
+
+    def loop(self) -> None:
+        while True:
+            kind, nonce, payload = self.frames.receive()
+            if kind == REQUEST:
+                self.answer(nonce, payload)
+
+    def serve(self, op: str, data: Any) -> Any:
+        if op == "start":
+            return self.start(data)
+        if op == "run":
+            return self.run(data)
+        if op == "fetch":
+            return self.fetch(data)
+        return super().serve(op, data)
+
+    def start(self, data: dict) -> None:
+        put_files(data["files"])
+        seed_everything(data["seed"])
+
+    def run(self, source: str) -> dict:
+        """Run a cell; also a test that asks for this process, whose value then is its partial credit."""
+        with use_what_is_there(source):
+            done = self.shell.run(source, self.limits)
+        timeout = isinstance(done.error, CellTimeout)
+        sentence, kind = getattr(done.error, "sentence", ""), getattr(done.error, "kind", "")
+        return {
+            "status": "timeout" if timeout else "error" if done.error is not None else "ok",
+            "error": words_of(done.error) if done.error is not None else "",
+            "type": type(done.error).__name__,
+            "sentence": sentence if type(sentence) is str else "",
+            "kind": kind if type(kind) is str else "",
+            "shown": done.shown[:1000],
+            "seconds": done.seconds,
+            "stderr": done.stderr[:2000],
+            "outputs": [asdict(output) for output in done.outputs],
+            "names": done.names,
+        }
+
+    def fetch(self, names: list[str]) -> dict[str, Any]:
+        """The values of these names, each on its own: one that cannot cross does not take the others along."""
+        found: dict[str, Any] = {}
+        for name in names:
+            if name in self.shell.namespace:
+                value = self.shell.namespace[name]
+                try:
+                    encoder = wire.Encoder(self.export, self.graph_key([]), self.size)
+                    found[name] = encoder.encode(value)
+                except (wire.NotPlain, MemoryError) as error:
+                    found[name] = str(error)
+        return found
+
+    def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if self.depth > 1:
+            return super().perform(op, args, kwargs)
+        with stopped_after(self.limits):
+            return super().perform(op, args, kwargs)
+
+    def deadline(self) -> None:
+        return None
+
+    def enter_context(self, context: Any) -> None:
+        torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+        if torch is None or context is None:
+            return
+        grad, dtype, (torch_state, numpy_state, python_state) = context
+        torch.set_grad_enabled(grad)
+        torch.set_default_dtype(dtype)
+        if torch_state is not None:
+            torch.set_rng_state(torch_state)
+        if numpy_state is not None and numpy is not None:
+            numpy.random.set_state(numpy_state)
+        if python_state is not None:
+            random.setstate(python_state)
+
+    def export(self, value: Any) -> tuple[str, Any]:
+        if type(value) is Proxy:
+            return "yours", value._key
+        if isinstance(value, types.ModuleType):
+            return "module", str(value.__name__)
+        torch = sys.modules.get("torch")
+        if torch is not None and type(value) is torch.device:
+            return "device", str(value)
+        cls = value if isinstance(value, type) else type(value)
+        bases = tuple(f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__[:CLAIMED_BASES])
+        label = "type" if isinstance(value, type) else cls.__name__
+        return "own", (self.key_of(value), str(label), bases)
+
+    def imported(self, kind: str, data: Any) -> Any:
+        if kind == "own":
+            return self.exports[data]
+        if kind == "proxy":
+            return Proxy(self, data)
+        if kind == "given":
+            return self.shell.namespace[data]
+        if kind == "ref":
+            return resolve(*data)
+        if kind == "module":
+            return importlib.import_module(data)
+        if kind == "device":
+            return sys.modules["torch"].device(data)
+        if kind == "reduce":
+            return rebuild(*data)
+        raise wire.Malformed("an unknown kind of object")
+
+    def failed(self, data: Any) -> BaseException:
+        """A callback into the test failed; here it is the student's caller that sees it."""
+        return RuntimeError(str(data))
+
+    def describe(self, error: BaseException) -> Any:
+        bases = [c.__name__ for c in type(error).__mro__ if getattr(builtins, c.__name__, None) is c]
+        control = "timeout" if isinstance(error, CellTimeout) else ""
+        if isinstance(error, (wire.NotPlain, wire.Malformed)):
+            control = "not-plain"
+        try:
+            args = wire.encode(error.args[:5])
+        except Exception:
+            args = b""
+        return {
+            "type": type(error).__name__,
+            "bases": bases,
+            "words": words_of(error),
+            "message": _text(error),
+            "args": args,
+            "control": control,
+        }
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:2000]
+    except Exception:
+        return ""
+
+
+def resolve(module: str, path: str) -> Any:
+    value: Any = importlib.import_module(module)
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def rebuild(make: Any, args: tuple, state: Any, items: list, pairs: list) -> Any:
+    """An object of a library class, made from its parts as `copy.copy` would."""
+    value = make(*args)
+    if state is not None:
+        if hasattr(value, "__setstate__"):
+            value.__setstate__(state)
+        elif isinstance(state, tuple):
+            for part in state:
+                for name, content in (part or {}).items():
+                    setattr(value, name, content)
+        else:
+            value.__dict__.update(state)
+    for item in items:
+        value.append(item)
+    for key, content in pairs:
+        value[key] = content
+    return value
+
+
+def seed_everything(seed: int) -> None:
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
+
+
+def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
+    try:
+        Candidate(sock, shell, limits).loop()
+    except ChannelError:
+        pass
+    os._exit(0)  # no atexit, no __del__: nothing of the student's runs after the last answer

@@ -1,0 +1,272 @@
+"""Running one cell as a notebook would: magics, display, figures, the value of the last line, all captured."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+from .limits import Limits
+from .names import names_of
+from .outcome import Output
+
+FIGURES, PICTURE = 8, 2_000_000  # figures kept of one cell, bytes kept of one picture
+MIMES = ("text/html", "text/plain", "image/png")
+# Nothing is installed while grading: there is no network, and the attempt alone would take seconds.
+_INSTALLS = re.compile(r"^\s*(python3?\s+-m\s+)?(pip3?|uv|conda|mamba|apt|apt-get|wget|curl|git)\b")
+_NO_MAGIC = {"pip", "conda", "mamba", "uv", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "gui"}
+_SHELL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open"}
+
+
+class CellTimeout(BaseException):
+    """The cell's time is up."""
+
+
+class Capped(io.TextIOBase):
+    """A text stream that keeps the first `limit` characters and drops the rest."""
+
+    def __init__(self, limit: int):
+        self.limit, self.size, self.parts = limit, 0, list[str]()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        room = self.limit - self.size
+        if room > 0:
+            self.parts.append(text[:room])
+            self.size += len(text[:room])
+            if len(text) >= room:
+                self.parts.append("\n[the rest of the output was dropped]\n")
+        return len(text)
+
+    def getvalue(self) -> str:
+        return "".join(self.parts)
+
+
+class _Hook(DisplayHook):
+    def start_displayhook(self) -> None:
+        pass
+
+    def write_output_prompt(self) -> None:
+        pass
+
+    def write_format_data(self, format_dict: dict, md_dict: dict | None = None) -> None:
+        self.shell.keep(format_dict)
+
+    def log_output(self, format_dict: dict) -> None:
+        pass
+
+    def finish_displayhook(self) -> None:
+        pass
+
+
+class _Publisher(DisplayPublisher):
+    def publish(self, data: dict, metadata: Any = None, **rest: Any) -> None:  # type: ignore[override]
+        self.shell.keep(data)
+
+    def clear_output(self, wait: bool = False) -> None:
+        pass
+
+
+class QuietShell(InteractiveShell):
+    """IPython without a terminal, a history, colours or slow tracebacks."""
+
+    outputs: list[Output]
+
+    def keep(self, data: dict) -> None:
+        for mime in MIMES:
+            content = data.get(mime)
+            if isinstance(content, (str, bytes)):
+                self.outputs.append(Output(mime, content[:PICTURE]))
+
+    def init_history(self) -> None:
+        super().init_history()
+        self.history_manager.enabled = False
+
+    def showtraceback(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
+        if magic_name in _NO_MAGIC:
+            return None
+        return super().run_line_magic(magic_name, line, _stack_depth + 1)
+
+    def system(self, cmd: str) -> None:
+        if _INSTALLS.match(cmd):
+            print(f"(not run while grading: {cmd.strip()})")
+            return
+        done = subprocess.run(cmd, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        sys.stdout.write(done.stdout.decode("utf-8", "replace"))
+        self.user_ns["_exit_code"] = done.returncode
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+        done = subprocess.run(cmd, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        text = done.stdout.decode("utf-8", "replace")
+        return text.splitlines() if split else text
+
+
+@dataclass
+class CellRun:
+    """What running a cell gave. `error` is the exception itself; `value` that of the last expression."""
+
+    error: BaseException | None = None
+    value: Any = None
+    shown: str = ""  # the value as a notebook would print it
+    seconds: float = 0.0
+    stderr: str = ""
+    outputs: list[Output] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+class Shell:
+    """Made once in the warm parent; each child runs its cells in its own copy."""
+
+    def __init__(self) -> None:
+        config = Config()
+        config.HistoryManager.enabled = False
+        config.InteractiveShell.colors = "nocolor"
+        config.InteractiveShell.autocall = 0
+        self.ipython = QuietShell.instance(
+            config=config, displayhook_class=_Hook, display_pub_class=_Publisher, user_ns={}
+        )
+        self.ipython.outputs = []
+        png = self.ipython.display_formatter.formatters["image/png"]
+        png.for_type_by_name("matplotlib.figure", "Figure", _picture)
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        return self.ipython.user_ns
+
+    def run(self, source: str, limits: Limits) -> CellRun:
+        """Run a cell; an error is a result, not an exception."""
+        before = {name: id(value) for name, value in self.namespace.items()}
+        shell, out, err = self.ipython, Capped(limits.output), Capped(limits.output)
+        shell.outputs = outputs = []
+        start, done = time.perf_counter(), CellRun()
+        try:
+            with redirect_stdout(out), redirect_stderr(err), stopped_after(limits):
+                result = shell.run_cell(source, store_history=False)
+                done.error = result.error_before_exec or result.error_in_exec
+                done.value = result.result
+                self._figures()
+        except BaseException as error:  # a timeout outside IPython's own care, or a broken hook
+            done.error = error
+        done.seconds = time.perf_counter() - start
+        done.stderr = err.getvalue()
+        done.outputs = [Output("stdout", out.getvalue())] if out.parts else []
+        raw = _printed_past_python(limits.output)
+        done.outputs += [Output("stdout", raw)] if raw else []
+        done.outputs += [Output("stderr", done.stderr)] if err.parts else []
+        done.outputs += outputs[: 4 * FIGURES]
+        if done.value is not None:
+            done.shown = next((o.data for o in reversed(outputs) if o.kind == "text/plain"), "")  # type: ignore
+        done.names = self._bound(source, before)
+        return done
+
+    def _bound(self, source: str, before: dict[str, int]) -> list[str]:
+        """The names that the cell bound: those that changed, and those that it binds anew to an equal value."""
+        now = self.namespace
+        changed = {name for name, value in now.items() if before.get(name) != id(value)}
+        bound = changed | (names_of(source).binds & now.keys())
+        return sorted(n for n in bound if type(n) is str and not n.startswith("_") and n not in _SHELL_NAMES)
+
+    def _figures(self) -> None:
+        """Keep the open figures as pictures and close them, as the inline backend does."""
+        pyplot = sys.modules.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        for number in pyplot.get_fignums()[:FIGURES]:
+            self.ipython.outputs.append(Output("image/png", _picture(pyplot.figure(number))[:PICTURE]))
+        pyplot.close("all")
+
+
+def _printed_past_python(limit: int) -> str:
+    """What the cell's own processes and libraries wrote to descriptors 1 and 2, which are one file in a child."""
+    if not stat.S_ISREG(os.fstat(1).st_mode):
+        return ""
+    written = os.lseek(1, 0, os.SEEK_END)
+    if not written:
+        return ""
+    text = os.pread(1, min(limit, written), 0).decode("utf-8", "replace")
+    os.ftruncate(1, 0)
+    os.lseek(1, 0, os.SEEK_SET)
+    return text
+
+
+def _picture(figure: Any) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=72, bbox_inches="tight")
+    return buffer.getvalue()
+
+
+@contextmanager
+def stopped_after(limits: Limits) -> Iterator[None]:
+    """Raise CellTimeout inside the block when its processor or wall time is up.
+
+    Code can ignore this; whoever waits for this process kills it a little later.
+    """
+
+    def stop(signum: int, frame: Any) -> None:
+        raise CellTimeout
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_REAL, limits.cell_wall)
+    signal.setitimer(signal.ITIMER_PROF, limits.cell_cpu)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def place_of(error: BaseException) -> str:
+    """`line 3` of the last cell that the error went through; empty if there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if f.filename.startswith("<ipython-input")]
+    if not lines and isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    return f"line {lines[-1]}" if lines and lines[-1] else ""
+
+
+def words_of(error: BaseException) -> str:
+    """`ValueError: bad size (line 3)`, in at most 500 characters."""
+    try:
+        text = str(error.msg if isinstance(error, SyntaxError) else error)
+    except Exception:
+        text = "(its message could not be read)"
+    place = place_of(error)
+    words = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return words[:480] + (f" ({place})" if place else "")
+
+
+def put_files(files: dict[str, bytes]) -> None:
+    """Write the assignment's data files into the working directory."""
+    for name, content in files.items():
+        path = os.path.normpath(name)
+        if path.startswith(("/", "..")):
+            raise ValueError(f"the file name {name!r} leaves the working directory")
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(content)

@@ -1,0 +1,11 @@
+"""What grading can refuse, each in one sentence for the person who runs it."""
+
+from __future__ import annotations
+
+
+class GradingError(Exception):
+    """Grading cannot go on, or cannot start; the message says what, where, and how to repair it."""
+
+
+class CannotGrade(GradingError):
+    """The processes that run submissions could not be started."""

@@ -1,0 +1,99 @@
+"""A student's page: points, what was wrong and why, their own answer and what it printed.
+
+Only the student's words and the checks' sentences are on it: no test, no expected value, no traceback of ours.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from .assignment import Assignment, MasterCell
+from .pages import page, points
+
+LONGEST = 4000  # characters of one output that are worth a reader's time
+
+
+def feedback(entry: dict, assignment: Assignment) -> str:
+    """The HTML page of one record (see `pipeline.describe`)."""
+    total, most = entry["score"], entry["max_score"]
+    late = entry.get("late_penalty") or 0
+    head = f"<h1>{escape(assignment.name)}</h1>\n<p class='soft'>{escape(entry['student'])}</p>\n"
+    head += f"<p class='total'>{points(total - late)} <span class='soft'>of {points(most)}</span></p>\n"
+    if late:
+        head += f"<p>Handed in late: {points(late)} points fewer.</p>\n"
+    waiting = sum(q["status"] == "by hand" for q in entry["questions"])
+    if waiting:
+        head += f"<p>{waiting} answer{'s' if waiting > 1 else ''} will be graded by a person.</p>\n"
+    notes = "".join(f"<li>{_prose(line)}</li>" for line in [*entry["flags"], *entry["repairs"]])
+    if notes:
+        head += f"<details><summary>About your notebook</summary><ul>{notes}</ul></details>\n"
+    return page(f"{assignment.name}: {entry['student']}", head + "\n".join(_questions(entry, assignment)))
+
+
+def _questions(entry: dict, assignment: Assignment):
+    verdicts = {(q["notebook"], q["id"]): q for q in entry["questions"]}
+    for master in assignment.masters:
+        if len(assignment.masters) > 1:
+            yield f"<h2>{escape(master.name)}</h2>"
+        outcomes = {cell["id"]: cell for cell in entry["cells"].get(master.name, [])}
+        for answer, tests in _grouped(master.cells):
+            found = [
+                verdicts[master.name, t.grade_id] for t in tests if (master.name, t.grade_id) in verdicts
+            ]
+            if found:
+                text = entry["answers"].get(answer.grade_id, "") if answer else ""
+                yield _question(answer, found, text, outcomes.get(answer.grade_id) if answer else None)
+
+
+def _grouped(cells: tuple[MasterCell, ...]):
+    """Each answer cell with the cells that grade it."""
+    answer: MasterCell | None = None
+    tests: list[MasterCell] = []
+    for cell in cells:
+        if cell.role in ("solution", "manual"):
+            yield answer, tests
+            answer, tests = cell, [cell] if cell.role == "manual" else []
+        elif cell.role == "test":
+            tests.append(cell)
+    yield answer, tests
+
+
+def _question(answer: MasterCell | None, verdicts: list[dict], text: str, outcome: dict | None) -> str:
+    got, most = sum(v["score"] for v in verdicts), sum(v["max"] for v in verdicts)
+    waiting = any(v["status"] == "by hand" for v in verdicts)
+    look = "part" if waiting or 0 < got < most else "good" if got >= most else "bad"
+    mark = "…" if waiting else {"good": "✓", "part": "◐", "bad": "✗"}[look]
+    title = answer.grade_id if answer else verdicts[0]["id"]
+    rows = [
+        f"<p><span class='mark'>{mark} {escape(title)}</span> "
+        f"<span class='soft'>{points(got)} of {points(most)}</span></p>"
+    ]
+    sentences = dict.fromkeys(v["sentence"] for v in verdicts if v["sentence"] and v["score"] < v["max"])
+    rows += [f"<p>{_prose(sentence)}</p>" for sentence in sentences]
+    if outcome and outcome["error"]:
+        rows.append(f"<p>Your cell stopped with <code>{escape(outcome['error'])}</code>.</p>")
+    if text.strip():
+        rows.append(f"<details><summary>Your answer</summary><pre>{escape(text)}</pre></details>")
+    shown = "".join(_output(o) for o in (outcome or {}).get("outputs", []))
+    if shown:
+        rows.append(f"<details><summary>What it printed</summary>{shown}</details>")
+    return f"<article class='{look}'>\n" + "\n".join(rows) + "\n</article>"
+
+
+def _output(output: dict) -> str:
+    """Text is escaped, a picture is a PNG; HTML that a student made is never shown as HTML."""
+    if output["kind"] == "image/png":
+        return f"<p><img alt='a picture that your cell drew' src='data:image/png;base64,{escape(output['data'])}'></p>"
+    if output["kind"] == "text/html":
+        return "<p class='soft'>(a display that is not shown here)</p>"
+    text = output["data"]
+    cut = text[:LONGEST] + ("\n… (cut)" if len(text) > LONGEST else "")
+    return f"<pre>{escape(cut)}</pre>"
+
+
+def _prose(sentence: str) -> str:
+    """A sentence with `code` in it."""
+    parts = escape(sentence).split("`")
+    return "".join(
+        f"<code>{part}</code>" if n % 2 and n < len(parts) - 1 else part for n, part in enumerate(parts)
+    )

@@ -1,0 +1,184 @@
+"""The warm parent: imports everything once, then forks a process whenever it is asked.
+
+It is started as a clean Python, never by fork, and what it is told is a role and limits. Submissions and tests go
+over sockets of their own, straight to the children: nothing that this process has ever held is worth reading.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+from typing import Any
+
+PRELOAD = (
+    "torch",
+    "torch.nn.functional",
+    "torch.optim",
+    "torch.func",
+    "torch.testing",
+    "torch.autograd.gradcheck",
+    "numpy",
+    "matplotlib.pyplot",
+    "coursekit.checks",
+    "coursekit.models",
+    "coursekit.notation",
+)
+
+
+def preload(modules: list[str]) -> list[str]:
+    """Import what submissions will use; give those that are not there."""
+    missing = []
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            missing.append(name)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.set_num_threads(1)
+        with contextlib.suppress(Exception):
+            _first_uses(torch)
+    return missing
+
+
+def _first_uses(torch: Any) -> None:
+    """Pay for what torch imports at first use. No backward pass: its threads would not survive a fork."""
+    weight = torch.zeros(2, requires_grad=True)
+    weight.grad = torch.zeros(2)
+    torch.optim.SGD([weight], lr=0.1).step()
+    torch.testing.assert_close(torch.zeros(1), torch.zeros(1))
+
+
+def threads() -> int:
+    return len(os.listdir("/proc/self/task"))
+
+
+class Server:
+    def __init__(self, control: socket.socket, options: dict):
+        self.control, self.options = control, options
+        self.children: dict[int, int] = {}  # token -> pid
+        self.wake, wake_write = os.pipe()
+        os.set_blocking(self.wake, False)
+        os.set_blocking(wake_write, False)
+        signal.signal(signal.SIGCHLD, lambda signum, frame: None)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+
+    def send(self, *message: Any) -> None:
+        self.control.send(json.dumps(message).encode())
+
+    def loop(self) -> None:
+        selector = selectors.DefaultSelector()
+        selector.register(self.control, selectors.EVENT_READ)
+        selector.register(self.wake, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is self.control:
+                    if not self._command():
+                        return
+                else:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(self.wake, 4096)
+                    self._reap()
+
+    def _command(self) -> bool:
+        data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
+        if not data:
+            return False
+        op, token, *rest = json.loads(data)
+        if op == "fork":
+            self._fork(token, rest[0], rest[1], descriptors[0])
+            os.close(descriptors[0])
+        elif op == "kill" and token in self.children:
+            os.kill(self.children[token], signal.SIGKILL)
+        return True
+
+    def _fork(self, token: int, role: str, limits: dict, descriptor: int) -> None:
+        from .sandbox import fork_confined
+
+        pid = fork_confined(self.options["confined"])
+        if pid == 0:
+            try:
+                child(role, limits, descriptor, self.options)
+            finally:
+                os._exit(70)
+        self.children[token] = pid
+
+    def _reap(self) -> None:
+        while self.children:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            for token, known in list(self.children.items()):
+                if known == pid:
+                    del self.children[token]
+                    self.send("exited", token, status)
+
+
+def child(role: str, limits_plain: dict, descriptor: int, options: dict) -> None:
+    """What a forked process does; it never returns."""
+    from . import candidate, sandbox, session
+    from .limits import Limits
+
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.dup2(descriptor, 3)
+    limits = Limits(**limits_plain)
+    sandbox.keep_only(3)
+    if options["confined"]:
+        sandbox.enter(limits)
+    else:
+        sandbox.unconfined(limits)
+    sock = socket.socket(fileno=3)
+    gc.enable()
+    (candidate.main if role == "candidate" else session.main)(sock, SHELL, limits)
+
+
+SHELL: Any = None
+
+
+def serve(control: socket.socket, options: dict) -> None:
+    """Warm up, say so, and fork on demand until the other end is closed."""
+    global SHELL
+    missing = preload(options["preload"])
+    from .cells import Shell
+
+    SHELL = Shell()
+    count = threads()
+    if count != 1:
+        raise RuntimeError(f"the warm parent has {count} threads; a fork would lose all but one")
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    server = Server(control, options)
+    server.send("ready", os.getpid(), missing)
+    server.loop()
+
+
+def main() -> None:
+    """`python -m coursekit.grading.forkserver FD OPTIONS`"""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    options = json.loads(sys.argv[2])
+    try:
+        if options["confined"]:
+            from .namespaces import outer
+
+            outer(control, options, lambda: serve(control, options))
+        else:
+            serve(control, options)
+    except Exception as error:
+        control.send(json.dumps(["failed", 0, f"{type(error).__name__}: {error}"]).encode())
+        raise
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""What a cell binds, mentions and uses, read from its syntax: which trusted cells does a test need?"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+_SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes nothing that a test could see
+
+
+@dataclass(frozen=True)
+class Names:
+    """`binds` at the top level; `imports`, those of them bound by import; `mentions` anywhere; `runs`, what is
+    used when the cell runs (not only inside a function); `touches`, what a statement may change in place."""
+
+    binds: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
+    mentions: frozenset[str] = frozenset()
+    runs: frozenset[str] = frozenset()
+    touches: frozenset[str] = frozenset()
+
+
+def plain_source(source: str) -> str:
+    """The cell with its magics turned into calls, as IPython runs it."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return TransformerManager().transform_cell(source)
+
+
+def parse(source: str) -> ast.Module:
+    """The cell's syntax tree; an empty one if it has none."""
+    try:
+        return ast.parse(plain_source(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])
+
+
+@lru_cache(maxsize=4096)
+def names_of(source: str) -> Names:
+    visitor = _Visitor()
+    tree = parse(source)
+    visitor.visit(tree)
+    touches: set[str] = set()
+    for statement in tree.body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)):
+            continue
+        if isinstance(statement, ast.Assign) and all(isinstance(t, ast.Name) for t in statement.targets):
+            continue
+        if isinstance(statement, ast.Expr) and _root(statement.value) in _SHOWS:
+            continue
+        touches |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return Names(
+        frozenset(visitor.binds),
+        frozenset(visitor.imports),
+        frozenset(visitor.mentions),
+        frozenset(visitor.runs),
+        frozenset(touches),
+    )
+
+
+def import_statements(source: str) -> str:
+    """The import statements at the top level of a cell, as source."""
+    found = [node for node in parse(source).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return "\n".join(ast.unparse(node) for node in found)
+
+
+def literal_messages(source: str) -> frozenset[str]:
+    """The messages of a test's asserts that are plain string literals: sentences that its author wrote."""
+    return frozenset(
+        node.msg.value
+        for node in ast.walk(parse(source))
+        if isinstance(node, ast.Assert)
+        and isinstance(node.msg, ast.Constant)
+        and isinstance(node.msg.value, str)
+    )
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+class _Visitor(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.binds: set[str] = set()
+        self.imports: set[str] = set()
+        self.mentions: set[str] = set()
+        self.runs: set[str] = set()
+        self.inside = 0
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.mentions.add(node.id)
+        if isinstance(node.ctx, ast.Load):
+            if not self.inside:
+                self.runs.add(node.id)
+        elif not self.inside:
+            self.binds.add(node.id)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            name = (alias.asname or alias.name).split(".")[0]
+            self.mentions.add(name)
+            if not self.inside:
+                self.binds.add(name)  # "*" stands for names that only running the cell can tell
+                self.imports.add(name)
+
+    visit_Import = _import
+    visit_ImportFrom = _import
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.mentions.add(node.name)
+        if not self.inside:
+            self.binds.add(node.name)
+        for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
+            self.visit(part)
+        self.inside += 1
+        for statement in node.body:
+            self.visit(statement)
+        self.inside -= 1
+
+    visit_FunctionDef = _function
+    visit_AsyncFunctionDef = _function
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.mentions.add(node.name)
+        outer = set(self.binds)
+        self.generic_visit(node)
+        if not self.inside:
+            self.binds = outer | {node.name}
+
+    def visit_ListComp(self, node: ast.AST) -> None:
+        outer = set(self.binds)
+        self.generic_visit(node)
+        self.binds = outer
+
+    visit_SetComp = visit_ListComp
+    visit_DictComp = visit_ListComp
+    visit_GeneratorExp = visit_ListComp
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.binds |= set(node.names)
+
+
+@dataclass
+class Ledger:
+    """Which cell, by position, bound which name; and from that, which trusted cells a test needs."""
+
+    trusted: dict[str, int] = field(default_factory=dict)  # name -> last trusted position
+    student: dict[str, int] = field(default_factory=dict)  # name -> last position of a student's cell
+    allowed: set[str] = field(default_factory=set)  # names that a solution cell is there to define
+    given: dict[int, Names] = field(default_factory=dict)  # the given cells, by position
+
+    def reach(self, names: frozenset[str] | set[str]) -> set[str]:
+        """`names`, and all that the given cells which bind them mention in turn."""
+        found, queue = set(names), list(names)
+        while queue:
+            name = queue.pop()
+            for cell in self.given.values():
+                if name in cell.binds:
+                    new = cell.mentions - found
+                    found |= new
+                    queue.extend(new)
+        return found
+
+    def uses_student(self, cell: Names) -> bool:
+        """Does this given cell run the student's code (directly, or through a given function)?"""
+        own = {name for name in self.student if self.trusted.get(name, -1) < self.student[name]}
+        return bool(self.reach(cell.runs) & own)
+
+    def needed(self, test: Names) -> list[int]:
+        """The positions of the given cells that must run before `test`, in order."""
+        wanted = self.reach(test.mentions)
+        return [
+            position
+            for position, cell in sorted(self.given.items())
+            if cell.binds & (wanted | {"*"}) or (cell.touches & wanted and not self.uses_student(cell))
+        ]
+
+    def from_student(self, wanted: set[str], builtin: set[str]) -> list[str]:
+        """Which of the wanted names the student's process is to be asked for."""
+        return sorted(
+            name
+            for name in wanted & self.student.keys()
+            if name in self.allowed
+            and self.student[name] > self.trusted.get(name, -1)
+            or name not in self.trusted
+            and name not in builtin
+        )

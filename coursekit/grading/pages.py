@@ -1,0 +1,69 @@
+"""The frame of every page the grader writes: one style, light and dark, no script, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+from html import escape
+from pathlib import Path
+
+# No script may run in a page that shows what a student wrote, whatever slipped through the escaping.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2430; --soft: #5b6675; --line: #d9dee6; --page: #fff; --card: #f6f8fb;
+  --good: #1a7f4b; --bad: #b3261e; --part: #8a5a00; --blue: #1f5fa8; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7ebf1; --soft: #a3adba; --line: #39424f; --page: #14181f;
+  --card: #1c222c; --good: #58c28b; --bad: #ff8a80; --part: #e5b567; --blue: #7db3f0; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 58rem; padding: 2rem 1.2rem 4rem; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.6rem; margin: 0 0 .2rem; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
+p { margin: .4rem 0; } .soft { color: var(--soft); } a { color: var(--blue); }
+.total { font-size: 2rem; font-weight: 600; } .good { color: var(--good); } .bad { color: var(--bad); }
+.part { color: var(--part); }
+article { border: 1px solid var(--line); border-left: .3rem solid var(--line); border-radius: .5rem;
+  padding: .8rem 1rem; margin: .9rem 0; background: var(--card); }
+article.good { border-left-color: var(--good); } article.bad { border-left-color: var(--bad); }
+article.part { border-left-color: var(--part); }
+article, article * { color: var(--ink); } article .mark { font-weight: 600; }
+article.good .mark { color: var(--good); } article.bad .mark { color: var(--bad); }
+article.part .mark { color: var(--part); }
+pre { overflow-x: auto; background: var(--page); border: 1px solid var(--line); border-radius: .35rem;
+  padding: .6rem .8rem;
+  font: 13px/1.45 ui-monospace, monospace; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+summary { cursor: pointer; color: var(--soft); } img { max-width: 100%; background: #fff; border-radius: .3rem; }
+table { border-collapse: collapse; width: 100%; font-size: .93rem; } .wide { overflow-x: auto; }
+th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
+svg .bar { fill: var(--blue); } svg .axis { stroke: var(--line); }
+"""
+
+
+def page(title: str, body: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def points(value: float) -> str:
+    """12, 7.5, 3.33: as short as it can be."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+def file_name(text: str) -> str:
+    """A student's name as part of a path: letters, digits, dots and dashes."""
+    return re.sub(r"[^\w.@-]+", "_", text).strip("._") or "student"
+
+
+def write(path: Path, text: str) -> Path:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+    return path

@@ -1,0 +1,253 @@
+"""One side of the pipe between examiner and candidate: objects that stay, operations on them, gradients.
+
+Arguments are copied. If a call changed a list, an array or a tensor that it was given, the new content comes
+back and is put in place, so `f(x)` may work in place as it does in one process. A tensor with a history keeps it
+on its own side: `backward()` on the copy asks the other side for the vector-Jacobian product.
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from . import wire
+from .channel import Channel
+from .handles import is_remote
+
+_MUTABLE = (list, dict, set, bytearray, deque)
+KEPT_GRAPHS = 10_000
+
+
+def _next(iterator: Any) -> tuple[bool, Any]:
+    try:
+        return True, next(iterator)
+    except StopIteration:
+        return False, None
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "call": lambda target, *args, **kwargs: target(*args, **kwargs),
+    "getattr": getattr,
+    "setattr": setattr,
+    "delattr": delattr,
+    "getitem": operator.getitem,
+    "setitem": operator.setitem,
+    "delitem": operator.delitem,
+    "len": len,
+    "iter": iter,
+    "next": _next,
+    "enter": lambda target: target.__enter__(),
+    "exit": lambda target: target.__exit__(None, None, None),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "str": str,
+    "repr": repr,
+    "float": float,
+    "int": int,
+    "index": operator.index,
+    "isinstance": lambda target, value: isinstance(value, target),
+    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul")},
+    **{name: getattr(operator, name) for name in ("truediv", "floordiv", "mod", "pow", "matmul", "xor")},
+    **{name: getattr(operator, name) for name in ("neg", "pos", "abs", "invert")},
+    "and": operator.and_,
+    "or": operator.or_,
+}
+# What an operation must give, whatever the other side says; every other operation may give anything plain.
+RESULTS: dict[str, type] = {"len": int, "int": int, "index": int, "float": float, "str": str, "repr": str}
+RESULTS |= {"isinstance": bool}
+
+
+class Peer(Channel):
+    """Subclasses say how values that are not plain are named (`export`) and found again (`imported`)."""
+
+    def __init__(self, sock: Any, limit: int):
+        super().__init__(sock, limit)
+        self.size = limit // 2
+        self.exports: dict[int, Any] = {}
+        self.keys: dict[int, int] = {}
+        self.graphs: dict[int, tuple[Any, list[Any]]] = {}
+        self.asking: list[list[Any]] = []  # the tensors that went out with each unanswered call
+
+    def export(self, value: Any) -> tuple[str, Any]:
+        raise NotImplementedError
+
+    def imported(self, kind: str, data: Any) -> Any:
+        raise NotImplementedError
+
+    def context(self) -> Any:
+        """What else the other side should know before it works (the random state, the gradient mode)."""
+        return None
+
+    def enter_context(self, context: Any) -> None:
+        pass
+
+    def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return OPERATIONS[op](*args, **kwargs)
+
+    def key_of(self, value: Any) -> int:
+        """A key under which the other side may name this object; the object is kept, so its id stays its own."""
+        key = self.keys.get(id(value))
+        if key is None:
+            key = self.keys[id(value)] = len(self.exports) + 1
+            self.exports[key] = value
+        return key
+
+    # asking
+
+    def operate(self, op: str, *args: Any, deadline_at: float | None = None, **kwargs: Any) -> Any:
+        """Do `op` in the other process."""
+        encoder = wire.Encoder(self.export, self.graph_key([]), self.size)
+        blobs = [encoder.encode(arg) for arg in args]
+        named = {name: encoder.encode(arg) for name, arg in kwargs.items()}
+        self.asking.append(encoder.tensors)
+        try:
+            reply = self.request("operate", (op, blobs, named, self.context()), deadline_at)
+            blob, same, changed = self._reply_of(reply, len(args), kwargs)
+            originals: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
+            for where, content in changed.items():
+                restore(originals[where], self.unpack(content))
+            value = originals[same] if same is not None else self.unpack(blob)
+        finally:
+            self.asking.pop()
+        if op in RESULTS and type(value) is not RESULTS[op]:
+            raise TypeError(f"{op} gave something that is not a {RESULTS[op].__name__}")
+        return value
+
+    def _reply_of(self, reply: Any, count: int, kwargs: dict) -> tuple[bytes, Any, dict]:
+        if type(reply) is tuple and len(reply) == 3:
+            blob, same, changed = reply
+            places = {None, *range(count), *kwargs}
+            if type(blob) is bytes and type(changed) is dict and {same, *changed} <= places:
+                return blob, same, changed
+        raise self.misbehaved("an answer of the wrong form")
+
+    def misbehaved(self, why: str) -> BaseException:
+        from .channel import ChannelError
+
+        return ChannelError(why, "malformed")
+
+    def unpack(self, blob: Any) -> Any:
+        try:
+            return wire.Decoder(blob, self.imported, self._attach).decode()
+        except wire.Malformed as error:
+            raise self.misbehaved(f"a malformed answer: {error}") from None
+
+    # serving
+
+    def serve(self, op: str, data: Any) -> Any:
+        if op == "operate":
+            return self._serve_operation(*data)
+        if op == "vjp":
+            return self._serve_vjp(*data)
+        raise ValueError("an unknown request")
+
+    def _serve_operation(self, op: str, blobs: list, named: dict, context: Any) -> tuple[bytes, Any, dict]:
+        self.enter_context(context)
+        leaves: list[Any] = []
+        values: dict[int | str, Any] = {}
+        packed: dict[int | str, bytes] = {**dict(enumerate(blobs)), **named}
+        for where, blob in packed.items():
+            decoder = wire.Decoder(blob, self.imported, self._attach)
+            values[where] = decoder.decode()
+            leaves += decoder.tensors
+        args = [values[where] for where in range(len(blobs))]
+        result = self.perform(op, args, {name: values[name] for name in named})
+        same = next((w for w, v in values.items() if v is result and _mutable(v)), None)
+        encoder = wire.Encoder(self.export, self.graph_key(leaves), self.size)
+        blob = encoder.encode(None if same is not None else result)
+        return blob, same, self._changed(values, packed)
+
+    def _changed(self, values: dict, packed: dict) -> dict:
+        """The arguments that the call changed in place, encoded anew."""
+        changed = {}
+        for where, value in values.items():
+            if _mutable(value):
+                try:
+                    again = wire.Encoder(self.export, None, self.size).encode(value)
+                except wire.NotPlain:
+                    continue
+                if again != packed[where]:
+                    changed[where] = again
+        return changed
+
+    def graph_key(self, leaves: list[Any]) -> Callable[[Any], int]:
+        def keep(tensor: Any) -> int:
+            if len(self.graphs) >= KEPT_GRAPHS:
+                self.graphs.pop(next(iter(self.graphs)))
+            key = self.key_of(tensor)
+            self.graphs[key] = (tensor, leaves)
+            return key
+
+        return keep
+
+    def _serve_vjp(self, key: int, grad: Any) -> list[Any]:
+        """Add the gradients of every leaf on this side, and give those of the tensors that came in."""
+        tensor, leaves = self.graphs[key]
+        before = [leaf.grad for leaf in leaves]
+        for leaf in leaves:
+            leaf.grad = None
+        tensor.backward(grad, retain_graph=True)
+        found = [leaf.grad for leaf in leaves]
+        for leaf, old in zip(leaves, before, strict=True):
+            leaf.grad = old
+        return found
+
+    def _attach(self, tensor: Any, key: int) -> Any:
+        from .history import attach
+
+        return attach(self, key, tensor, self.asking[-1] if self.asking else [])
+
+
+def _mutable(value: Any) -> bool:
+    if type(value) in _MUTABLE:
+        return True
+    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    return (numpy is not None and type(value) is numpy.ndarray) or (
+        torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter)
+    )
+
+
+def restore(old: Any, new: Any) -> None:
+    """Give `old` the content of `new`, keeping the objects inside it where they can be kept."""
+    if type(old) is not type(new) or is_remote(old):
+        return
+    if type(old) in (list, deque):
+        items = list(new)
+        for at, (before, after) in enumerate(zip(old, items, strict=False)):
+            items[at] = _kept(before, after)
+        old.clear()
+        old.extend(items)
+    elif type(old) is bytearray:
+        old[:] = new
+    elif isinstance(old, dict):
+        items = [(key, _kept(old[key], value) if key in old else value) for key, value in new.items()]
+        old.clear()
+        old.update(items)
+    elif type(old) is set:
+        old.clear()
+        old.update(new)
+    else:
+        _kept(old, new)
+
+
+def _kept(old: Any, new: Any) -> Any:
+    """`old` with new content if it can be written in place, else `new`."""
+    if type(old) is not type(new) or not _mutable(old):
+        return new
+    if type(old) in _MUTABLE:
+        restore(old, new)
+        return old
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return new
+    if hasattr(old, "detach"):
+        if not old.detach().equal(new.detach()):
+            old.detach().copy_(new.detach())
+        if old.is_leaf and old.requires_grad:
+            old.grad = new.grad
+        return old
+    old[...] = new
+    return old

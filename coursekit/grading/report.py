@@ -1,0 +1,158 @@
+"""The class on one page: scores, questions, which mistakes were made how often, what needs a person's eye."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from html import escape
+
+from .assignment import Assignment
+from .pages import page, points
+from .similar import similar
+
+
+def report(
+    assignment: Assignment,
+    records: list[dict],
+    problems: list[tuple[str, str, str]],
+    totals: dict[str, float],
+) -> str:
+    """One HTML file; `totals` are the gradebook's, points given by hand included."""
+    parts = [
+        _summary(assignment, records, totals),
+        _distribution(records, totals),
+        _questions(records),
+        _mistakes(records),
+        _attention(records, problems),
+        _similar(assignment, records),
+        _students(records, totals),
+    ]
+    return page(f"{assignment.name}: the class", "\n".join(filter(None, parts)))
+
+
+def _table(head: list[str], rows: list[list[object]], numbers: set[int] = frozenset()) -> str:  # type: ignore[assignment]
+    def cell(tag: str, n: int, value: object) -> str:
+        return f"<{tag}{' class=number' if n in numbers else ''}>{escape(str(value))}</{tag}>"
+
+    lines = ["<tr>" + "".join(cell("th", n, h) for n, h in enumerate(head)) + "</tr>"]
+    lines += ["<tr>" + "".join(cell("td", n, v) for n, v in enumerate(row)) + "</tr>" for row in rows]
+    return "<div class='wide'><table>" + "\n".join(lines) + "</table></div>"
+
+
+def _summary(assignment: Assignment, records: list[dict], totals: dict[str, float]) -> str:
+    most = records[0]["max_score"] if records else 0.0
+    scores = [totals.get(r["student"], r["score"]) for r in records]
+    text = f"<h1>{escape(assignment.name)}</h1><p class='soft'>{len(records)} submissions, {points(most)} points</p>"
+    if scores:
+        seconds = sum(r["seconds"] for r in records)
+        text += (
+            f"<p>Mean {points(statistics.fmean(scores))}, median {points(statistics.median(scores))}, "
+            f"from {points(min(scores))} to {points(max(scores))}. Their cells ran for {seconds:.1f} s together.</p>"
+        )
+    return text
+
+
+def _distribution(records: list[dict], totals: dict[str, float]) -> str:
+    """A histogram of the scores in ten classes, drawn as plain SVG."""
+    if not records:
+        return ""
+    most = max(records[0]["max_score"], 1e-9)
+    bins = [0] * 10
+    for r in records:
+        share = totals.get(r["student"], r["score"]) / most
+        bins[min(9, max(0, int(10 * share)))] += 1
+    width, height, top = 60, 160, max(bins)
+    bars = []
+    for n, count in enumerate(bins):
+        tall = round((height - 40) * count / top)
+        x, y = 10 + n * width, height - 20 - tall
+        bars.append(f"<rect class='bar' x='{x}' y='{y}' width='{width - 8}' height='{tall}' rx='3'></rect>")
+        if count:
+            bars.append(f"<text x='{x + width / 2 - 4}' y='{y - 5}' text-anchor='middle'>{count}</text>")
+        bars.append(f"<text x='{x}' y='{height - 4}'>{points(most * n / 10)}</text>")
+    line = f"<line class='axis' x1='0' x2='620' y1='{height - 20}' y2='{height - 20}'></line>"
+    label = f"Scores of {len(records)} submissions in ten classes: {', '.join(map(str, bins))}"
+    view = f"viewBox='0 0 620 {height}' role='img' aria-label='{escape(label)}'"
+    return f"<h2>Scores</h2><svg {view}>{line}{''.join(bars)}</svg>"
+
+
+def _questions(records: list[dict]) -> str:
+    ids = list(dict.fromkeys(q["id"] for r in records for q in r["questions"]))
+    rows = []
+    for name in ids:
+        found = [(q, r) for r in records for q in r["questions"] if q["id"] == name]
+        most = found[0][0]["max"]
+        shares = [q["score"] / most if most else 0.0 for q, _ in found]
+        rest = [r["score"] - q["score"] for q, r in found]
+        seconds = statistics.median(q["seconds"] for q, _ in found)
+        weaker = "runs in the student's process" if any(q["weaker"] for q, _ in found) else ""
+        rows.append(
+            [name, points(most), f"{100 * statistics.fmean(shares):.0f} %", _correlation(shares, rest),
+             f"{1000 * seconds:.0f} ms", weaker]
+        )  # fmt: skip
+    head = ["question", "points", "success", "discrimination", "median time", ""]
+    note = (
+        "<p class='soft'>Discrimination is the correlation of a question's score with the rest of the assignment: "
+        "near 0 or below, look at the question.</p>"
+    )
+    return "<h2>Questions</h2>" + _table(head, rows, {1, 2, 3, 4}) + note
+
+
+def _correlation(a: list[float], b: list[float]) -> str:
+    if len(a) < 3 or len(set(a)) < 2 or len(set(b)) < 2:
+        return "–"
+    return f"{statistics.correlation(a, b):.2f}"
+
+
+def _mistakes(records: list[dict]) -> str:
+    made: Counter = Counter()
+    who: dict[tuple[str, str], list[str]] = {}
+    for r in records:
+        for q in r["questions"]:
+            if q["score"] < q["max"] and q["sentence"] and q["status"] not in ("by hand", "blank"):
+                key = (q["id"], q["sentence"])
+                made[key] += 1
+                who.setdefault(key, []).append(r["student"])
+    rows = [
+        [
+            f"{count}×",
+            question,
+            sentence,
+            ", ".join(who[question, sentence][:6]) + (" …" if count > 6 else ""),
+        ]
+        for (question, sentence), count in made.most_common(60)
+    ]
+    return (
+        "<h2>Which mistakes were made</h2>" + _table(["", "question", "what they were told", "who"], rows)
+        if rows
+        else ""
+    )
+
+
+def _attention(records: list[dict], problems: list[tuple[str, str, str]]) -> str:
+    rows = [[student, "not graded", sentence] for student, _, sentence in problems]
+    rows += [[r["student"], "look at it", flag] for r in records for flag in r["flags"]]
+    rows += [[r["student"], "repaired", line] for r in records for line in r["repairs"]]
+    return "<h2>For a person's eye</h2>" + _table(["student", "", "what"], rows) if rows else ""
+
+
+def _similar(assignment: Assignment, records: list[dict]) -> str:
+    rows = [[f"{100 * s:.0f} %", a, b] for s, a, b in similar(assignment, records)]
+    if not rows:
+        return ""
+    note = "<p class='soft'>Share of wording in common, starter code left out. A reason to ask, no proof.</p>"
+    return "<h2>Similar submissions</h2>" + _table(["", "student", "student"], rows, {0}) + note
+
+
+def _students(records: list[dict], totals: dict[str, float]) -> str:
+    rows = [
+        [
+            r["student"],
+            points(totals.get(r["student"], r["score"])),
+            points(r["max_score"]),
+            r["status"],
+            f"{r['seconds']:.2f} s",
+        ]
+        for r in records
+    ]
+    return "<h2>Students</h2>" + _table(["student", "score", "of", "status", "time"], rows, {1, 2, 4})

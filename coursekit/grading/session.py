@@ -1,0 +1,240 @@
+"""One submission from the examiner's chair: the cells in order, a verdict for each test, restarts in between."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import socket
+import time
+from dataclasses import asdict
+from typing import Any
+
+from . import wire
+from .candidate import seed_everything
+from .cells import CellRun, Shell, put_files
+from .channel import REQUEST, ChannelError, Frames
+from .examiner import Desk
+from .limits import Limits
+from .names import Ledger, import_statements, names_of
+from .outcome import Cell, CellOutcome, Task, TestOutcome
+from .verdict import in_candidate_verdict, judge
+
+BUILTINS = set(dir(builtins))
+MESSAGE = 1 << 32
+
+
+class Report:
+    """The line to the grader's own process: what happened, as it happens; and new candidates from it."""
+
+    def __init__(self, sock: socket.socket):
+        self.sock = sock
+        self.frames = Frames(sock, MESSAGE)
+
+    def task(self) -> dict:
+        return wire.decode(self.frames.receive()[2])
+
+    def event(self, name: str, data: Any = None) -> None:
+        self.frames.send(REQUEST, 0, wire.encode((name, data)))
+
+    def candidate(self) -> socket.socket:
+        """The socket of the next candidate, which the grader's process sends as a descriptor."""
+        self.sock.setblocking(True)
+        try:
+            _, descriptors, _, _ = socket.recv_fds(self.sock, 1, 1)
+        finally:
+            self.sock.setblocking(False)
+        return socket.socket(fileno=descriptors[0])
+
+
+class Session:
+    def __init__(self, report: Report, shell: Shell, task: Task, limits: Limits):
+        self.report, self.shell, self.task, self.limits = report, shell, task, limits
+        self.ledger = Ledger()
+        self.desk: Desk | None = None
+        self.fresh = True  # the first candidate is on its way already
+        self.restarts = 0
+        self.skipped: set[int] = set()  # cells that killed or outlasted a candidate: not run again
+        self.ran: list[int] = []  # given and student's cells, in the order in which they ran
+        self.trusted: set[int] = set()  # given cells that ran here
+        self.student_given: set[int] = set()  # given cells whose names come from the candidate
+        self.injected: set[str] = set()
+        self.end = time.monotonic() + limits.notebook_wall
+
+    def run(self) -> None:
+        put_files(self.task.files)
+        seed_everything(self.task.seed)
+        for position, cell in enumerate(self.task.cells):
+            if cell.role == "test":
+                self.report.event("test", asdict(self._test(position, cell)))
+            else:
+                self.report.event("cell", asdict(self._cell(position, cell)))
+        self.report.event("done", {"restarts": self.restarts})
+
+    # the candidate
+
+    def _alive(self) -> Desk:
+        """The candidate's desk; a new candidate with the earlier cells run again, if the last one is gone."""
+        while self.desk is None or self._lost():
+            if self.desk is not None:
+                self.desk.frames.sock.close()
+                self.desk = None
+            if not self.fresh:
+                if self.restarts >= self.limits.restarts:
+                    raise ChannelError("the student's process ended too often", "exhausted")
+                self.restarts += 1
+                self.report.event("candidate")
+            self.fresh = False
+            given = {name for position in self.ledger.given for name in self.ledger.given[position].binds}
+            self.desk = Desk(self.report.candidate(), self.shell, self.limits, given)
+            try:
+                self.desk.request("start", {"files": self.task.files, "seed": self.task.seed})
+                self._replay(self.desk)
+            except ChannelError:
+                pass  # found again by the loop
+        return self.desk
+
+    def _lost(self) -> bool:
+        fault = self.desk.fault if self.desk is not None else None
+        return isinstance(fault, ChannelError) and fault.status != "slow"
+
+    def _replay(self, desk: Desk) -> None:
+        for position in self.ran:
+            if position not in self.skipped:
+                try:
+                    desk.request("run", self.task.cells[position].source)
+                except ChannelError:
+                    self.skipped.add(position)
+                    raise
+
+    def _cell(self, position: int, cell: Cell) -> CellOutcome:
+        self._note(position, cell)
+        if time.monotonic() > self.end:
+            return CellOutcome(cell.id, cell.role, "skipped", "the notebook's time was up")
+        try:
+            desk = self._alive()
+            desk.fault = None
+            reply = desk.request("run", cell.source)
+            outcome = cell_outcome(cell, reply)
+        except ChannelError as fault:
+            self.skipped.add(position)
+            if fault.status == "exhausted":
+                return CellOutcome(cell.id, cell.role, "skipped", fault.reason)
+            status = "timeout" if fault.status == "timeout" else "died"
+            return CellOutcome(cell.id, cell.role, status, fault.reason)
+        except wire.Malformed as error:
+            self.skipped.add(position)
+            desk.fault = ChannelError(str(error), "malformed")
+            return CellOutcome(cell.id, cell.role, "died", str(error))
+        self.ran.append(position)
+        if outcome.status == "timeout":
+            self.skipped.add(position)
+        if cell.role != "given" or position in self.student_given:
+            for name in reply["names"][:10_000]:
+                if type(name) is str and name.isidentifier():
+                    self.ledger.student[name] = position
+        return outcome
+
+    def _note(self, position: int, cell: Cell) -> None:
+        """What this cell means for where names come from."""
+        if cell.role == "given" and not cell.in_candidate:
+            names = names_of(cell.source)
+            self.ledger.given[position] = names
+            self.ledger.trusted.update(dict.fromkeys(names.binds, position))
+        elif cell.role == "given":
+            self.student_given.add(position)
+            self.ledger.allowed |= names_of(cell.source).binds
+        elif cell.reference:
+            names = names_of(cell.reference)
+            self.ledger.allowed |= names.binds - names.imports
+            imports = import_statements(cell.reference)
+            if imports:
+                self.shell.run(imports, self.limits)
+                self.ledger.trusted.update(dict.fromkeys(names.imports, position))
+
+    # the tests
+
+    def _test(self, position: int, cell: Cell) -> TestOutcome:
+        start = time.perf_counter()
+        weaker = cell.in_candidate
+        try:
+            if time.monotonic() > self.end:
+                raise ChannelError("the notebook's time was up", "notebook")
+            desk = self._alive()
+            desk.fault = None
+            if weaker:
+                outcome = in_candidate_verdict(cell, desk.request("run", cell.source))
+            else:
+                outcome = self._remote(position, cell, desk)
+        except ChannelError as fault:
+            outcome = judge(cell, CellRun(), fault, {}, set())
+        except wire.Malformed as error:
+            outcome = judge(cell, CellRun(), ChannelError(str(error), "malformed"), {}, set())
+        outcome.weaker = outcome.weaker or weaker
+        outcome.seconds = time.perf_counter() - start
+        return outcome
+
+    def _remote(self, position: int, cell: Cell, desk: Desk) -> TestOutcome:
+        names = names_of(cell.source)
+        for earlier in self.ledger.needed(names):
+            if earlier not in self.trusted:
+                self.trusted.add(earlier)
+                source = self.task.cells[earlier].source
+                self._bind(self.ledger.reach(names_of(source).mentions), desk)
+                done = self.shell.run(source, self.limits)
+                self.ledger.trusted.update({n: max(earlier, self.ledger.trusted.get(n, -1)) for n in done.names})
+                if done.error is not None:
+                    self.report.event("log", f"given cell {earlier + 1}: {type(done.error).__name__}: {done.error}")
+        refused = self._bind(self.ledger.reach(names.mentions), desk)
+        done = self.shell.run(cell.source, self.limits)
+        self.ledger.trusted.update(dict.fromkeys(done.names, position))
+        self.injected -= set(done.names)
+        outcome = judge(cell, done, desk.fault, refused, self.ledger.allowed)
+        outcome.weaker = any(self.ledger.student.get(name) in self.student_given for name in self.injected)
+        return outcome
+
+    def _bind(self, wanted: set[str], desk: Desk) -> dict[str, str]:
+        """Put the student's names that are wanted into the namespace, and take out those of before."""
+        asked = self.ledger.from_student(wanted, BUILTINS)
+        for name in self.injected - set(asked):
+            self.shell.namespace.pop(name, None)
+        values, refused = desk.fetch(asked) if asked else ({}, {})
+        self.shell.namespace.update(values)
+        self.injected = set(values)
+        return refused
+
+
+def cell_outcome(cell: Cell, reply: Any) -> CellOutcome:
+    """The candidate's account of a cell, with everything checked: it may say what it likes, in this form."""
+    form = {"status": str, "error": str, "seconds": float, "outputs": list, "names": list}
+    if type(reply) is not dict or any(type(reply.get(key)) is not kind for key, kind in form.items()):
+        raise wire.Malformed("an account of a cell of the wrong form")
+    if reply["status"] not in ("ok", "error", "timeout"):
+        raise wire.Malformed("an unknown status")
+    return CellOutcome(
+        cell.id, cell.role, reply["status"], reply["error"][:500], reply["seconds"], checked_outputs(reply)
+    )
+
+
+def checked_outputs(reply: dict) -> list[Any]:
+    from .outcome import Output
+
+    outputs = []
+    for item in reply["outputs"][:50]:
+        if type(item) is dict and set(item) == {"kind", "data"} and type(item["data"]) in (str, bytes):
+            if item["kind"] in ("stdout", "stderr", "text/plain", "text/html", "image/png"):
+                outputs.append(Output(item["kind"], item["data"][:2_000_000]))
+    return outputs
+
+
+def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
+    report = Report(sock)
+    try:
+        task = Task.from_plain(report.task(), limits)
+        Session(report, shell, task, limits).run()
+    except ChannelError:
+        pass  # the grader's own process is gone
+    except BaseException as error:
+        report.event("broken", f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        os._exit(0)

@@ -1,0 +1,344 @@
+"""The grader's own side: start a warm parent, give it submissions, collect outcomes.
+
+    with Warm(jobs=2, limits=Limits(cell_cpu=10)) as warm:
+        for outcome in warm.grade(tasks):        # in the order in which they finish
+            ...
+
+    outcome = grade(task)                        # one submission, a warm parent of its own
+    cells = warm.calibrate(reference_task)       # which tests need the student's process
+
+Two processes a submission are forked from the warm parent: the examiner gets the task over a socket that only it
+holds, and the candidate gets the student's cells from the examiner. Whatever they do, `grade` gives one `Outcome`
+a task: a process that dies or hangs costs its own submission points, and never the batch.
+
+`grade` may be used from any thread; a Warm belongs to one at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from . import wire
+from .channel import REQUEST, ChannelError, Frames
+from .errors import CannotGrade
+from .limits import Limits
+from .outcome import Cell, CellOutcome, Outcome, Task, TestOutcome, output_from_plain
+
+MESSAGE = 1 << 32
+START_UP = 120.0  # seconds for the warm parent to import everything
+MARGIN = 5.0  # beyond a notebook's own limit, before its examiner is given up
+LOST = "This question was not graded: the grader's own process stopped before it."
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)) if sys.argv[1] else sys.argv.pop(1); "
+    "from coursekit.grading.forkserver import main; main()"
+)
+
+
+@dataclass
+class _Job:
+    """One submission under way."""
+
+    task: Task
+    limits: Limits
+    sock: socket.socket
+    examiner: int
+    candidate: int
+    outcome: Outcome
+    start: float = field(default_factory=time.monotonic)
+    done: bool = False
+
+    @property
+    def frames(self) -> Frames:
+        return Frames(self.sock, MESSAGE)
+
+    @property
+    def deadline(self) -> float:
+        return self.start + self.limits.notebook_wall + self.limits.cell_wall + self.limits.grace + MARGIN
+
+
+class Warm:
+    """A warm parent and the submissions that run in its children, `jobs` at a time.
+
+    `unsafe` grades without a sandbox, where the system offers none. `device` is given to the sandbox, which lets
+    in that device's files. `hidden` are directories that no submission may see even if they lie inside Python's or
+    the system's own.
+    """
+
+    def __init__(
+        self,
+        preload: Iterable[str] | None = None,
+        jobs: int = 1,
+        limits: Limits | None = None,
+        unsafe: bool = False,
+        device: str = "",
+        hidden: Iterable[str | os.PathLike] = (),
+    ):
+        from .forkserver import PRELOAD
+
+        self.jobs, self.limits, self.unsafe, self.device = max(1, jobs), limits or Limits(), unsafe, device
+        self.preload = list(PRELOAD if preload is None else preload)
+        self.hidden = [os.path.realpath(path) for path in hidden]
+        self.missing: list[str] = []
+        self.token = 0
+        self.process: subprocess.Popen | None = None
+        self.control: socket.socket | None = None
+
+    # the warm parent
+
+    def __enter__(self) -> Warm:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        from .sandbox import capabilities, plan
+
+        offered = capabilities()
+        if not offered.enough and not self.unsafe:
+            raise CannotGrade(
+                f"student code cannot be confined here: {offered.why}. "
+                "Grade on a system that can, or accept the risk with --unsafe."
+            )
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        options = {
+            "preload": self.preload,
+            "confined": offered.enough,
+            **plan(self.device, self.hidden),
+        }
+        command = [sys.executable, "-I", "-c", BOOT, _package_root(), str(theirs.fileno()), json.dumps(options)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()], env=environment(self.device), cwd="/", start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        self.control = ours
+        ours.settimeout(START_UP)
+        try:
+            message = json.loads(ours.recv(65536) or b'["failed", 0, "it ended without a word"]')
+        except TimeoutError:
+            message = ["failed", 0, f"it was not ready after {START_UP:.0f} s"]
+        ours.settimeout(None)
+        if message[0] != "ready":
+            self.process.kill()
+            _, errors = self.process.communicate()
+            self.stop()
+            raise CannotGrade(f"the warm parent did not start: {message[2]}\n{errors.decode()[-2000:]}")
+        self.missing = message[2]
+
+    def stop(self) -> None:
+        """End the warm parent, and with it every process of every submission."""
+        if self.control is not None:
+            self.control.close()
+            self.control = None
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+            self.process.wait()
+            if self.process.stderr is not None:
+                self.process.stderr.close()
+            self.process = None
+
+    def _tell(self, *message: Any, descriptor: int | None = None) -> None:
+        assert self.control is not None, "use `with Warm() as warm:`"
+        data = json.dumps(message).encode()
+        if descriptor is None:
+            self.control.send(data)
+        else:
+            socket.send_fds(self.control, [data], [descriptor])
+
+    def _fork(self, role: str, limits: Limits) -> tuple[int, socket.socket]:
+        """A new process, and our end of its socket."""
+        ours, theirs = socket.socketpair()
+        self.token += 1
+        self._tell("fork", self.token, role, limits.plain(), descriptor=theirs.fileno())
+        theirs.close()
+        return self.token, ours
+
+    # grading
+
+    def grade(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        """One outcome a task, as they finish."""
+        waiting: Iterator[Task] = iter(tasks)
+        again: deque[Task] = deque()  # under way when the warm parent was lost
+        retried: set[str] = set()
+        running: list[_Job] = []
+        selector = selectors.DefaultSelector()
+        exhausted = False
+        try:
+            while True:
+                while len(running) < self.jobs and not (exhausted and not again):
+                    task = again.popleft() if again else next(waiting, None)
+                    if task is None:
+                        exhausted = True
+                        continue
+                    try:
+                        job = self._begin(task)
+                    except OSError:
+                        again.appendleft(task)
+                        self._revive(running, again, retried, selector)
+                        continue
+                    running.append(job)
+                    selector.register(job.sock, selectors.EVENT_READ, job)
+                if not running:
+                    return
+                for key, _ in selector.select(timeout=0.5):
+                    self._hear(key.data)
+                for job in [job for job in running if job.done or time.monotonic() > job.deadline]:
+                    running.remove(job)
+                    selector.unregister(job.sock)
+                    yield self._finish(job)
+                if self.process is not None and self.process.poll() is not None:
+                    self._revive(running, again, retried, selector)
+        finally:
+            for job in running:
+                self._end(job)
+            selector.close()
+
+    def _begin(self, task: Task) -> _Job:
+        limits = task.limits or self.limits
+        examiner, sock = self._fork("examiner", limits)
+        candidate, line = self._fork("candidate", limits)
+        job = _Job(task, limits, sock, examiner, candidate, Outcome(task.id))
+        with contextlib.suppress(ChannelError):  # an examiner that is gone is found by its silence
+            job.frames.send(REQUEST, 0, wire.encode(task.plain()), time.monotonic() + 30)
+            self._hand_over(job, line)
+        return job
+
+    def _hand_over(self, job: _Job, line: socket.socket) -> None:
+        """Give the examiner its end of a candidate's socket."""
+        with line:
+            job.sock.setblocking(True)
+            with contextlib.suppress(OSError):
+                socket.send_fds(job.sock, [b"c"], [line.fileno()])
+            job.sock.setblocking(False)
+
+    def _hear(self, job: _Job) -> None:
+        """One event from an examiner."""
+        try:
+            _, _, payload = job.frames.receive(time.monotonic() + 10)
+            name, data = wire.decode(payload)
+        except (ChannelError, wire.Malformed):
+            job.done = True
+            return
+        outcome = job.outcome
+        if name == "test":
+            outcome.tests.append(TestOutcome(**output_from_plain(data)))
+        elif name == "cell":
+            outcome.cells.append(CellOutcome(**output_from_plain(data)))
+        elif name == "log":
+            outcome.log.append(data)
+        elif name == "candidate":
+            self._tell("kill", job.candidate)
+            job.candidate, line = self._fork("candidate", job.limits)
+            self._hand_over(job, line)
+        elif name == "broken":
+            outcome.log.append(f"the examiner broke: {data}")
+        elif name == "done":
+            outcome.restarts = data["restarts"]
+            job.done = True
+
+    def _end(self, job: _Job) -> None:
+        with contextlib.suppress(OSError):
+            self._tell("kill", job.examiner)
+            self._tell("kill", job.candidate)
+        job.sock.close()
+
+    def _finish(self, job: _Job) -> Outcome:
+        """End both processes and fill in what was not reached."""
+        self._end(job)
+        outcome = job.outcome
+        outcome.seconds = time.monotonic() - job.start
+        tests = [cell for cell in job.task.cells if cell.role == "test"]
+        for cell in tests[len(outcome.tests) :]:
+            outcome.status = "stopped"
+            outcome.tests.append(TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate))
+        for status, flag in {
+            "lost": "not graded: the grader's process stopped",
+            "not-plain": "an object of the student's class stood where plain data was needed",
+            "broken": "the test itself could not run",
+        }.items():
+            for test in outcome.tests:
+                if test.status == status:
+                    outcome.flags.append(f"{test.id}: {flag}")
+        if outcome.restarts:
+            outcome.log.append(f"the student's process was started again {outcome.restarts} times")
+        return outcome
+
+    def _revive(self, running: list[_Job], again: deque, retried: set[str], selector: Any) -> None:
+        """The warm parent is gone: start another, and run once more what was under way."""
+        for job in list(running):
+            selector.unregister(job.sock)
+            job.sock.close()
+            running.remove(job)
+            if job.task.id in retried:
+                raise CannotGrade(f"the warm parent ended twice while it ran the submission {job.task.id}")
+            retried.add(job.task.id)
+            again.append(job.task)
+        self.stop()
+        self.start()
+
+    def calibrate(self, reference: Task) -> tuple[Cell, ...]:
+        """The cells of the instructor's own solution, each test with the mode that it needs.
+
+        A test that the reference passes in its own process but not from outside runs as "candidate" from then
+        on. The student has no say in this: no submission can move its own tests into its own process.
+        """
+        remote = {test.id: test for outcome in self.grade([reference]) for test in outcome.tests}
+        if all(test.score == test.max for test in remote.values()):
+            return reference.cells
+        inside = replace(
+            reference,
+            cells=tuple(replace(c, mode="candidate") if c.role == "test" else c for c in reference.cells),
+        )
+        own = {test.id: test for outcome in self.grade([inside]) for test in outcome.tests}
+        return tuple(
+            replace(cell, mode="candidate")
+            if cell.role == "test" and own[cell.id].score > remote[cell.id].score
+            else cell
+            for cell in reference.cells
+        )
+
+
+def environment(device: str = "") -> dict[str, str]:
+    """The whole environment of the warm parent and its children: nothing of the instructor's."""
+    threads = dict.fromkeys(
+        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+    )
+    found = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": "/home/student",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": "/tmp/matplotlib",
+        "IPYTHONDIR": "/tmp/ipython",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **threads,
+    }
+    if not device:
+        found["CUDA_VISIBLE_DEVICES"] = ""
+    return found
+
+
+def _package_root() -> str:
+    """Where coursekit is imported from, for a Python that is told nothing else."""
+    return str(Path(__file__).resolve().parents[2])
+
+
+def grade(task: Task, **options: Any) -> Outcome:
+    """Grade one submission; `options` are those of Warm."""
+    with Warm(**options) as warm:
+        return next(iter(warm.grade([task])))

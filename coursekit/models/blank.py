@@ -1,0 +1,52 @@
+"""The blank language model: each word from all the others.
+
+A forward state at t-1 has seen what stands before word t, a backward state at t+1 what stands after
+it. Neither has seen the word itself; the states at t have, and using them would give the answer away.
+Before the first word and after the last one the state is zero (`pad` says so).
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .cells import Cell
+from .guards import BadInput, need_ids
+from .language_model import word_losses
+from .stacked import Bidirectional
+
+__all__ = ["BLANK", "BlankLanguageModel"]
+
+BLANK = """
+    pad hf, hb
+    P[b,t,v] = softmax[v](e[v,I] W_f[I,J] hf[b,t-1,J] + e[v,I] W_b[I,J] hb[b,t+1,J])
+"""
+
+
+class BlankLanguageModel(nn.Module):
+    """forward: words w (B, T) -> logits (B, T, V), those at t for the word t itself, from the others.
+
+    The states may have any width: W_f and W_b (I, J) carry them to the embeddings' width.
+    """
+
+    def __init__(self, forward: Cell, backward: Cell, words: int, device=None, dtype=None):
+        super().__init__()
+        if words < 1:
+            raise BadInput(f"words is {words}; a vocabulary needs at least 1")
+        self.both, self.words = Bidirectional(forward, backward), words
+        I, J = self.both.inputs, self.both.hidden
+        new = lambda *shape: nn.Parameter(torch.randn(shape, device=device, dtype=dtype) * shape[-1] ** -0.5)
+        self.e = new(words, I)
+        self.W_f, self.W_b = new(I, J), new(I, J)
+
+    def forward(self, w: Tensor) -> Tensor:
+        need_ids("w", w, "B T", below=self.words)
+        hf, hb = self.both(F.embedding(w, self.e))
+        hf_before = F.pad(hf[:, :-1], (0, 0, 1, 0))  # at t: hf[t-1]
+        hb_after = F.pad(hb[:, 1:], (0, 0, 0, 1))  # at t: hb[t+1]
+        return (hf_before @ self.W_f.T + hb_after @ self.W_b.T) @ self.e.T
+
+    def losses(self, w: Tensor, pad: int | None = None) -> Tensor:
+        """−ln P(w[t] | all other words) for every t, zero at `pad`: (B, T)."""
+        return word_losses(self(w), w, pad)

@@ -1,0 +1,53 @@
+"""Gradient clipping: a gradient that is too long is shortened, its direction kept.
+
+The slide clips each tensor by its own norm; torch clips all tensors by one norm, that of all their
+entries together, and divides by that norm + 1e-6. Both leave short gradients as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from .guards import BadInput, need_finite
+
+__all__ = ["CLIP", "clip_each", "clip_global"]
+
+CLIP = """
+    norm = sqrt(g[I] g[I])
+    clipped[i] = g[i] min(1, n / norm)
+"""
+
+
+def clip_each(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:
+    """g if ‖g‖ <= n_max, else n_max g/‖g‖, for each tensor by itself (the slide)."""
+    gradients = _checked(gradients, n_max)
+    return [g * _factor(g.norm(), n_max) for g in gradients]
+
+
+def clip_global(gradients: Iterable[Tensor], n_max: float, epsilon: float = 1e-6) -> list[Tensor]:
+    """Every g times one factor, min(1, n_max / (norm + ε)), norm that of all entries together.
+
+    With torch's ε this is `torch.nn.utils.clip_grad_norm_`; with ε = 0 it is exact.
+    """
+    gradients = _checked(gradients, n_max)
+    norm = torch.stack([g.norm() for g in gradients]).norm()
+    return [g * _factor(norm + epsilon, n_max) for g in gradients]
+
+
+def _factor(norm: Tensor, n_max: float) -> Tensor:
+    """min(1, n_max / norm), without a division by zero."""
+    return n_max / norm.clamp(min=n_max)
+
+
+def _checked(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:
+    gradients = [gradients] if isinstance(gradients, Tensor) else list(gradients)
+    if not gradients:
+        raise BadInput("there are no gradients to clip: call backward() first")
+    if not n_max > 0:
+        raise BadInput(f"n_max is {n_max}; it needs to be a positive number")
+    for n, g in enumerate(gradients):
+        need_finite(f"gradient {n}", g)
+    return gradients

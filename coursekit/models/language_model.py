@@ -1,0 +1,99 @@
+"""A language model on any cell: P(w[t+1] | w[0..t]) from the state after word t.
+
+Tied embeddings use one matrix e both to read a word and to score it. That asks for states as wide as
+embeddings, I = J; where they are not, a matrix W_o carries the state to the embeddings' width. Untied,
+the scores have a matrix U of their own.
+
+The course's convention for sequences: w[:, 0] is a start word (the end-of-sequence word serves), the
+logits at t are those of the word t+1, and a sentence ends with its end-of-sequence word, which is
+predicted like any other: without it the probabilities of all sentences do not sum to one.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from .cells import Cell, State
+from .guards import BadInput, need_ids
+from .stacked import Stacked
+
+__all__ = ["READOUTS", "LanguageModel", "word_losses"]
+
+EMBED = "x[b,t,k] = e[w[b,t],k]"
+
+READOUTS = {
+    "tied": "P[b,t,v] = softmax[v](e[v,I] h[b,t,I])",
+    "projected": "P[b,t,v] = softmax[v](e[v,I] W_o[I,J] h[b,t,J])",
+    "untied": "P[b,t,v] = softmax[v](U[v,J] h[b,t,J])",
+}
+
+
+class LanguageModel(nn.Module):
+    """forward: words w (B, T) -> logits (B, T, V), those at t for the word t+1."""
+
+    def __init__(self, cell: Cell | Stacked, words: int, tied: bool = True, device=None, dtype=None):
+        super().__init__()
+        if words < 1:
+            raise BadInput(f"words is {words}; a vocabulary needs at least 1")
+        self.cell, self.words = cell, words
+        I, J = cell.inputs, cell.hidden
+        self.readout = "untied" if not tied else "tied" if I == J else "projected"
+        new = lambda *shape: nn.Parameter(torch.randn(shape, device=device, dtype=dtype) * shape[-1] ** -0.5)
+        self.e = new(words, I)
+        self.W_o = new(I, J) if self.readout == "projected" else None
+        self.U = new(words, J) if self.readout == "untied" else None
+
+    @property
+    def equations(self) -> str:
+        """The whole model in the course's language (for one cell; a stack has `stacked.STACKED`)."""
+        if not isinstance(self.cell, Cell):
+            raise BadInput("a stack's equations name its cells CELL1, CELL2: see stacked.STACKED")
+        return "\n".join((EMBED, self.cell.equations, READOUTS[self.readout]))
+
+    def forward(self, w: Tensor) -> Tensor:
+        return self.run(w)[0]
+
+    def run(self, w: Tensor, state: State = None) -> tuple[Tensor, State]:
+        """As `forward`, from a given state, and with the state after the last word."""
+        need_ids("w", w, "B T", below=self.words)
+        h, state = self.cell(F.embedding(w, self.e), state)
+        return self._scores(h), state
+
+    def step_logits(self, prefix: Tensor, state: State = None) -> tuple[Tensor, State]:
+        """The logits (B, V) of the word after `prefix` (B, T), and the state to go on from.
+
+        With the state of the call before, `prefix` is the newest word alone, (B, 1).
+        """
+        need_ids("prefix", prefix, "B T", below=self.words)
+        h, state = self.cell(F.embedding(prefix, self.e), state)
+        return self._scores(h[:, -1]), state
+
+    def _scores(self, h: Tensor) -> Tensor:  # (..., J) -> (..., V)
+        if self.U is not None:
+            return h @ self.U.T
+        return (h if self.W_o is None else h @ self.W_o.T) @ self.e.T
+
+    def loss(self, w: Tensor, pad: int | None = None) -> Tensor:
+        """The mean of −ln P(w[t+1] | w[0..t]) over the words of w (B, T) that are not `pad`."""
+        losses = self.losses(w, pad)
+        if pad is None:
+            return losses.mean()
+        counted = (w[:, 1:] != pad).sum()
+        if not w.is_meta and int(counted) == 0:
+            raise BadInput(f"w of shape {tuple(w.shape)} holds no word after the first but pad={pad}")
+        return losses.sum() / counted
+
+    def losses(self, w: Tensor, pad: int | None = None) -> Tensor:
+        """−ln P of each word after the first, (B, T-1), zero at `pad`; a row's sum is −ln P(row)."""
+        _, T = need_ids("w", w, "B T", below=self.words)
+        if T < 2:
+            raise BadInput(f"w has shape {tuple(w.shape)}; it needs (B, T) with T >= 2, a start and a word")
+        return word_losses(self(w[:, :-1]), w[:, 1:], pad)
+
+
+def word_losses(logits: Tensor, w: Tensor, pad: int | None = None) -> Tensor:
+    """−ln softmax(logits)[w], zero where w is `pad`: (B, T, V), (B, T) -> (B, T)."""
+    ignored = -100 if pad is None else pad
+    return F.cross_entropy(logits.movedim(-1, 1), w, ignore_index=ignored, reduction="none")

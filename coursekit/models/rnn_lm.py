@@ -1,0 +1,125 @@
+"""The recurrent language model of Mikolov et al. (2010), in row vectors.
+
+    e(t) = x(t) L                        the row of L for the word x(t)
+    h(t) = sigmoid(h(t-1) H + e(t) I + b1)
+    ŷ(t) = softmax(h(t) U + b2)          the distribution of the next word
+    J(t) = −ln ŷ(t)[y(t)]                y(t) is the word that came next
+
+V words, embeddings of size d, states of size D. `bptt` has the gradients, derived by hand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from .guards import need_finite, need_ids, need_shape
+
+__all__ = ["EQUATIONS", "Params", "Run", "Step", "forward", "losses", "perplexity", "run"]
+
+EQUATIONS = """
+    e[b,t,i] = L[x[b,t],i]
+    h[b,t,j] = sigmoid(h[b,t-1,K] H[K,j] + e[b,t,I] I[I,j] + b1[j])
+    yhat[b,t,v] = softmax[v](h[b,t,J] U[J,v] + b2[v])
+    loss[b,t] = -log(yhat[b,t,y[b,t]])
+"""
+
+
+class Params(NamedTuple):
+    """The parameters, and (in the same six fields) the gradients by them."""
+
+    L: Tensor  # (V, d)
+    H: Tensor  # (D, D)
+    I: Tensor  # (d, D)
+    b1: Tensor  # (D,)
+    U: Tensor  # (D, V)
+    b2: Tensor  # (V,)
+
+    @classmethod
+    def random(cls, V: int, d: int, D: int, *, generator=None, device=None, dtype=None) -> Params:
+        """Parameters of unit scale: large enough that no mistake in a gradient hides."""
+        shapes = ((V, d), (D, D), (d, D), (D,), (D, V), (V,))
+        return cls(*(torch.randn(s, generator=generator, device=device, dtype=dtype) for s in shapes))
+
+    def check(self) -> tuple[int, int, int]:
+        """V, d, D, once every shape fits the others."""
+        V, d = need_shape("L", self.L, "V d")
+        (D,) = need_shape("b1", self.b1, "D")
+        need_shape("H", self.H, "D D", D=D)
+        need_shape("I", self.I, "d D", d=d, D=D)
+        need_shape("U", self.U, "D V", D=D, V=V)
+        need_shape("b2", self.b2, "V", V=V)
+        for name, tensor in zip(self._fields, self, strict=True):
+            need_finite(name, tensor)
+        return V, d, D
+
+
+class Step(NamedTuple):
+    """One step of the model."""
+
+    e: Tensor  # (d,)
+    h: Tensor  # (D,)
+    y_hat: Tensor  # (V,)
+    J: Tensor  # ()
+
+
+class Run(NamedTuple):
+    """The model over whole sequences."""
+
+    e: Tensor  # (B, T, d)
+    h: Tensor  # (B, T, D)
+    z: Tensor  # (B, T, V), the scores: y_hat = softmax(z)
+
+    @property
+    def y_hat(self) -> Tensor:
+        return self.z.softmax(-1)
+
+
+def forward(x, h_prev, L, H, I, b1, U, b2, target) -> Step:
+    """One step: the word x and the state h(t-1) (D,), then the loss of the word `target`.
+
+    `forward(x, h_prev, *params, target)`; words are whole numbers or 0-dimensional tensors.
+    """
+    V, _, D = Params(L, H, I, b1, U, b2).check()
+    x, target = torch.as_tensor(x, device=L.device), torch.as_tensor(target, device=L.device)
+    need_ids("x", x, "", below=V)
+    need_ids("target", target, "", below=V)
+    need_shape("h_prev", h_prev, "D", D=D)
+    e = F.embedding(x, L)
+    h = torch.sigmoid(h_prev @ H + e @ I + b1)
+    z = h @ U + b2
+    return Step(e, h, z.softmax(-1), F.cross_entropy(z, target))
+
+
+def run(x: Tensor, params: Params, h0: Tensor) -> Run:
+    """The words x (B, T) from the states h0 (B, D); the products without a state are done at once."""
+    V, _, D = params.check()
+    batch, _ = need_ids("x", x, "B T", below=V)
+    need_shape("h0", h0, "B D", B=batch, D=D)
+    need_finite("h0", h0)
+    L, H, I, b1, U, b2 = params
+    e = F.embedding(x, L)
+    h, states = h0, []
+    for drive in (e @ I + b1).unbind(1):
+        h = torch.sigmoid(torch.addmm(drive, h, H))
+        states.append(h)
+    h = torch.stack(states, dim=1)
+    return Run(e, h, h @ U + b2)
+
+
+def losses(x: Tensor, y: Tensor, params: Params, h0: Tensor) -> Tensor:
+    """J(t) for every word: x and y (B, T) -> (B, T), in nats."""
+    need_ids("y", y, "B T", below=len(params.L), B=x.shape[0], T=x.shape[-1])
+    return F.cross_entropy(run(x, params, h0).z.movedim(-1, 1), y, reduction="none")
+
+
+def perplexity(losses: Tensor) -> Tensor:
+    """exp of the mean loss: the geometric mean of the words' inverse probabilities.
+
+    A model that gives every word the same probability has perplexity V.
+    """
+    need_finite("losses", losses)
+    return losses.mean().exp()

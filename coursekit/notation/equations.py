@@ -1,0 +1,135 @@
+"""Equations: what a reader writes, checked; the door to all that the language can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .check import check, suggestion
+from .errors import NotationError
+from .names import canonical
+from .parse import parse
+from .show import show
+from .system import System
+from .tree import Directive, Program
+
+
+class Equations:
+    """A system of tensor equations.
+
+        gru = Equations("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])")
+        gru.inputs                                # ('W', 'U', 'x')
+        gru.run({"W": W, "U": U, "x": x}, boundary={"h": h0})["h"]
+
+    Raises NotationError, with the place and the repair, for what cannot be read or makes no sense.
+    """
+
+    def __init__(self, source: str | Program, broadcast: bool = False) -> None:
+        self.program: Program = parse(source) if isinstance(source, str) else source
+        self.system: System = check(self.program, broadcast)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the tensors that are read but not defined."""
+        return self.system.inputs
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the tensors that are defined, in the order they were written."""
+        return tuple(e.left.name for e in self.program.equations)
+
+    def run(
+        self, inputs: Mapping, boundary: Mapping = {}, sizes: Mapping = {}, functions: Mapping = {}
+    ) -> dict:
+        """All outputs, as torch tensors. `boundary[name]` is the value before a recurrence's first step;
+        `sizes` fixes a dimension that no input does; `functions` are the opaque ones (`CELL`)."""
+        from .run import run
+
+        return run(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
+
+    def evaluate(
+        self, inputs: Mapping, boundary: Mapping = {}, sizes: Mapping = {}, functions: Mapping = {}
+    ) -> dict:
+        """The same in pure Python on nested lists, for tiny sizes and for a place without torch."""
+        from .evaluate import evaluate
+
+        return evaluate(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
+
+    def compare(self, other: Equations | str | Program, **options):
+        """Does `other` (an answer) say the same as these equations (the reference)?"""
+        from .compare import compare
+
+        answer = other if isinstance(other, Equations) else Equations(other)
+        return compare(self.system, answer.system, **options)
+
+    def cost(self, parameters: Sequence[str] | None = None):
+        """Parameters, multiply-adds and parallel depth as polynomials in the dimensions."""
+        from .cost import cost
+
+        names = self.system.parameters if parameters is None else [self._name(p) for p in parameters]
+        return cost(self.system, list(names))
+
+    def grad(self, of: str, wrt: str | Sequence[str], at: str | None = None) -> Equations:
+        """The backward pass, as equations of the same language."""
+        from .grad import grad
+
+        targets = [wrt] if isinstance(wrt, str) else list(wrt)
+        return Equations(
+            grad(self.system, self._name(of), [self._name(w) for w in targets], at), broadcast=True
+        )
+
+    def latex(self) -> str:
+        """The equations typeset, for MathJax."""
+        from .latex import latex
+
+        return latex(self.program)
+
+    def draw(self, steps: int | None = None):
+        """The graph of one step, or the network unrolled for `steps`."""
+        from .draw import draw
+
+        return draw(self.system, steps)
+
+    def __str__(self) -> str:
+        return show(self.program)
+
+    def __repr__(self) -> str:
+        return f"Equations({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Equations) and self.program == other.program
+
+    def __hash__(self) -> int:
+        return hash(self.program)
+
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
+    # ── keys in any spelling ─────────────────────────────────────────────────────────────────
+
+    def _name(self, key: str) -> str:
+        name = canonical(key)
+        if name not in self.system.tensors:
+            raise NotationError(
+                f"there is no tensor `{name}` here{suggestion(name, set(self.system.tensors))}"
+            )
+        return name
+
+    def _keys(self, inputs: Mapping, boundary: Mapping, sizes: Mapping) -> tuple[dict, dict, dict]:
+        given = {self._name(k): v for k, v in inputs.items()}
+        defined = [n for n in given if self.system.tensors[n].defined]
+        if defined:
+            raise NotationError(f"`{defined[0]}` is defined by an equation, so it cannot be an input")
+        missing = [n for n in self.inputs if n not in given]
+        if missing:
+            raise NotationError("the input " + ", ".join(f"`{n}`" for n in missing) + " is missing")
+        edge = {self._name(k): v for k, v in boundary.items()}
+        fixed = {d.names[0][:1].upper() + d.names[0][1:]: int(d.values[0]) for d in self._sizes()}
+        fixed |= {k[:1].upper() + k[1:]: v for k, v in sizes.items()}
+        dims = set(self.system.aliases.values())
+        unknown = [k for k in fixed if k not in self.system.aliases and k not in dims]
+        if unknown:
+            raise NotationError(f"there is no dimension `{unknown[0]}` here{suggestion(unknown[0], dims)}")
+        return given, edge, {self.system.aliases.get(k, k): v for k, v in fixed.items()}
+
+    def _sizes(self) -> list[Directive]:
+        return [s for s in self.program.statements if isinstance(s, Directive) and s.word == "size"]

@@ -1,0 +1,128 @@
+"""A layered layout: every node in a layer, every edge forwards, few crossings, nothing on top of another.
+
+Layers by the longest path from a source; a long edge passes through a place of its own in each layer between,
+shared by all edges of one source; orders by barycentres; positions by least squares under the minimum
+distances (pool adjacent violators). Coordinates are (along, across): along the layers, across within one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+Key = Hashable
+
+
+@dataclass
+class Layout:
+    layer: dict[Key, int]
+    across: dict[Key, float]
+    paths: dict[tuple[Key, Key], list[Key]] = field(default_factory=dict)  # through the places between
+
+
+def layers(nodes: Iterable[Key], edges: Iterable[tuple[Key, Key]]) -> dict[Key, int]:
+    """The longest path to each node."""
+    layer = dict.fromkeys(nodes, 0)
+    edges = list(edges)
+    for _ in range(len(layer) + 1):
+        moved = False
+        for source, target in edges:
+            if layer[target] < layer[source] + 1:
+                layer[target] = layer[source] + 1
+                moved = True
+        if not moved:
+            return layer
+    raise ValueError("the graph has a cycle")
+
+
+def layered(
+    nodes: Iterable[Key], edges: Iterable[tuple[Key, Key]], extent: Mapping[Key, float], gap: float
+) -> Layout:
+    """Positions for the nodes; `extent` is a node's size across its layer, `gap` the least distance."""
+    nodes, edges = list(nodes), list(dict.fromkeys(edges))
+    layer = layers(nodes, edges)
+    paths: dict[tuple[Key, Key], list[Key]] = {}
+    for source, target in edges:
+        between = [("via", source, k) for k in range(layer[source] + 1, layer[target])]
+        for place, k in zip(between, range(layer[source] + 1, layer[target]), strict=True):
+            layer[place] = k
+        paths[source, target] = [source, *between, target]
+    steps = {(a, b) for path in paths.values() for a, b in zip(path, path[1:], strict=False)}
+    rows: list[list[Key]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
+    for key in layer:
+        rows[layer[key]].append(key)
+    before = {k: [a for a, b in steps if b == k] for k in layer}
+    after = {k: [b for a, b in steps if a == k] for k in layer}
+    _order(rows, before, after)
+    size = {k: extent.get(k, 0.0) for k in layer}
+    across = _settle(rows, before, after, size, gap)
+    return Layout(layer, across, paths)
+
+
+def _crossings(rows: list[list[Key]], after: Mapping[Key, list[Key]]) -> int:
+    count = 0
+    for row, following in zip(rows, rows[1:], strict=False):
+        place = {k: n for n, k in enumerate(following)}
+        ends = [(n, place[b]) for n, a in enumerate(row) for b in after[a] if b in place]
+        count += sum(1 for x in range(len(ends)) for y in range(x) if _cross(ends[x], ends[y]))
+    return count
+
+
+def _cross(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return (a[0] - b[0]) * (a[1] - b[1]) < 0
+
+
+def _order(rows: list[list[Key]], before: Mapping, after: Mapping) -> None:
+    best, fewest = [list(r) for r in rows], _crossings(rows, after)
+    for sweep in range(12):
+        forwards = sweep % 2 == 0
+        for k in range(1, len(rows)) if forwards else range(len(rows) - 2, -1, -1):
+            fixed = rows[k - 1] if forwards else rows[k + 1]
+            place = {key: n for n, key in enumerate(fixed)}
+            near = before if forwards else after
+            own = {key: n for n, key in enumerate(rows[k])}
+
+            def centre(key, near=near, place=place, own=own):
+                around = [place[n] for n in near[key] if n in place]
+                return sum(around) / len(around) if around else own[key]
+
+            rows[k].sort(key=centre)
+        if (found := _crossings(rows, after)) < fewest:
+            best, fewest = [list(r) for r in rows], found
+    rows[:] = best
+
+
+def _settle(rows, before, after, size, gap: float) -> dict[Key, float]:
+    across: dict[Key, float] = {}
+    for row in rows:
+        at = 0.0
+        for key in row:
+            across[key] = at + size[key] / 2
+            at += size[key] + gap
+    for sweep in range(16):
+        for row in rows if sweep % 2 == 0 else reversed(rows):
+            wishes = []
+            for key in row:
+                near = [across[n] for n in (*before[key], *after[key])]
+                wishes.append(sum(near) / len(near) if near else across[key])
+            distance = [(size[a] + size[b]) / 2 + gap for a, b in zip(row, row[1:], strict=False)]
+            for key, value in zip(row, _spaced(wishes, distance), strict=True):
+                across[key] = value
+    least = min((across[k] - size[k] / 2 for k in across), default=0.0)
+    return {k: v - least for k, v in across.items()}
+
+
+def _spaced(wishes: list[float], distance: list[float]) -> list[float]:
+    """The positions nearest to the wishes, in this order and at least so far apart."""
+    offset, total = [0.0], 0.0
+    for d in distance:
+        total += d
+        offset.append(total)
+    pools: list[list[float]] = []  # [mean, count]
+    for wish, o in zip(wishes, offset, strict=True):
+        pools.append([wish - o, 1])
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            (m2, n2), (m1, n1) = pools.pop(), pools.pop()
+            pools.append([(m1 * n1 + m2 * n2) / (n1 + n2), n1 + n2])
+    means = [m for m, n in pools for _ in range(int(n))]
+    return [m + o for m, o in zip(means, offset, strict=True)]

@@ -1,0 +1,91 @@
+"""In which order to multiply: the cheapest way through a product of many factors, two at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Union
+
+__all__ = ["Pair", "Pairing", "cheapest"]
+
+_EXACT = 7  # up to this many factors every order is weighed; beyond, the best next pair is taken
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two parts of a product, multiplied and summed over what nothing else needs."""
+
+    left: Pairing
+    right: Pairing
+
+
+Pairing = Union[int, Pair]  # the number of a factor, or a pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    pairing: Pairing
+    axes: frozenset[str]
+    inside: bool
+    cost: float
+
+
+def cheapest(
+    factors: Sequence[frozenset[str]],
+    keep: frozenset[str],
+    sizes: Mapping[str, int],
+    inside: Sequence[bool] = (),
+    looped: frozenset[str] = frozenset(),
+) -> Pairing:
+    """The order with the fewest multiplications.
+
+    `keep` are the axes of the answer. A factor that is `inside` changes in each step of a loop over the
+    indices `looped`; what is made of other factors alone is computed once, for all steps together.
+    """
+    inside = inside or [False] * len(factors)
+    steps = prod(sizes[i] for i in looped)
+    parts = [_Part(n, axes, inside[n], 0.0) for n, axes in enumerate(factors)]
+
+    def join(a: _Part, b: _Part, others: frozenset[str]) -> _Part:
+        within = a.inside or b.inside
+        union = (a.axes | b.axes) - looped if within else a.axes | b.axes
+        # Writing the answer costs as well: it decides between orders with equally many multiplications.
+        axes = union & (keep | others | looped)
+        work = prod(sizes[i] for i in union) + prod(sizes[i] for i in axes)
+        cost = a.cost + b.cost + work * (steps if within else 1)
+        return _Part(Pair(a.pairing, b.pairing), axes, within, cost)
+
+    return (_exact if len(parts) <= _EXACT else _greedy)(parts, join)
+
+
+_Join = Callable[[_Part, _Part, frozenset[str]], _Part]
+
+
+def _exact(parts: list[_Part], join: _Join) -> Pairing:
+    n = len(parts)
+    best: dict[int, _Part] = {1 << k: part for k, part in enumerate(parts)}
+    for mask in range(1, 1 << n):
+        if mask in best:
+            continue
+        others = frozenset().union(*(parts[k].axes for k in range(n) if not mask >> k & 1))
+        left = (mask - 1) & mask
+        while left > mask ^ left:
+            whole = join(best[left], best[mask ^ left], others)
+            if mask not in best or whole.cost < best[mask].cost:
+                best[mask] = whole
+            left = (left - 1) & mask
+    return best[(1 << n) - 1].pairing
+
+
+def _greedy(parts: list[_Part], join: _Join) -> Pairing:
+    while len(parts) > 1:
+        choices = []
+        for i in range(len(parts)):
+            for j in range(i):
+                others = frozenset().union(*(p.axes for k, p in enumerate(parts) if k not in (i, j)))
+                whole = join(parts[j], parts[i], others)
+                choices.append((whole.cost - parts[i].cost - parts[j].cost, j, i, whole))
+        _, j, i, whole = min(choices, key=lambda c: c[:3])
+        parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [whole]
+    return parts[0].pairing

@@ -1,0 +1,261 @@
+"""Syntax tree to canonical ASCII: `parse(show(program)) == program`.
+
+Sums over capitals are printed as bare products wherever the reader's rule (`sums`) puts the same sum back.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from .names import capital_of
+from .sums import bare, close, is_capital
+from .tree import (
+    Add,
+    Affine,
+    And,
+    Apply,
+    Call,
+    Cases,
+    Compare,
+    Concat,
+    Directive,
+    Div,
+    Equation,
+    Flatten,
+    Iverson,
+    Mul,
+    Neg,
+    Num,
+    Position,
+    Pow,
+    Program,
+    Reduce,
+    Ref,
+    Size,
+    SizeOf,
+    Softmax,
+    Sum,
+    transform,
+    walk,
+)  # fmt: skip
+
+# How tightly a form binds: what stands inside a looser place needs no brackets.
+CONCAT, ADD, MUL, POWER, ATOM = range(5)
+
+
+def show(node: object) -> str:
+    """A program, a statement, an expression or an index expression in ASCII."""
+    if isinstance(node, Program):
+        return "\n".join(show(s) for s in node.statements)
+    if isinstance(node, Directive):
+        return _directive(node)
+    if isinstance(node, Equation):
+        left, right = capital_left(node)
+        return f"{expression(left)} = {expression(implicit(right))}"
+    if isinstance(node, Affine):
+        return affine(node)
+    if isinstance(node, (Compare, And)):
+        return condition(node)
+    return expression(implicit(node))
+
+
+def capital_left(equation: Equation) -> tuple[Ref, object]:
+    """An opaque function gives a vector: its left side is printed with capitals, `h[t,J] = CELL(…)`."""
+    from .build import rename_outside
+
+    out = {i for n in walk(equation.right) if isinstance(n, Apply) for i in n.out}
+    names = {i: capital_of(i) for i in out}
+    if not names:
+        return equation.left, equation.right
+    return rename_outside(equation.left, names), rename_outside(equation.right, names)
+
+
+def implicit(node):
+    """The node with those sums over capitals taken away that reading it would put back."""
+    sums = [
+        n for n in walk(node) if isinstance(n, Sum) and n.where is None and all(map(is_capital, n.indices))
+    ]
+    if not sums:
+        return node
+    free = frozenset(i for n in walk(node) if isinstance(n, Affine) for _, i in n.terms if isinstance(i, str))
+    free -= {i for s in sums for i in s.indices}
+    stripped = bare(node)
+    if close(stripped, free) == node:
+        return stripped
+    good = [
+        s
+        for s in sums
+        if close(_strip(node, [s]), free | {i for o in sums if o != s for i in o.indices}) == node
+    ]
+    stripped = _strip(node, good)
+    return stripped if close(stripped, free) == node else node
+
+
+def _strip(node, chosen: list[Sum]):
+    return transform(node, lambda n: n.body if n in chosen else n)
+
+
+# ── expressions ──────────────────────────────────────────────────────────────────────────────
+
+
+def expression(node, level: int = CONCAT) -> str:
+    text, own = _FORMS[type(node)](node)
+    return text if own >= level else f"({text})"
+
+
+def _num(node: Num) -> tuple[str, int]:
+    value: Fraction = node.value
+    if value.denominator == 1:
+        return str(value.numerator), ATOM if value >= 0 else ADD
+    return f"{value.numerator}/{value.denominator}", MUL if value >= 0 else ADD
+
+
+def _ref(node: Ref) -> tuple[str, int]:
+    if not node.indices:
+        return node.name, ATOM
+    return f"{node.name}[{','.join(affine(i) for i in node.indices)}]", ATOM
+
+
+def _add(node: Add) -> tuple[str, int]:
+    text = ""
+    for term in node.terms:
+        if isinstance(term, Neg):
+            text += (" - " if text else "-") + expression(term.body, MUL)
+        elif isinstance(term, Num) and term.value < 0:
+            text += (" - " if text else "-") + expression(Num(-term.value), MUL)
+        else:
+            text += (" + " if text else "") + expression(term, MUL)
+    return text, ADD
+
+
+def _mul(node: Mul) -> tuple[str, int]:
+    text = ""
+    for k, factor in enumerate(node.factors):
+        fraction = isinstance(factor, Div) or (isinstance(factor, Num) and factor.value.denominator != 1)
+        part = expression(factor, MUL if k == 0 and fraction else POWER)
+        if not text:
+            text = part
+        elif part[0].isdigit() or part[0] == "[" or (part[0] == "(" and not text.endswith("]")):
+            text += " * " + part
+        else:
+            text += " " + part
+    return text, MUL
+
+
+def _neg(node: Neg) -> tuple[str, int]:
+    return "-" + expression(node.body, MUL), ADD
+
+
+def _div(node: Div) -> tuple[str, int]:
+    return f"{expression(node.above, MUL)}/{expression(node.below, POWER)}", MUL
+
+
+def _pow(node: Pow) -> tuple[str, int]:
+    base = expression(node.base, ATOM)
+    if isinstance(node.exponent, Num) and node.exponent.value.denominator == 1 and node.exponent.value >= 0:
+        return f"{base}^{node.exponent.value}", POWER
+    if not isinstance(node.base, Ref) or not node.base.indices:
+        base = f"({expression(node.base)})"  # a bare name would take the bracket into itself
+    return f"{base}^({expression(node.exponent)})", POWER
+
+
+def _call(node: Call) -> tuple[str, int]:
+    return f"{node.function}({', '.join(expression(a, ADD) for a in node.args)})", ATOM
+
+
+def _apply(node: Apply) -> tuple[str, int]:
+    plain = node.function[:1].isupper() and len(node.function) > 1
+    name = node.function if plain else f"{node.function}_Phi"
+    return f"{name}({', '.join(expression(a, ADD) for a in node.args)})", ATOM
+
+
+def _reduction(node: Sum | Softmax | Reduce) -> tuple[str, int]:
+    word = {Sum: "sum", Softmax: "softmax"}.get(type(node)) or node.function  # type: ignore[union-attr]
+    body = expression(node.body)
+    if not node.indices:
+        return f"{word}({body})", ATOM
+    return f"{word}[{_bound(node)}]({body})", ATOM
+
+
+def bound_apart(node: Sum | Softmax | Reduce) -> tuple[tuple[str, ...], tuple[Compare, ...]]:
+    """The names to print under a sum, and its conditions: `t2 <= t1` alone binds t2 already."""
+    where = node.where
+    parts = () if where is None else (where,) if isinstance(where, Compare) else where.parts
+    if len(parts) == len(node.indices) == 1 and isinstance(parts[0].left, Affine):
+        names = () if parts[0].left.plain == node.indices[0] else node.indices
+        return names, parts
+    return node.indices, parts
+
+
+def _bound(node: Sum | Softmax | Reduce) -> str:
+    names, conditions = bound_apart(node)
+    return ", ".join(filter(None, [",".join(names), *map(condition, conditions)]))
+
+
+def _concat(node: Concat) -> tuple[str, int]:
+    return "; ".join(expression(p, ADD) for _, p in node.parts), CONCAT
+
+
+def _flatten(node: Flatten) -> tuple[str, int]:
+    return f"concat[{','.join(node.indices)}]({expression(node.body)})", ATOM
+
+
+def _cases(node: Cases) -> tuple[str, int]:
+    branches = [f"{expression(v, ADD)} if {condition(c)}" for v, c in node.branches]
+    return f"cases({', '.join(branches)}, {expression(node.otherwise, ADD)} otherwise)", ATOM
+
+
+_FORMS = {
+    Num: _num,
+    Size: lambda n: (n.name, ATOM),
+    Ref: _ref,
+    Add: _add,
+    Mul: _mul,
+    Neg: _neg,
+    Div: _div,
+    Pow: _pow,
+    Call: _call,
+    Apply: _apply,
+    Softmax: _reduction,
+    Sum: _reduction,
+    Reduce: _reduction,
+    Concat: _concat,
+    Flatten: _flatten,
+    Position: lambda n: (affine(n.affine), ATOM if n.affine.plain else ADD),
+    Cases: _cases,
+    Iverson: lambda n: (f"[{condition(n.condition)}]", ATOM),
+}
+
+
+# ── indices, conditions, directives ──────────────────────────────────────────────────────────
+
+
+def affine(node: Affine) -> str:
+    text = ""
+    for coefficient, atom in node.terms:
+        name = atom if isinstance(atom, str) else atom.name if isinstance(atom, SizeOf) else _ref(atom.ref)[0]
+        size = abs(coefficient)
+        part = name if size == 1 else f"{size}*{name}"
+        text += ("-" if coefficient < 0 else "+" if text else "") + part
+    if node.const or not text:
+        text += f"{node.const:+d}" if text else str(node.const)
+    return text
+
+
+def condition(node: Compare | And) -> str:
+    if isinstance(node, And):
+        return " and ".join(condition(p) for p in node.parts)
+    return f"{_side(node.left)} {node.operator} {_side(node.right)}"
+
+
+def _side(node) -> str:
+    return affine(node) if isinstance(node, Affine) else expression(node, ADD)
+
+
+def _directive(node: Directive) -> str:
+    if node.word == "size":
+        return f"size {node.names[0]} = {node.values[0]}"
+    if node.word == "shape":
+        pairs = zip(node.names, node.values, strict=True)
+        return "  ".join(f"{name} in R^{{{dims.replace(',', ' x ')}}}" for name, dims in pairs)
+    return f"{node.word} {', '.join(node.names)}".rstrip()

@@ -1,0 +1,199 @@
+"""Numbers, choices and orders: right ones pass in every form, wrong ones get their sentence."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coursekit import checks
+from coursekit.checks import Mistake, digest
+
+LN = math.log(2000)
+
+
+@pytest.mark.parametrize("form", [float, np.float64, np.float32, torch.tensor, lambda x: np.array([x])[0]])
+def test_number_passes_in_every_form(form):
+    assert checks.value(form(7.6009), 7.6009, within=1e-4).ok
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e-1), st.floats(-1, 1))
+def test_digest_accepts_every_number_within_its_tolerance(value, within, share):
+    near = value + 0.999 * share * within
+    assert checks.value(near, digest(value, within=within, salt="s")).ok
+
+
+@given(st.floats(-1e3, 1e3), st.floats(1e-4, 1e-1), st.floats(3.01, 1e3), st.sampled_from([1, -1]))
+def test_digest_rejects_every_number_beyond_three_tolerances(value, within, times, sign):
+    assert not checks.value(value + sign * times * within, digest(value, within=within, salt="s")).ok
+
+
+def test_digest_shows_neither_number_nor_the_same_text_twice():
+    first, second = digest(LN, within=1e-3), digest(LN, within=1e-3)
+    assert first != second
+    assert "7.6" not in first
+    assert checks.value(7.6009, first).ok
+    assert checks.value(7.6009, second).ok
+
+
+def test_digest_of_a_number_needs_its_tolerance():
+    with pytest.raises(ValueError, match="within"):
+        digest(3.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [(None, "empty"), (..., "empty"), ("", "empty"), ("7.6", "type"), (True, "type"), ([1, 2], "type"),
+     (math.nan, "nan"), (math.inf, "nan"), (1j, "type"), (print, "type"), (object(), "type")],
+)  # fmt: skip
+def test_answer_that_is_no_number_gets_a_sentence(answer, kind):
+    for expected in (7.6, digest(7.6, within=0.1)):
+        result = checks.value(answer, expected)
+        assert not result.ok
+        assert result.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [(-LN, "sign"), (LN / math.log(2), "unit"), (math.log10(2000), "unit"), (LN * 100, "factor"), (1 / LN, "inverse"),
+     (3.0, "other")],
+)  # fmt: skip
+def test_wrong_number_is_related_to_the_right_one(answer, kind):
+    assert checks.value(answer, LN).kind == kind
+
+
+@pytest.mark.parametrize("hide", [False, True])
+def test_unit_is_part_of_the_answer(hide):
+    units = {"nats": LN, "bits": LN / math.log(2)}
+    if hide:
+        units = {name: digest(x, within=1e-3) for name, x in units.items()}
+    check = lambda answer, unit: checks.value(answer, None, unit=unit, units=units, within=1e-3)
+    assert check(7.6009, "nats").ok
+    assert check(10.9658, " Bits ").ok
+    swapped = check(10.9658, "nats")
+    assert swapped.kind == "unit"
+    assert "right number in bits" in swapped.sentence
+    assert check(7.6009, None).kind == "empty"
+    assert "one of" in check(7.6009, "hats").sentence
+    assert not check(5.0, "nats").ok
+
+
+def test_named_wrong_number_gets_its_sentence():
+    mistake = Mistake("base", "You took the logarithm to base 10.", math.log10(2000))
+    result = checks.value(3.30103, LN, mistakes=[mistake], within=1e-4)
+    assert (result.sentence, result.mistake) == (mistake.sentence, "base")
+
+
+def test_numbers_in_a_dict_or_list_are_judged_one_by_one():
+    row = {"I": 0, "prefer": 0, "flight": 1}
+    assert checks.value({"I": 0.0, "prefer": 0, "flight": 1.0}, row).ok
+    result = checks.value({"I": 0, "prefer": 1, "flight": 1}, row)
+    assert [name for name, part in result.parts.items() if not part.ok] == ["prefer"]
+    assert checks.value({"I": 0, "prefer": 0}, row).kind == "missing"
+    assert checks.value({**row, "plane": 0}, row).kind == "extra"
+    assert checks.value(torch.tensor([1.0, 2.0]), [1, 2]).ok
+    assert checks.value([1.0, 2.5], [1, 2]).part("1").ok is False
+    assert checks.value(3, [1, 2]).kind == "type"
+
+
+@pytest.mark.parametrize("answer", ["b", "B", " b ", ["b"], {"b"}])
+def test_single_choice_passes_however_it_is_written(answer):
+    assert checks.choice(answer, "b", options="abcd").ok
+    assert checks.choice(answer, digest("b"), options="abcd").ok
+
+
+@pytest.mark.parametrize("answer", ["a,c", "c, a", ["a", "c"], {"A", "C"}, ("c", "a", "a")])
+def test_several_choices_pass_in_any_order(answer):
+    assert checks.choice(answer, {"a", "c"}, options="abcd").ok
+    assert checks.choice(answer, digest({"c", "a"}), options="abcd").ok
+
+
+@pytest.mark.parametrize("answer", ["a", "a,b,c", "b,d", {"a", "d"}])
+def test_wrong_choices_fail_with_and_without_the_answer(answer):
+    assert not checks.choice(answer, {"a", "c"}, options="abcd").ok
+    assert not checks.choice(answer, digest({"c", "a"}), options="abcd").ok
+
+
+def test_each_option_of_several_is_a_part():
+    result = checks.choice("a,d", {"a", "c"}, options="abcd")
+    assert {name: part.ok for name, part in result.parts.items()} == {
+        "a": True,
+        "b": True,
+        "c": False,
+        "d": False,
+    }
+
+
+def test_tempting_option_gets_its_sentence():
+    why = Mistake("causal", "A causal mask still leaves T(T+1)/2 pairs.", "d")
+    assert checks.choice("a,d", {"a", "c"}, options="abcd", mistakes=[why]).sentence == why.sentence
+    assert checks.choice("d", "a", options="abcd", mistakes=[why]).mistake == "causal"
+    assert checks.choice("b", "a", options="abcd", mistakes=[why]).mistake == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [(None, "empty"), ("", "empty"), ([], "empty"), ("e", "type"), (2.5, "type"), ([[1]], "type")],
+)
+def test_choice_that_is_none_gets_a_sentence(answer, kind):
+    assert checks.choice(answer, "b", options="abcd").kind == kind
+    assert checks.choice(answer, digest("b"), options="abcd").kind == kind
+
+
+def test_label_with_a_comma_is_one_option():
+    options = ["T, always", "T^2"]
+    assert checks.choice("T, always", digest("T, always"), options=options).ok
+
+
+STEPS = ["forward", "loss", "backward", "update"]
+
+
+@pytest.mark.parametrize(
+    "answer", [STEPS, tuple(STEPS), "forward, loss, backward, update", [s.upper() for s in STEPS]]
+)
+def test_right_order_passes(answer):
+    assert checks.ordering(answer, STEPS).ok
+    assert checks.ordering(answer, digest(STEPS), items=STEPS).ok
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [(["loss", "forward", "backward", "update"], "order"), (STEPS[:3], "missing"), (STEPS + ["loss"], "extra"),
+     (STEPS[:3] + ["sleep"], "extra"), (None, "empty"), ([], "empty"), (3, "type"), ([1.5], "type")],
+)  # fmt: skip
+def test_wrong_order_gets_a_sentence(answer, kind):
+    assert checks.ordering(answer, STEPS).kind == kind
+    assert checks.ordering(answer, digest(STEPS), items=STEPS).kind == kind
+
+
+def test_wrong_order_names_the_first_pair_where_the_answer_is_known():
+    sentence = checks.ordering(["forward", "backward", "loss", "update"], STEPS).sentence
+    assert "`loss` must come before `backward`" in sentence
+    hidden = checks.ordering(["forward", "backward", "loss", "update"], digest(STEPS), items=STEPS).sentence
+    assert "`" not in hidden
+
+
+def test_partial_order_accepts_every_order_that_keeps_it():
+    before = [("a", "c"), ("b", "c")]
+    assert checks.ordering("a,b,c", before=before).ok
+    assert checks.ordering("b,a,c", before=before).ok
+    assert not checks.ordering("a,c,b", before=before).ok
+
+
+def test_named_wrong_order_gets_its_sentence():
+    swapped = Mistake("early", "The loss comes first.", ["forward", "backward", "loss", "update"])
+    assert checks.ordering(swapped.wrong, STEPS, mistakes=[swapped]).sentence == "The loss comes first."
+
+
+def test_number_and_choice_need_no_torch():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\nfrom coursekit import checks\n"
+        "assert checks.value(3, 3) and checks.choice('a', 'a') and checks.ordering('a,b', ['a', 'b'])\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,87 @@
+"""Words in their places: added or concatenated, sinusoidal or learned."""
+
+import math
+
+import pytest
+import torch
+from pretend_device import pretend_device
+
+from coursekit.models.guards import BadInput
+from coursekit.models.positions import ADDED, CONCATENATED, PlacedWords, sinusoidal
+from coursekit.notation import Equations
+
+D = torch.float64
+W = torch.tensor([[3, 1, 3, 0], [2, 2, 4, 1]])
+
+
+def near(a, b):
+    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [6, 7])
+def test_sinusoidal_is_the_formula_entry_by_entry(width):
+    table = sinusoidal(9, width, torch.zeros(1, dtype=D))
+    for t in range(9):
+        for p in range(width):
+            angle = t / 10000 ** (2 * (p // 2) / width)
+            assert table[t, p] == pytest.approx(math.cos(angle) if p % 2 else math.sin(angle), abs=1e-12)
+
+
+def test_a_shift_in_time_is_one_linear_map_of_the_sinusoids():
+    table = sinusoidal(20, 8, torch.zeros(1, dtype=D))
+    near_map = torch.linalg.lstsq(table[:-3], table[3:]).solution
+    near(table[:-3] @ near_map, table[3:])
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+@pytest.mark.parametrize(("combine", "text"), [("added", ADDED), ("concatenated", CONCATENATED)])
+def test_the_equations_give_the_same_numbers(combine, text, kind):
+    layer = PlacedWords(5, 7, combine, kind, place=3).to(D)
+    run = Equations(text).run({"e": layer.e.detach(), "w": W, "pos": layer.positions(4).detach()})
+    near(run["L"], layer(W).detach())
+    assert layer(W).shape == (2, 4, 7)
+
+
+def test_concatenation_under_a_matrix_is_an_addition_of_two_maps():
+    layer = PlacedWords(5, 7, "concatenated", place=3).to(D)
+    W_both = torch.randn(6, 7, dtype=D)
+    added = layer.e[W] @ W_both[:, :4].T + layer.positions(4) @ W_both[:, 4:].T
+    near(layer(W) @ W_both.T, added)
+
+
+def test_without_positions_the_same_word_is_the_same_everywhere():
+    L = PlacedWords(5, 6, kind="none")(W)
+    assert torch.equal(L[0, 0], L[0, 2])
+    assert not torch.equal(*PlacedWords(5, 6)(W)[0, [0, 2]])
+
+
+@pytest.mark.parametrize("combine", ["added", "concatenated"])
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "none"])
+def test_no_code_names_a_device(kind, combine):
+    layer = PlacedWords(5, 6, combine, kind)
+    expected = layer(W).detach()
+    with pretend_device() as device:
+        there = device.place(layer)(device.place(W))
+        there.sum().backward()
+        assert device.holds(there)
+        torch.testing.assert_close(device.fetch(there), expected)
+    assert PlacedWords(5, 6, combine, kind).to("meta")(W.to("meta")).shape == (2, 4, 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: PlacedWords(5, 6, kind="learned", longest=3)(W), "T=4 positions; the learned table needs at most 3"),
+        (lambda: PlacedWords(4, 6)(W), "w of shape (2, 4) holds 4 at [1, 2]; it needs ids from 0 to 3"),
+        (lambda: PlacedWords(5, 6)(W.double()), "whole numbers"),
+        (lambda: PlacedWords(5, 6)(W[:, :0]), "w is empty"),
+        (lambda: PlacedWords(5, 6, combine="multiplied"), "combine is 'multiplied'"),
+        (lambda: PlacedWords(5, 6, kind="guessed"), "kind is 'guessed'"),
+        (lambda: PlacedWords(5, 6, "concatenated", place=6), "the word needs at least 1"),
+        (lambda: sinusoidal(0, 4, torch.zeros(1)), "at least 1"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(call, words):
+    with pytest.raises(BadInput) as error:
+        call()
+    assert words in str(error.value)
