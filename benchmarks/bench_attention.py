@@ -96,7 +96,7 @@ def block(Q, K, V):
     return local_attention("block", Q, K, V, WIDTH)
 
 
-def window_ratios(T: int = 4096, heads: int = 2, rounds: int = 5) -> dict[str, float]:
+def window_ratios(T: int = 4096, heads: int = 2, rounds: int = 9) -> dict[str, float]:
     """Time of full attention over time of windowed attention."""
     QKV = [torch.randn(1, heads, T, HEAD, requires_grad=True) for _ in range(3)]
     functions = {"full": full, "fused": F.scaled_dot_product_attention, "window": window, "block": block}
@@ -130,7 +130,7 @@ def curves(lengths=(1024, 2048, 4096, 8192, 16384)) -> None:
         )
 
 
-def grid_ratios(n: int = 28, channels: int = 3, hidden: int = 32, rounds: int = 5) -> dict[str, float]:
+def grid_ratios(n: int = 28, channels: int = 3, hidden: int = 32, rounds: int = 9) -> dict[str, float]:
     """Time of the double loop over time of the anti-diagonals."""
     model, x = GridRNN(channels, hidden), torch.randn(1, n, n, channels)
     W = tuple(p.detach().requires_grad_() for p in model.parameters())

@@ -27,6 +27,7 @@ def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     vendor.wheel(root, home / "vendor")
     _forget_stale_results(root, home)
     start = "from jupyter_book.cli.main import main; main()"  # it has no __main__
+    shutil.rmtree(home / "html" / "reports", ignore_errors=True)
     command = [sys.executable, "-c", start, "build", str(root), "-W", "--keep-going", "-n"]
     log = home / "book.log"
     share = 0.0
@@ -46,7 +47,7 @@ def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     if process.wait() != 0:
         text = log.read_text(encoding="utf-8")
         shutil.rmtree(home / ".doctrees", ignore_errors=True)  # or the next run would not see the error again
-        raise BuildError("the book was not built:\n" + "\n".join(_complaints(text)))
+        raise BuildError("the book was not built:\n" + "\n".join([*_complaints(text), *_failed_cells(home)]))
     if progress:
         progress(1.0)
     return home / "html"
@@ -62,8 +63,16 @@ def _forget_stale_results(root: Path, home: Path) -> None:
         stamp.write_text(now)
 
 
+def _failed_cells(home: Path) -> list[str]:
+    """What each failed cell said, out of the reports that the log only points to."""
+    reports = sorted((home / "html" / "reports").rglob("*.err.log"))
+    return [_COLOUR.sub("", report.read_text(encoding="utf-8")).strip() for report in reports]
+
+
 def _complaints(text: str) -> list[str]:
     """The lines that say what is wrong, with their file and line, out of Sphinx's long log."""
     plain = _COLOUR.sub("", text)
-    lines = [line for line in plain.splitlines() if "WARNING" in line or "ERROR" in line or "Error:" in line]
+    # A kernel's own warnings about its transport are no complaint about a page.
+    said = [line for line in plain.splitlines() if not line.startswith("[IPKernelApp]")]
+    lines = [line for line in said if "WARNING" in line or "ERROR" in line or "Error:" in line]
     return lines[:20] or plain.splitlines()[-15:]

@@ -1,4 +1,5 @@
-"""A Sphinx extension: the Colab button of a page that has an assignment, and of no other.
+"""A Sphinx extension: the Colab button of a page that has an assignment, and of no other; no script that
+would load anything from another host.
 
 A page says `assignment: bptt` in its front matter; the button in its header, and `{colab-button}` in
 its text, open that assignment's student notebook.
@@ -46,6 +47,16 @@ def _header_button(app: Sphinx, pagename: str, templatename: str, context: dict,
         context["header_buttons"].insert(0, button)
 
 
+def _without_thebe(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    """Jupyter Book adds a script that would fetch Thebe from a CDN, on some pages twice. No page here uses it."""
+    context["script_files"] = [s for s in context["script_files"] if not _is_thebe(s)]
+
+
+def _is_thebe(script) -> bool:
+    body = (getattr(script, "attributes", None) or {}).get("body") or ""
+    return "THEBE" in body or "thebe" in str(getattr(script, "filename", script))
+
+
 class ColabButton(SphinxDirective):
     """`{colab-button}` in a page's text: a link that looks like a button."""
 
@@ -64,4 +75,5 @@ def setup(app: Sphinx) -> dict:
     app.add_directive("colab-button", ColabButton)
     app.connect("env-check-consistency", _check)
     app.connect("html-page-context", _header_button, priority=502)
+    app.connect("html-page-context", _without_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .gradient import gradients
     from .graph import edges
     from .mistakes import Mistake, planted
+    from .notebook import whole_notebook
     from .number import value
     from .operation import operations
     from .result import CheckFailed, Result
@@ -47,6 +48,7 @@ _HOMES = {
     "planted": "mistakes",
     "properties": "design",
     "value": "number",
+    "whole_notebook": "notebook",
 }
 
 __all__ = [
@@ -68,6 +70,7 @@ __all__ = [
     "planted",
     "properties",
     "value",
+    "whole_notebook",
 ]
 
 

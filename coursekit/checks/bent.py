@@ -31,6 +31,10 @@ class Bend:
     rule: Rule
 
 
+# What a bend says, and its number among those that say the same (of another weight): alike in every case.
+Key = tuple[str, int]
+
+
 class _Bent(Watch):
     def __init__(self, bend: Bend):
         super().__init__()
@@ -46,12 +50,15 @@ class _Bent(Watch):
 
 
 class Backward:
-    """The backward pass of one case, to be run with a bent rule as often as needed."""
+    """The backward pass of one case, to be run with a bent rule as often as needed.
 
-    def __init__(self, value: Tensor, leaves: Mapping[str, Tensor]):
-        self.value, self.leaves = value.reshape(()), leaves
-        self._bends: list[Bend] | None = None
-        self._cache: dict[int, dict[str, Tensor]] = {}
+    `leaves` are what is differentiated by; `named` are all tensors of the case, for the sentences.
+    """
+
+    def __init__(self, value: Tensor, leaves: Mapping[str, Tensor], named: Mapping[str, Tensor]):
+        self.value, self.leaves, self.named = value.reshape(()), leaves, {**named, **leaves}
+        self._bends: dict[Key, Bend] | None = None
+        self._cache: dict[Key, dict[str, Tensor]] = {}
 
     def gradients(self, mode: AbstractContextManager) -> dict[str, Tensor]:
         with mode:
@@ -63,45 +70,42 @@ class Backward:
             for (name, leaf), g in zip(self.leaves.items(), found, strict=True)
         }
 
-    def bends(self) -> list[Bend]:
+    def bends(self) -> dict[Key, Bend]:
         """Every rule that can be bent in this pass."""
         if self._bends is None:
             record = Record()
             self.gradients(record)
-            owners = {leaf.data_ptr(): name for name, leaf in self.leaves.items() if leaf.numel()}
-            self._bends = list(_bends(record.calls, owners))
+            self._bends = {}
+            for bend in _bends(record.calls, self.named):
+                same = sum(says == bend.says for says, _ in self._bends)
+                self._bends[bend.says, same] = bend
         return self._bends
 
-    def bent(self, number: int, bend: Bend) -> dict[str, Tensor]:
-        if number not in self._cache:
+    def bent(self, key: Key) -> dict[str, Tensor]:
+        """The gradients with that rule bent; none where this case has no such rule."""
+        if key not in self._cache:
+            bend = self.bends().get(key)
             try:
-                self._cache[number] = self.gradients(_Bent(bend))
-            except RuntimeError:  # a matrix that is not square cannot be left untransposed
-                self._cache[number] = {}
-        return self._cache[number]
+                self._cache[key] = {} if bend is None else self.gradients(_Bent(bend))
+            except RuntimeError:  # the bent rule does not fit these sizes
+                self._cache[key] = {}
+        return self._cache[key]
 
 
-def _bends(calls: Sequence[tuple[object, tuple]], owners: Mapping[int, str]) -> Iterator[Bend]:
+def _bends(calls: Sequence[tuple[object, tuple]], named: Mapping[str, Tensor]) -> Iterator[Bend]:
     def sites(operator) -> list[tuple]:
         return [args for func, args in calls if func is operator]
 
-    sigmoids, tanhs = sites(aten.sigmoid_backward.default), sites(aten.tanh_backward.default)
-    yield from _activation(
-        aten.sigmoid_backward.default, sigmoids, _SIGMOID, "h(1-h), the sigmoid's derivative"
-    )
-    yield from _activation(aten.tanh_backward.default, tanhs, _TANH, "1-h², the derivative of tanh")
-    for operator, rules in _SOFTMAXES:
-        for says, rule in rules if sites(operator) else ():
-            yield Bend(
-                "softmax",
-                says,
-                operator,
-                _where(lambda n: True, lambda g, out, dim, *_, r=rule: r(g, out, dim)),
-            )
-    for operator in (aten.mm.default, aten.mv.default):
-        yield from _products(operator, sites(operator), owners)
+    owners = {tensor.data_ptr(): name for name, tensor in named.items() if tensor.numel()}
+    for operator, rules, right in _DERIVATIVES:
+        yield from _activation(operator, sites(operator), rules, right, named)
+    for operator, bent in _SOFTMAXES:
+        for says, rule in bent if sites(operator) else ():
+            yield Bend("softmax", says, operator, _where(lambda n: True, rule))
+    for operator, place in ((aten.mm.default, 1), (aten.mm.default, 0), (aten.mv.default, 0)):
+        yield from _products(operator, place, sites(operator), owners)
     states = [args[1] for func, args in calls if func in _ACTIVATIONS]
-    yield from _shifted(sites(aten.mm.default), states, owners)
+    yield from _shifted(sites(aten.mm.default), states, owners, named)
 
 
 _ACTIVATIONS = (aten.sigmoid_backward.default, aten.tanh_backward.default)
@@ -123,7 +127,9 @@ _TANH = (
 )
 
 
-def _activation(operator, sites: Sequence[tuple], rules, right: str) -> Iterator[Bend]:
+def _activation(
+    operator, sites: Sequence[tuple], rules, right: str, named: Mapping[str, Tensor]
+) -> Iterator[Bend]:
     """The derivative of an activation changed: in every step, in the last one, in all but the last; taken
     from a neighbouring step; or the path cut, so that nothing from before some step arrives."""
     count = len(sites)
@@ -137,9 +143,15 @@ def _activation(operator, sites: Sequence[tuple], rules, right: str) -> Iterator
         for says, rule in rules:
             yield Bend("sigma-prime", says.format(right=right) + place + ".", operator, _where(where, rule))
     states = [args[1] for args in sites]
-    for shift, words in ((1, "before"), (-1, "after")) if count > 1 else ():
-        says = f"takes {right}, from the step {words} the right one."
-        yield Bend("time-step", says, operator, _neighbour(operator, states, shift))
+    # The state before the first step is no activation: it is given with the case, under some name.
+    starts = [v.detach() for v in named.values() if states and v.shape == states[-1].shape]
+    earlier = f"takes {right}, from the step before the right one."
+    for line in [[*states, start] for start in starts] or [states]:
+        if len(line) > 1:
+            yield Bend("time-step", earlier, operator, _neighbour(operator, line, 1))
+    if count > 1:
+        later = f"takes {right}, from the step after the right one."
+        yield Bend("time-step", later, operator, _neighbour(operator, states, -1))
     for kept in range(1, count):
         reach = "the last step" if kept == 1 else f"the last {kept} steps"
         says = f"counts only {reach}: the paths through earlier ones are dropped."
@@ -169,35 +181,41 @@ def _log_softmax_right(g: Tensor, out: Tensor, dim: int) -> Tensor:
     return g - out.exp() * g.sum(dim, keepdim=True)
 
 
-def _jacobian_again(g: Tensor, out: Tensor, dim: int) -> Tensor:
+def _jacobian_again(g: Tensor, out: Tensor, dim: int, *_) -> Tensor:
     p, r = out.exp(), _log_softmax_right(g, out, dim)
     return p * (r - (p * r).sum(dim, keepdim=True))
 
 
 _LOG_SOFTMAX = (
     ("has ŷ where ŷ-y belongs: the target is not subtracted.",
-     lambda g, out, dim: -out.exp() * g.sum(dim, keepdim=True)),
-    ("has -y where ŷ-y belongs: the softmax's normaliser is left out.", lambda g, out, dim: g),
+     lambda g, out, dim, *_: -out.exp() * g.sum(dim, keepdim=True)),
+    ("has -y where ŷ-y belongs: the softmax's normaliser is left out.", lambda g, out, dim, *_: g),
     ("goes through the softmax's Jacobian a second time: ŷ-y already contains it.", _jacobian_again),
     ("has a factor ŷ(1-ŷ) beside ŷ-y, which already contains the softmax's derivative.",
-     lambda g, out, dim: _log_softmax_right(g, out, dim) * out.exp() * (1 - out.exp())),
+     lambda g, out, dim, *_: _log_softmax_right(g, out, dim) * out.exp() * (1 - out.exp())),
 )  # fmt: skip
 _SOFTMAX = (
-    ("treats the softmax as if its normaliser were a constant.", lambda g, out, dim: g * out),
-    ("uses only the diagonal p(1-p) of the softmax's Jacobian.", lambda g, out, dim: g * out * (1 - out)),
-    ("leaves out the derivative of the softmax.", lambda g, out, dim: g),
+    ("treats the softmax as if its normaliser were a constant.", lambda g, out, dim, *_: g * out),
+    ("uses only the diagonal p(1-p) of the softmax's Jacobian.", lambda g, out, dim, *_: g * out * (1 - out)),
+    ("leaves out the derivative of the softmax.", lambda g, out, dim, *_: g),
 )
 
 
+_DERIVATIVES = (
+    (aten.sigmoid_backward.default, _SIGMOID, "h(1-h), the sigmoid's derivative"),
+    (aten.tanh_backward.default, _TANH, "1-h², the derivative of tanh"),
+)
 _SOFTMAXES = (
     (aten._log_softmax_backward_data.default, _LOG_SOFTMAX),
     (aten._softmax_backward_data.default, _SOFTMAX),
 )
 
 
-def _products(operator, sites: Sequence[tuple], owners: Mapping[int, str]) -> Iterator[Bend]:
-    """The product with a square matrix on the way back: not transposed, or forgotten."""
-    place = 1 if operator is aten.mm.default else 0  # of the matrix among the arguments
+def _products(operator, place: int, sites: Sequence[tuple], owners: Mapping[int, str]) -> Iterator[Bend]:
+    """The product with a square matrix on the way back: not transposed, or forgotten.
+
+    `place` is the matrix's among the arguments: last where the vectors are rows, first where they are columns.
+    """
     square = [args[place] for args in sites if args[place].shape[0] == args[place].shape[1]]
     for name in dict.fromkeys(owners[m.data_ptr()] for m in square if m.data_ptr() in owners):
         rules = (
@@ -227,22 +245,33 @@ def _forgotten(operator, args: tuple, place: int) -> Tensor:
     return args[1 - place].clone()
 
 
-def _shifted(sites: Sequence[tuple], states: Sequence[Tensor], owners: Mapping[int, str]) -> Iterator[Bend]:
-    """A weight's gradient is (what went in)ᵀ(error): what went in taken from a neighbouring step.
-
-    `states` are the outputs of the activations, the last first.
-    """
+def _shifted(
+    sites: Sequence[tuple], states: Sequence[Tensor], owners: Mapping[int, str], named: Mapping[str, Tensor]
+) -> Iterator[Bend]:
+    """A weight's gradient is (what went in)ᵀ(error): what went in is taken from a neighbouring step, or is
+    another vector of the case. `states` are the outputs of the activations, the last first."""
     weights = [n for n, args in enumerate(sites) if args[1].data_ptr() not in owners]
     # One weight's sites: its input and its error have the same sizes in every step.
     for shape, width in dict.fromkeys((tuple(sites[n][0].shape), sites[n][1].shape[1]) for n in weights):
         order = [n for n in weights if sites[n][0].shape == shape and sites[n][1].shape[1] == width]
         mine = [sites[n][0] for n in order]
-        after = [s.reshape(shape) for s in states if s.numel() == mine[0].numel() and shape[1] == 1]
-        sources: tuple[tuple[str, list[Tensor | None]], ...] = (
+
+        def fits(vector: Tensor, shape=shape) -> bool:
+            return (
+                shape[1] == 1 and vector.dim() == 1 and len(vector) == shape[0] and vector.is_floating_point()
+            )
+
+        after = [s.reshape(shape) for s in states if fits(s)]
+        sources: list[tuple[str, list[Tensor | None]]] = [
             ("uses the state after the step where the state before it belongs.", [*after, *mine]),
             ("uses the input of the step before the right one.", [*mine[1:], None]),
             ("uses the input of the step after the right one.", [None, *mine[:-1]]),
-        )
+        ]
+        sources += [
+            (f"uses `{name}` where another vector belongs.", [vector.detach().reshape(shape)] * len(mine))
+            for name, vector in named.items()
+            if fits(vector)
+        ]
         for says, source in sources:
             yield Bend("time-step", says, aten.mm.default, _instead(dict(zip(order, source, strict=False))))
 

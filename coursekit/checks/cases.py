@@ -60,18 +60,54 @@ def collect(answer: object, cases: Sequence[Case], takes: Sequence[str] | None, 
     return {part: [values[part] for values in returned] for part in parts}
 
 
-def outputs_of(mistakes: Sequence[Mistake], cases: Sequence[Case], takes, parts: Sequence[str]):
-    """For each part, the mistakes that touch it with what they give in every case."""
-    table: dict[str, list[tuple[Mistake, list[object]]]] = {part: [] for part in parts}
+class Mistaken:
+    """What the named mistakes give in every case. They are run once, when an answer turns out wrong."""
+
+    def __init__(self, mistakes: Sequence[Mistake], cases: Sequence[Case], takes, parts: Sequence[str]):
+        self._all = mistakes, cases, takes, parts
+        self._table: dict[str, list[tuple[Mistake, list[object]]]] = {}
+
+    def of(self, part: str) -> list[tuple[Mistake, list[object]]]:
+        """The mistakes that touch a part, with what they give for it."""
+        if not self._table:
+            mistakes, cases, takes, parts = self._all
+            self._table = {name: [] for name in parts}
+            for mistake in mistakes:
+                try:
+                    given = collect(mistake.wrong, cases, takes, parts)
+                except Stopped:
+                    continue  # a mistake that stops gives no numbers: see `stopped_alike`
+                for name, values in given.items():
+                    if not any(isinstance(value, Missing) for value in values):
+                        self._table[name].append((mistake, values))
+        return self._table[part]
+
+
+def stopped_alike(
+    stop: Stopped, mistakes: Sequence[Mistake], cases: Sequence[Case], takes, parts
+) -> Result | None:
+    """The one mistake that stops with the very error that the student's function stopped with."""
+    if stop.result.kind not in ("error", "type"):
+        return None
+    found = []
     for mistake in mistakes:
         try:
-            given = collect(mistake.wrong, cases, takes, parts)
-        except Stopped:
-            continue  # a mistake that stops (a product of wrong shapes) gives no numbers to recognise
-        for part, values in given.items():
-            if not any(isinstance(value, Missing) for value in values):
-                table[part].append((mistake, values))
-    return table
+            collect(mistake.wrong, cases, takes, parts)
+        except Stopped as other:
+            if other.result.sentence == stop.result.sentence:
+                found.append(mistake)
+    if len(found) != 1:
+        return None
+    return wrong(found[0].sentence, "mistake", mistake=found[0].name, block=stop.result.block)
+
+
+def answers_of(answer: object, mistakes: Sequence[Mistake], cases: Sequence[Case], takes, parts):
+    """`collect` for a student's function: where it stops, a named mistake may be the reason."""
+    try:
+        return collect(answer, cases, takes, parts)
+    except Stopped as stop:
+        named = stopped_alike(stop, mistakes, cases, takes, parts)
+        raise (stop if named is None else Stopped(named)) from None
 
 
 def _and(words: Sequence[str]) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from .cases import Case, Missing, cases_of, collect, outputs_of, split
+from .cases import Case, Missing, Mistaken, answers_of, cases_of, split
 from .compare import Known, judge
 from .mistakes import Mistake
 from .precision import float64
@@ -35,8 +36,8 @@ def function(
     """
     cases, moved = float64(cases_of(given))
     rights = _rights(oracle, cases, takes, returns)
-    answers = collect(answer, cases, takes, returns)
-    wrongs = outputs_of(mistakes, cases, takes, returns)
+    answers = answers_of(answer, mistakes, cases, takes, returns)
+    mistaken = Mistaken(mistakes, cases, takes, returns)
     sizes = [sizes_of(case) for case in cases]
     parts = {}
     for part in returns:
@@ -46,7 +47,9 @@ def function(
             continue
         noun = f"`{part}`" if len(returns) > 1 else f"what {name_of(answer)} returns"
         others = {other: rights[other] for other in returns if other != part}
-        parts[part] = judge(part, noun, answers[part], rights[part], Known(others, sizes, wrongs[part]))
+        parts[part] = judge(
+            part, noun, answers[part], rights[part], Known(others, sizes, partial(mistaken.of, part))
+        )
     result = combine(parts, f"Right: {name_of(answer)} returns what it should in every case{moved}.")
     if len(returns) == 1:
         result = replace(result, parts={})

@@ -21,7 +21,8 @@ class Known:
 
     others: Mapping[str, Sequence[Tensor]] = field(default_factory=dict)  # right tensors of other parts
     sizes: Sequence[Mapping[str, int]] = ()  # the named sizes of each case
-    mistakes: Sequence[tuple[Mistake, Sequence[object]]] = ()  # a mistake, and what it gives for this part
+    # The named mistakes with what each gives for this part, asked for when the answer is wrong.
+    mistakes: Callable[[], Sequence[tuple[Mistake, Sequence[object]]]] = lambda: ()
     suspects: Callable[[Sequence[Tensor]], Found | None] | None = None  # a recogniser of the check's own
     measured: Callable[[int, tuple[int, ...]], float] | None = None  # central difference at (case, entry)
 
@@ -32,7 +33,7 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
     try:
         tensors = [read(value, like, noun) for value, like in zip(answers, rights, strict=True)]
     except Stopped as stop:
-        named = _named(answers, known.mistakes, rights)
+        named = _named(answers, known.mistakes(), rights)
         return stop.result if named is None else named
     pairs = list(zip(tensors, rights, strict=True))
     if all(close(a, g, dtype_of(raw)) for raw, (a, g) in zip(answers, pairs, strict=True)):
@@ -41,7 +42,7 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
     entry = worst(*pairs[number])
     columns, row = _numbers(part, number, entry, pairs[number], known)
     numbers = {"columns": columns, "rows": (row,)}
-    if (named := _named(answers, known.mistakes, rights)) is not None:
+    if (named := _named(answers, known.mistakes(), rights)) is not None:
         return Result(False, named.sentence, named.kind, mistake=named.mistake, **numbers)
     if coarse := low_precision(dtype):
         return wrong(f"{upper(noun)} is not right. {coarse}", "type", **numbers)
@@ -50,7 +51,7 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
         return wrong(f"{upper(noun)} {found[1]}", found[0], **numbers)
     a, g = pairs[number]
     return wrong(
-        f"{upper(noun)} is not right: it is furthest off{at(entry)}, where it is "
+        f"{upper(noun)} is not right: {f'it is furthest off{at(entry)}, where ' if entry else ''}it is "
         f"{a[entry].item():.6g} and should be {g[entry].item():.6g}.",
         "other", **numbers,
     )  # fmt: skip

@@ -7,52 +7,84 @@ from dataclasses import dataclass
 
 from .mistakes import Mistake
 from .result import Result, combine, right, wrong
-from .student import Stopped, check, name_of, run, unanswered
+from .student import Stopped, check, name_of, run, unanswered, upper
 
 
 @dataclass(frozen=True)
 class Property:
-    """`test(function)` is true where the design has the property; `sentence` is for one that has not.
+    """`test(answer)` is true where the design has the property; `sentence` is for one that has not.
 
     A test may return (truth, rows of numbers) to show what it saw.
     """
 
     name: str
     sentence: str
-    test: Callable[[Callable], object]
+    test: Callable[..., object]
 
 
 @check
 def properties(
-    answer: Callable, required: Sequence[Property], *, mistakes: Sequence[Mistake] = (), hint: str = ""
+    answer: object, required: Sequence[Property], *, mistakes: Sequence[Mistake] = (), hint: str = ""
 ) -> Result:
-    """Try every property on the student's function; one part a property.
+    """Try every property on the student's function, or on the data that they wrote; one part a property.
 
-    mistakes  well-known designs that fail: `wrong` is the name of the property, or the set of those, that they
-              fail; if exactly these fail, the mistake's sentence stands instead
+    mistakes  well-known designs that fail: `wrong` is such a design, known by its giving the same values in the
+              tests; or the names of the properties that fail for it, and no others
     """
-    if unanswered(answer) or not callable(answer):
-        run(answer)  # stops with the sentence for what is no function
-    parts = {wanted.name: _try(answer, wanted) for wanted in required}
-    result = combine(parts, f"{name_of(answer)} has all {len(parts)} properties.")
-    failed = {name for name, part in parts.items() if not part.ok}
-    for mistake in mistakes:
-        fails = {mistake.wrong} if isinstance(mistake.wrong, str) else set(mistake.wrong)  # type: ignore[call-overload]
-        if failed and failed == fails:
-            return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=parts).hinted(hint)
+    if unanswered(answer):
+        run(answer)  # stops with the sentence for an answer that is not there
+    parts, values = _trial(answer, required)
+    result = combine(parts, f"{upper(name_of(answer, 'your answer'))} has all {len(parts)} properties.")
+    if not result.ok:
+        failed = {name for name, part in parts.items() if not part.ok}
+        for mistake in mistakes:
+            if _made(mistake.wrong, failed, values, required):
+                return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=parts).hinted(hint)
     return result.hinted(hint)
 
 
-def _try(answer: Callable, wanted: Property) -> Result:
+def _made(design: object, failed: set[str], values: list[object], required: Sequence[Property]) -> bool:
+    names = {design} if isinstance(design, str) else design
+    if isinstance(names, (set, frozenset, list, tuple)) and {p.name for p in required}.issuperset(names):
+        return failed == set(names)
+    return _same(_trial(design, required)[1], values)
+
+
+def _same(first: object, second: object) -> bool:
+    """Equal data, tensors included: what two designs returned in the same tests."""
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+        return len(first) == len(second) and all(map(_same, first, second))
+    if hasattr(first, "shape") or hasattr(second, "shape"):
+        import torch
+
+        try:
+            return bool(
+                torch.allclose(torch.as_tensor(first), torch.as_tensor(second), rtol=1e-6, equal_nan=True)
+            )
+        except (TypeError, ValueError, RuntimeError):
+            return False
+    return first == second
+
+
+def _trial(answer: object, required: Sequence[Property]) -> tuple[dict[str, Result], list[object]]:
+    """The results by property, and every value that the answer gave on the way."""
+    values: list[object] = [] if callable(answer) else [answer]
+
+    def watched(*args, **kwargs):
+        values.append(run(answer, *args, **kwargs))
+        return values[-1]
+
+    return {p.name: _try(watched if callable(answer) else answer, p) for p in required}, values
+
+
+def _try(answer: object, wanted: Property) -> Result:
     try:
-        seen = wanted.test(lambda *args, **kwargs: run(answer, *args, **kwargs))
+        seen = wanted.test(answer)
     except Stopped as stop:
         return stop.result
-    except Exception as error:  # the test could not use what the function returned
-        reason = (
-            f" (what it returns cannot be used: {type(error).__name__}: {str(error).splitlines()[0][:120]})"
-        )
-        return wrong(wanted.sentence.rstrip(".") + reason + ".", "property")
+    except Exception as error:  # the test could not use what it was given
+        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"
+        return wrong(f"{wanted.sentence} (It could not be tried: {reason}.)", "property")
     holds, rows = seen if isinstance(seen, tuple) else (seen, ())
     if bool(holds):
         return right(f"It has the property “{wanted.name}”.")

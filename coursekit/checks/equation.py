@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -48,7 +49,10 @@ def equations(
     """
     if oracle is None and reference is None:
         raise ValueError("a check of equations needs an oracle or a reference")
-    system = written(answer, Equations, "the equations")
+    try:
+        system = written(answer, Equations, "the equations")
+    except Stopped as stop:
+        return (_verbatim(answer, mistakes) or stop).result.hinted(hint)
     wanted = [canonical(name) for name in outputs or ()]
     _defines(system, wanted)
     if oracle is not None:
@@ -68,6 +72,14 @@ def _defines(system: Equations, wanted: Sequence[str]) -> None:
             raise Stopped(wrong(f"Your equations define {has}; `{name}` is asked for.", "missing"))
 
 
+def _verbatim(answer: object, mistakes: Sequence[Mistake]) -> Stopped | None:
+    """A named mistake may be text that makes no sense as equations: then it is known by its words."""
+    for mistake in mistakes:
+        if str(answer).split() == str(mistake.wrong).split():
+            return Stopped(wrong(mistake.sentence, "mistake", mistake=mistake.name))
+    return None
+
+
 def _compared(system: Equations, reference: str, mistakes: Sequence[Mistake], options: Mapping) -> Result:
     compared = Equations(reference).compare(system, **options)
     if compared.equal:
@@ -75,7 +87,11 @@ def _compared(system: Equations, reference: str, mistakes: Sequence[Mistake], op
             "Your equations are right: on random tensors they give the same numbers as the course's."
         )
     for mistake in mistakes:
-        if Equations(str(mistake.wrong)).compare(system, **{**options, "diagnose": False}).equal:
+        try:
+            made = Equations(str(mistake.wrong)).compare(system, **{**options, "diagnose": False}).equal
+        except NotationError:  # known by its words alone: see `_verbatim`
+            continue
+        if made:
             return wrong(mistake.sentence, "mistake", mistake=mistake.name)
     return wrong(compared.message, compared.kind or "different")
 
@@ -92,14 +108,11 @@ class _Run:
         wanted = wanted or list(rights[0])
         _defines(system, wanted)
         answers = [self._outputs(system, case) for case in self.cases]
-        wrongs = [(mistake, self._wrong(str(mistake.wrong))) for mistake in mistakes]
         sizes = [sizes_of(case) for case in self.cases]
         parts = {}
         for name in wanted:
-            known = Known(
-                {other: [r[other] for r in rights] for other in wanted if other != name}, sizes,
-                [(m, [o[name] for o in out]) for m, out in wrongs if out and all(name in o for o in out)],
-            )  # fmt: skip
+            others = {other: [r[other] for r in rights] for other in wanted if other != name}
+            known = Known(others, sizes, partial(self._mistaken, mistakes, name))
             parts[name] = judge(
                 name, f"`{name}`", [a[name] for a in answers], [r[name] for r in rights], known
             )
@@ -122,11 +135,17 @@ class _Run:
         except NotationError as error:
             raise Stopped(unreadable(error)) from None
 
-    def _wrong(self, text: str) -> list[dict[str, Tensor]]:
-        try:
-            return [self._run(Equations(text), case) for case in self.cases]
-        except NotationError:
-            return []  # a mistake that cannot be run on these sizes gives no numbers to recognise
+    def _mistaken(self, mistakes: Sequence[Mistake], name: str) -> list[tuple[Mistake, list[Tensor]]]:
+        """What the named mistakes give for one output; those that cannot be run on these sizes give nothing."""
+        found = []
+        for mistake in mistakes:
+            try:
+                outputs = [self._run(Equations(str(mistake.wrong)), case) for case in self.cases]
+            except (NotationError, Stopped):
+                continue
+            if all(name in out for out in outputs):
+                found.append((mistake, [out[name] for out in outputs]))
+        return found
 
     def _run(self, system: Equations, case: Case) -> dict[str, Tensor]:
         by_name = {canonical(name): value for name, value in case.items()}

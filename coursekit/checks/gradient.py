@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from torch import Tensor
 
-from .cases import Case, Missing, cases_of, collect, outputs_of
+from .cases import Case, Missing, Mistaken, answers_of, cases_of
 from .compare import Known, judge
 from .mistakes import Mistake
 from .precision import float64
@@ -43,8 +43,8 @@ def gradients(
     truth = [Truth(loss, case, targets) for case in cases]
     if (problem := disagreement(truth[0])) is not None:
         return problem
-    answers = collect(answer, cases, takes, names)
-    wrongs = outputs_of(mistakes, cases, takes, names)
+    answers = answers_of(answer, mistakes, cases, takes, names)
+    mistaken = Mistaken(mistakes, cases, takes, names)
     rights = {name: [t.gradients[name] for t in truth] for name in names}
     sizes = [sizes_of(case) for case in cases]
 
@@ -56,7 +56,7 @@ def gradients(
         known = Known(
             others={other: rights[other] for other in names if other != name},
             sizes=sizes,
-            mistakes=wrongs[name],
+            mistakes=lambda: mistaken.of(name),
             suspects=lambda tensors: explanation(target, tensors, truth),
             measured=lambda number, entry: truth[number].difference(target, entry),
         )

@@ -31,16 +31,16 @@ def value(
     units     where the student names a unit: {"nats": 7.6009, "bits": 10.9658}; `unit` is what they named
     within    the error to accept where the number itself is given: of its size, or absolute (a digest
               carries its own)
-    mistakes  named mistakes; `wrong` is the wrong number
+    mistakes  named mistakes; `wrong` is the wrong number, or all of the wrong numbers
     """
     if units is not None:
         result = _in_unit(answer, unit, units, within, relative, mistakes)
     elif isinstance(expected, Mapping):
-        result = _entries(answer, expected, within, relative)
+        result = _entries(answer, expected, within, relative, mistakes)
     elif isinstance(expected, (list, tuple)):
         if not isinstance(answer, Mapping) and hasattr(answer, "__len__") and not isinstance(answer, str):
             answer = dict(enumerate(_listed(answer)))
-        result = _entries(answer, dict(enumerate(expected)), within, relative)
+        result = _entries(answer, dict(enumerate(expected)), within, relative, mistakes)
     else:
         result = _single(answer, expected, within, relative, mistakes)  # type: ignore[arg-type]
     return result.hinted(hint)
@@ -123,7 +123,7 @@ def _in_unit(answer, unit, units: Mapping[str, Expected], within, relative, mist
     return _single(answer, units[chosen], within, relative, mistakes)
 
 
-def _entries(answer: object, expected: Mapping, within, relative) -> Result:
+def _entries(answer: object, expected: Mapping, within, relative, mistakes: Sequence[Mistake]) -> Result:
     if unanswered(answer):
         return wrong("There is no answer here yet.", "empty")
     if not isinstance(answer, Mapping):
@@ -138,6 +138,17 @@ def _entries(answer: object, expected: Mapping, within, relative) -> Result:
             continue
         result = _single(answer[key], right_one, within, relative, ())
         parts[str(key)] = result if result.ok else wrong(f"Entry `{key}`: {result.sentence}", result.kind)
+    for mistake in mistakes:
+        wrongs = (
+            mistake.wrong if isinstance(mistake.wrong, Mapping) else dict(enumerate(_listed(mistake.wrong)))
+        )
+        alike = wrongs.keys() == answer.keys() and all(
+            same(number, wrongs[key], within, relative)
+            for key in answer
+            if not isinstance(number := number_of(answer[key]), Result)
+        )
+        if alike and not all(part.ok for part in parts.values()):
+            return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=parts)
     return combine(parts, f"All {len(parts)} numbers are right.")
 
 

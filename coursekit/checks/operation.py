@@ -33,7 +33,8 @@ def operations(
 
     at_most, exactly  a number; or one a case; or a function of the case, `lambda **case: …`
     grows             with cases of growing size: how much the count may grow from each to the next
-    mistakes          `wrong` is the count that the mistake leads to, in the same forms
+    mistakes          `wrong` is the count that the mistake leads to, a function of the case that gives it, or code
+                      whose work is counted
 
     Check first that the function is right: this counts work, and says nothing about its result.
     """
@@ -55,7 +56,7 @@ def operations(
     if fault is None:
         return right(f"{name} does {_number(totals[-1])} multiply-adds, as it should.", **numbers)
     for mistake in mistakes:
-        if totals == _each(mistake.wrong, cases):  # type: ignore[arg-type]
+        if totals == [_work(mistake.wrong, case) for case in cases]:
             return wrong(mistake.sentence, "mistake", mistake=mistake.name, **numbers).hinted(hint)
     return wrong(fault, "operations", **numbers).hinted(hint)
 
@@ -88,6 +89,14 @@ def _each(bound: Bound | None, cases: Sequence[Case]) -> list[int] | None:
     if callable(bound):
         return [bound(**case) for case in cases]
     return list(bound) if isinstance(bound, (list, tuple)) else [bound] * len(cases)  # type: ignore[list-item]
+
+
+def _work(wasteful: object, case: Case) -> int | None:
+    """The count that a mistake leads to: the number, what a function of the case gives, or the work of code."""
+    if not callable(wasteful):
+        return wasteful  # type: ignore[return-value]
+    counted = count(lambda: run(wasteful, **case))
+    return counted.value if isinstance(counted.value, int) else counted.multiply_adds
 
 
 def _bound(name: str, totals: Sequence[int], bounds: Sequence[int] | None, *, exact: bool) -> str | None:

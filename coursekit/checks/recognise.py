@@ -48,7 +48,7 @@ def _factor(pairs: Pairs, sizes: Sequence[Mapping[str, int]]) -> Found | None:
     factors = []
     for a, g in pairs:
         square = (g * g).sum()
-        if square == 0 or g.numel() < 2:
+        if square == 0:
             return None
         c = (a * g).sum() / square
         if c == 0 or not close(a / c, g):
@@ -56,19 +56,21 @@ def _factor(pairs: Pairs, sizes: Sequence[Mapping[str, int]]) -> Found | None:
         factors.append(c.item())
     if all(_same(c, -1) for c in factors):
         return "sign", "has the wrong sign: it is minus the right one."
-    for name in sizes[0]:
-        if all(s[name] > 1 and _same(c * s[name], 1) for c, s in zip(factors, sizes, strict=True)):
-            return (
-                "mean",
-                f"is the right one divided by {sizes[0][name]}, {name}: a mean for a sum?",
-            )
-        if all(s[name] > 1 and _same(c, s[name]) for c, s in zip(factors, sizes, strict=True)):
-            return "factor", f"is {sizes[0][name]} times the right one, and that is {name}."
+    if len(factors) * max(g.numel() for _, g in pairs) < 3:
+        return None  # of one or two numbers, each is some multiple of the right one
+    for name, size in sizes[0].items():
+        each = [(c, s.get(name, 1)) for c, s in zip(factors, sizes, strict=True)]
+        if all(n > 1 and _same(c * n, 1) for c, n in each):
+            return "mean", f"is the right one divided by {size}, {name}: a mean for a sum?"
+        if all(n > 1 and _same(c, n) for c, n in each):
+            return "factor", f"is {size} times the right one, and that is {name}."
     if all(_same(c, factors[0]) for c in factors):
-        return "factor", f"is {_ratio(factors[0])} times the right one, in every entry."
+        return "factor", f"is {_ratio(factors[0])} times the right one."
+    if min(g.numel() for _, g in pairs) < 2:
+        return None
     return (
         "factor",
-        f"is the right one times a number that changes from case to case (here {factors[0]:.6g}).",
+        f"is the right one times a number that differs from case to case (here {factors[0]:.6g}).",
     )
 
 

@@ -1,7 +1,9 @@
 """What every check answers: a `Result`, which a notebook shows as a panel and a terminal as text.
 
-checks.value(answer, digest)              # shows the panel
-checks.value(answer, digest).require()    # in a test cell: raises CheckFailed with the same sentence
+    checks.value(answer, digest)              # shows the panel
+    checks.value(answer, digest).require()    # in a test cell: raises CheckFailed with the same sentence
+
+A result that is wrong is also false: inside this package, test `is None` and not truth.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ class CheckFailed(AssertionError):
     def __init__(self, result: Result):
         super().__init__(result.sentence)
         self.result = result
+        self.sentence = result.sentence
+        self.kind = result.mistake or result.kind
         self._lines: list[str] | None = None
 
     def _render_traceback_(self) -> list[str]:
@@ -26,6 +30,19 @@ class CheckFailed(AssertionError):
             shown = panel.show(self.result)
             self._lines = [f"{type(self).__name__}: {self}"] if shown else str(self.result).splitlines()
         return self._lines
+
+
+class Earned(float):
+    """Points, and why they are not all: a grader that runs the test itself reads the sentence off it."""
+
+    def __new__(cls, points: float, result: Result) -> Earned:
+        earned = super().__new__(cls, points)
+        earned.sentence = "" if result.ok else result.sentence
+        earned.kind = "" if result.ok else result.mistake or result.kind
+        return earned
+
+    sentence: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,7 @@ class Result:
             self.require()
         if not self.ok:
             print(self)
-        return earned
+        return Earned(earned, self)
 
     def hinted(self, hint: str) -> Result:
         """This result with a hint, where it is not right."""

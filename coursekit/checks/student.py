@@ -102,12 +102,16 @@ def _failure(name: str, error: BaseException) -> Result:
     if isinstance(error, NotImplementedError):
         return wrong(f"{upper(name)} is not written yet.", "empty")
     where, line = _place(error)
-    kind, message = type(error).__name__, shorten(str(error).strip().split("\n")[0], 200)
-    said = f"{kind}: {message}" if message else kind
     return wrong(
-        f"{upper(name)} stopped with {said}" + ("" if said[-1] in ".!?" else "."),
-        "error", block=f"{where}\n    {line}" if line else "",
-    )  # fmt: skip
+        f"{upper(name)} stopped with {describe(error)}", "error", block=f"{where}\n    {line}" if line else ""
+    )
+
+
+def describe(error: BaseException) -> str:
+    """An exception as the end of a sentence: its type and the first line of its message."""
+    message = shorten(str(error).strip().split("\n")[0], 200)
+    said = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return said if said[-1] in ".!?" else said + "."
 
 
 def _place(error: BaseException) -> tuple[str, str]:

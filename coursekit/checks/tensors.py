@@ -65,15 +65,16 @@ def _plain(value: object) -> object:
 def _shapes(tensor: Tensor, like: Tensor, what: str) -> str:
     has, needs = tuple(tensor.shape), tuple(like.shape)
     sentence = f"The shape of {what} is {has}; it must be {needs}."
-    if close(tensor.t(), like) if tensor.dim() == 2 and has[::-1] == needs else False:
-        return sentence + " It is the transpose of the right one."
-    if has[::-1] == needs and len(has) == 2:
-        return sentence + " Is it transposed?"
+    if len(has) == 2 and has[::-1] == needs:
+        return sentence + (
+            " It is the transpose of the right one." if close(tensor.t(), like) else " Is it transposed?"
+        )
     if tensor.numel() == like.numel() and close(tensor.reshape(like.shape), like):
         return sentence + " The numbers are right: take away the axes of size 1, or reshape it."
-    for axis in range(tensor.dim() - like.dim() and tensor.dim()):
-        if tensor.sum(axis).shape == like.shape and close(tensor.sum(axis), like):
-            return sentence + f" Summed over its axis {axis} it would be right."
+    if tensor.dim() == like.dim() + 1:
+        for axis in range(tensor.dim()):
+            if close(tensor.sum(axis), like):
+                return sentence + f" Summed over its axis {axis} it would be right."
     if tensor.dim() == 0:
         return sentence + " Was it summed to a single number?"
     return sentence

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from .bent import Backward, Bend
+from .bent import Backward, Key
 from .cases import Case
 from .recognise import Found
 from .result import Result, wrong
@@ -60,7 +60,8 @@ class Truth:
         self.value = self.loss({**case, **leaves})
         if not isinstance(self.value, Tensor) or self.value.numel() != 1 or not self.value.requires_grad:
             raise ValueError("the loss must return one number that torch can differentiate")
-        self.backward = Backward(self.value, leaves)
+        tensors = {name: value for name, value in case.items() if isinstance(value, Tensor)}
+        self.backward = Backward(self.value, leaves, tensors)
         full = self.backward.gradients(nullcontext())
         self.gradients = {t.part: t.of(full[t.variable], case) for t in targets}
 
@@ -76,12 +77,9 @@ class Truth:
                 ends.append(float(self.loss({**self.case, target.variable: moved})))
         return (ends[0] - ends[1]) / (2 * step)
 
-    def explains(self, number: int, bend: Bend, target: Target, answer: Tensor) -> bool:
+    def explains(self, key: Key, target: Target, answer: Tensor) -> bool:
         """The student's gradient is what this bent rule gives, and that is not the right one."""
-        bends = self.backward.bends()
-        if number >= len(bends) or bends[number].says != bend.says:
-            return False
-        full = self.backward.bent(number, bends[number])
+        full = self.backward.bent(key)
         if target.variable not in full:
             return False
         bent = target.of(full[target.variable], self.case)
@@ -90,8 +88,8 @@ class Truth:
 
 def explanation(target: Target, answers: Sequence[Tensor], truth: Sequence[Truth]) -> Found | None:
     """The bent rule of the backward pass that gives the student's gradient in every case."""
-    for number, bend in enumerate(truth[0].backward.bends()):
-        if all(t.explains(number, bend, target, a) for a, t in zip(answers, truth, strict=True)):
+    for key, bend in truth[0].backward.bends().items():
+        if all(t.explains(key, target, a) for a, t in zip(answers, truth, strict=True)):
             return bend.kind, bend.says
     return None
 

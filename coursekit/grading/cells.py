@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,18 @@ FIGURES, PICTURE = 8, 2_000_000  # figures kept of one cell, bytes kept of one p
 MIMES = ("text/html", "text/plain", "image/png")
 # Nothing is installed while grading: there is no network, and the attempt alone would take seconds.
 _INSTALLS = re.compile(r"^\s*(python3?\s+-m\s+)?(pip3?|uv|conda|mamba|apt|apt-get|wget|curl|git)\b")
-_NO_MAGIC = {"pip", "conda", "mamba", "uv", "matplotlib", "load_ext", "reload_ext", "autoreload", "config", "gui"}
+_NO_MAGIC = {
+    "pip",
+    "conda",
+    "mamba",
+    "uv",
+    "matplotlib",
+    "load_ext",
+    "reload_ext",
+    "autoreload",
+    "config",
+    "gui",
+}
 _SHELL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open"}
 
 
@@ -96,6 +107,9 @@ class QuietShell(InteractiveShell):
             content = data.get(mime)
             if isinstance(content, (str, bytes)):
                 self.outputs.append(Output(mime, content[:PICTURE]))
+
+    def _tee(self, channel: str) -> Any:
+        return nullcontext()  # IPython would keep a second copy of all output, without a limit
 
     def init_history(self) -> None:
         super().init_history()

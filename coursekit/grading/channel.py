@@ -138,4 +138,7 @@ class Channel:
             kind, reply = ERROR, wire.encode(self.describe(error))
         finally:
             self.depth -= 1
-        self.frames.send(kind, nonce, reply)
+        self.reply(kind, nonce, reply)
+
+    def reply(self, kind: int, nonce: int, data: bytes) -> None:
+        self.frames.send(kind, nonce, data)

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
+
+from . import wire
 
 # A notebook that first asks whether there is a GPU needs no help; the help costs a little at every operation.
 _ASKS_FIRST = re.compile(r"is_available\s*\(\s*\)")
-_NAMES_ONE = re.compile(r"\bcuda\b|\bmps\b|\bxpu\b")
 _active: list[Any] = []
 
 
-@contextmanager
-def use_what_is_there(source: str) -> Iterator[None]:
-    """From the first cell that names a device without asking for it, put all tensors on the present one."""
-    torch = sys.modules.get("torch")
-    if torch is not None and not _active and _NAMES_ONE.search(source) and not _ASKS_FIRST.search(source):
+@lru_cache(maxsize=4096)
+def device_named(word: str) -> Any:
+    """The torch device of this name, or None."""
+    try:
+        return wire.module("torch").device(word)
+    except (RuntimeError, TypeError):
+        return None
+
+
+def use_what_is_there(source: str) -> None:
+    """From the first cell that names a device without asking for it, put all tensors on the present one.
+
+    It stays so for the life of the process: functions of this cell run later too.
+    """
+    if wire.module("torch") is None or _active or _ASKS_FIRST.search(source):
+        return
+    words = {word for word in re.findall(r"[a-z]+", source) if len(word) < 8}
+    if any(device_named(word) is not None for word in words):
         from .device_mode import Present
 
         mode = Present()
-        mode.__enter__()  # stays for the life of the process: functions of this cell run later too
-        _active.append(mode)
-    yield
+        if any(mode.is_missing(device_named(word)) for word in words):
+            mode.__enter__()
+            _active.append(mode)

@@ -60,6 +60,21 @@ class Desk(Peer):
         except (ChannelError, NotRemote) as fault:
             self.fault = self.fault or fault
             raise
+        except CellTimeout:
+            # The test's own time was up while it waited: nobody can say any more which answer belongs to what.
+            self.fault = ChannelError("no answer while the test had time", "timeout")
+            raise
+
+    def command(self, op: str, data: Any) -> Any:
+        """A request that an honest candidate always answers; an error means that it no longer works."""
+        try:
+            return self.request(op, data)
+        except Exception as error:
+            raise self.misbehaved(f"the process no longer works ({getattr(error, 'student', '')})") from None
+
+    def misbehaved(self, why: str) -> BaseException:
+        self.fault = ChannelError(why, "malformed")
+        return self.fault
 
     def operate(self, op: str, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -92,7 +107,7 @@ class Desk(Peer):
 
     def context(self) -> Any:
         """The gradient mode, the default dtype, and the random states that changed since the last call."""
-        torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+        torch, numpy = wire.module("torch"), wire.module("numpy")
         if torch is None:
             return None
         states = {
@@ -117,7 +132,7 @@ class Desk(Peer):
             return "own", value._key
         if isinstance(value, types.ModuleType):
             return "module", value.__name__
-        torch = sys.modules.get("torch")
+        torch = wire.module("torch")
         if torch is not None and type(value) is torch.device:
             return "device", str(value)
         if isinstance(value, (type, *_CLOSED)):
@@ -164,7 +179,7 @@ class Desk(Peer):
         if kind == "module" and type(data) is str:
             return ModuleName(data)
         if kind == "device" and type(data) is str:
-            return sys.modules["torch"].device(data)
+            return wire.module("torch").device(data)
         raise wire.Malformed("an unknown kind of object")
 
     def _genuine(self, bases: tuple) -> tuple[type, ...]:
@@ -218,7 +233,7 @@ class Desk(Peer):
 
     def fetch(self, names: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
         """The values of these names, and for those that could not come, why."""
-        reply = self.request("fetch", names)
+        reply = self.command("fetch", names)
         values: dict[str, Any] = {}
         refused: dict[str, str] = {}
         if type(reply) is not dict:

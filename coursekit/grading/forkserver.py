@@ -17,6 +17,9 @@ import socket
 import sys
 from typing import Any
 
+from .limits import MB, private_memory
+
+WATCH = 0.2  # seconds between two looks at the memory of the children
 PRELOAD = (
     "torch",
     "torch.nn.functional",
@@ -64,6 +67,8 @@ class Server:
     def __init__(self, control: socket.socket, options: dict):
         self.control, self.options = control, options
         self.children: dict[int, int] = {}  # token -> pid
+        self.memory: dict[int, int] = {}  # token -> bytes that its processes may have together
+        self.inherited = private_memory()
         self.wake, wake_write = os.pipe()
         os.set_blocking(self.wake, False)
         os.set_blocking(wake_write, False)
@@ -78,7 +83,10 @@ class Server:
         selector.register(self.control, selectors.EVENT_READ)
         selector.register(self.wake, selectors.EVENT_READ)
         while True:
-            for key, _ in selector.select():
+            ready = selector.select(WATCH if self.children else None)
+            if not ready:
+                self._watch()
+            for key, _ in ready:
                 if key.fileobj is self.control:
                     if not self._command():
                         return
@@ -109,6 +117,19 @@ class Server:
             finally:
                 os._exit(70)
         self.children[token] = pid
+        self.memory[token] = limits["memory"] * MB
+
+    def _watch(self) -> None:
+        """Kill every submission whose processes together hold too much; a limit of the system is for one each."""
+        held: dict[str, int] = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                space = os.readlink(f"/proc/{pid}/ns/pid")
+                held[space] = held.get(space, 0) + max(0, private_memory(pid) - self.inherited)
+        for token, pid in self.children.items():
+            with contextlib.suppress(OSError):
+                if held.get(os.readlink(f"/proc/{pid}/ns/pid"), 0) > self.memory[token]:
+                    os.kill(pid, signal.SIGKILL)
 
     def _reap(self) -> None:
         while self.children:
@@ -120,7 +141,7 @@ class Server:
                 return
             for token, known in list(self.children.items()):
                 if known == pid:
-                    del self.children[token]
+                    del self.children[token], self.memory[token]
                     self.send("exited", token, status)
 
 
@@ -129,15 +150,16 @@ def child(role: str, limits_plain: dict, descriptor: int, options: dict) -> None
     from . import candidate, sandbox, session
     from .limits import Limits
 
+    os.setsid()  # a signal to "my process group" must not reach the warm parent
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.dup2(descriptor, 3)
     limits = Limits(**limits_plain)
     sandbox.keep_only(3)
     if options["confined"]:
-        sandbox.enter(limits)
+        sandbox.enter(limits, options["address_space"])
     else:
-        sandbox.unconfined(limits)
+        sandbox.unconfined(limits, options["address_space"])
     sock = socket.socket(fileno=3)
     gc.enable()
     (candidate.main if role == "candidate" else session.main)(sock, SHELL, limits)
@@ -150,9 +172,11 @@ def serve(control: socket.socket, options: dict) -> None:
     """Warm up, say so, and fork on demand until the other end is closed."""
     global SHELL
     missing = preload(options["preload"])
+    from . import wire
     from .cells import Shell
 
     SHELL = Shell()
+    wire.module("torch"), wire.module("numpy")
     count = threads()
     if count != 1:
         raise RuntimeError(f"the warm parent has {count} threads; a fork would lose all but one")

@@ -16,7 +16,15 @@ class NotRemote(BaseException):
 
 
 # Read over the wire like any other attribute; all other double-underscore names are not.
-_READABLE = {"__name__", "__qualname__", "__doc__", "__annotations__", "__dict__", "__defaults__", "__wrapped__"}
+_READABLE = {
+    "__name__",
+    "__qualname__",
+    "__doc__",
+    "__annotations__",
+    "__dict__",
+    "__defaults__",
+    "__wrapped__",
+}
 
 
 class Remote:

@@ -19,7 +19,7 @@ class Limits:
     cell_cpu: float = 30.0  # processor time of one cell or of one call from a test
     cell_wall: float = 60.0  # and its time on the wall
     notebook_wall: float = 600.0  # the whole submission, restarts included
-    memory: int = 2048  # what the process may grow by, beyond what it inherits
+    memory: int = 2048  # what its processes may grow by together, beyond what they inherit
     processes: int = 32  # processes and threads
     files: int = 256  # open files
     disk: int = 64  # the private /tmp and home together; also the largest file
@@ -32,10 +32,21 @@ class Limits:
         return asdict(self)
 
 
-def apply(limits: Limits) -> None:
+def private_memory(pid: int | str = "self") -> int:
+    """Bytes of a process that are neither files nor shared memory; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/statm") as statm:
+            _, resident, shared, *_ = map(int, statm.read().split())
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * resource.getpagesize()
+
+
+def apply(limits: Limits, address_space: bool = True) -> None:
     """Set the rlimits of this process, for good.
 
-    Address space is counted from what the warm parent already mapped, which is shared and costs nothing.
+    Address space is counted from what the warm parent already mapped, which is shared and costs nothing. It is
+    the limit of one process; the warm parent watches over the sum.
     """
     with open("/proc/self/statm") as statm:
         mapped = int(statm.read().split()[0]) * resource.getpagesize()
@@ -49,6 +60,8 @@ def apply(limits: Limits) -> None:
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_MEMLOCK: 0,
     }
+    if not address_space:
+        del wanted[resource.RLIMIT_AS]
     for which, value in wanted.items():
         _, hard = resource.getrlimit(which)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)

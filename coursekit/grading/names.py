@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 _SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes nothing that a test could see
+# Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
+_SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
 
 
 @dataclass(frozen=True)
 class Names:
     """`binds` at the top level; `imports`, those of them bound by import; `mentions` anywhere; `runs`, what is
-    used when the cell runs (not only inside a function); `touches`, what a statement may change in place."""
+    used when the cell runs (not only inside a function); `touches`, what a statement may change in place, with
+    the attributes that it goes through: ("torch", "manual_seed")."""
 
     binds: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     mentions: frozenset[str] = frozenset()
     runs: frozenset[str] = frozenset()
-    touches: frozenset[str] = frozenset()
+    touches: frozenset[tuple[str, str]] = frozenset()
 
 
 def plain_source(source: str) -> str:
@@ -41,15 +46,7 @@ def names_of(source: str) -> Names:
     visitor = _Visitor()
     tree = parse(source)
     visitor.visit(tree)
-    touches: set[str] = set()
-    for statement in tree.body:
-        if isinstance(statement, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)):
-            continue
-        if isinstance(statement, ast.Assign) and all(isinstance(t, ast.Name) for t in statement.targets):
-            continue
-        if isinstance(statement, ast.Expr) and _root(statement.value) in _SHOWS:
-            continue
-        touches |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    touches = {pair for statement in tree.body for pair in _touched(statement)}
     return Names(
         frozenset(visitor.binds),
         frozenset(visitor.imports),
@@ -76,10 +73,33 @@ def literal_messages(source: str) -> frozenset[str]:
     )
 
 
-def _root(node: ast.AST) -> str:
+def _path(node: ast.AST) -> tuple[str, str]:
+    """`a.b[0].c()` as ("a", "b.c"); ("", "") if it does not start with a name."""
+    parts: list[str] = []
     while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
         node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
+    return (node.id, ".".join(reversed(parts))) if isinstance(node, ast.Name) else ("", "")
+
+
+def _touched(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """What a statement may change without binding it: `x.append(1)`, `x[0] = 1`, `fill(x)`."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        root, path = _path(statement.value)
+        if root not in _SHOWS:
+            yield root, path
+            for argument in statement.value.args:
+                yield _path(argument)
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    for target in targets:
+        if isinstance(target, (ast.Subscript, ast.Attribute)) or isinstance(statement, ast.AugAssign):
+            yield _path(target)
+    for block in ("body", "orelse", "finalbody", "handlers"):
+        for inner in getattr(statement, block, ()):
+            yield from _touched(inner)
 
 
 class _Visitor(ast.NodeVisitor):
@@ -175,16 +195,18 @@ class Ledger:
         return [
             position
             for position, cell in sorted(self.given.items())
-            if cell.binds & (wanted | {"*"}) or (cell.touches & wanted and not self.uses_student(cell))
+            if cell.binds & (wanted | {"*"}) or (self._changes(cell, wanted) and not self.uses_student(cell))
         ]
+
+    def _changes(self, cell: Names, wanted: set[str]) -> bool:
+        modules = frozenset().union(*(other.imports for other in self.given.values()))
+        return any(root in wanted and (root not in modules or _SETS.search(path)) for root, path in cell.touches)
 
     def from_student(self, wanted: set[str], builtin: set[str]) -> list[str]:
         """Which of the wanted names the student's process is to be asked for."""
-        return sorted(
-            name
-            for name in wanted & self.student.keys()
-            if name in self.allowed
-            and self.student[name] > self.trusted.get(name, -1)
-            or name not in self.trusted
-            and name not in builtin
-        )
+        return sorted(name for name in wanted & self.student.keys() if self._may(name, builtin))
+
+    def _may(self, name: str, builtin: set[str]) -> bool:
+        if name in self.allowed:
+            return self.student[name] > self.trusted.get(name, -1)
+        return name not in self.trusted and name not in builtin

@@ -98,7 +98,7 @@ def outer(control: socket.socket, options: dict, serve: Callable[[], None]) -> N
     unshared, mapped = os.pipe(), os.pipe()
     pid = os.fork()
     if pid == 0:
-        _in_child(control, lambda: _make(stage, options, unshared[1], mapped[0], serve))
+        _in_child(control, lambda: _make(control, stage, options, unshared[1], mapped[0], serve))
     if os.read(unshared[0], 1):
         _map_users(pid)
         os.write(mapped[1], b"m")
@@ -110,7 +110,9 @@ def outer(control: socket.socket, options: dict, serve: Callable[[], None]) -> N
 
 
 def _writable() -> str:
-    return next((d for d in (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp") if os.access(d, os.W_OK)), "/tmp")
+    return next(
+        (d for d in (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp") if os.access(d, os.W_OK)), "/tmp"
+    )
 
 
 def _in_child(control: socket.socket, work: Callable[[], None]) -> None:
@@ -125,12 +127,15 @@ def _in_child(control: socket.socket, work: Callable[[], None]) -> None:
     os._exit(0)
 
 
-def _make(stage: str, options: dict, unshared: int, mapped: int, serve: Callable[[], None]) -> None:
+def _make(
+    control: socket.socket, stage: str, options: dict, unshared: int, mapped: int, serve: Callable[[], None]
+) -> None:
     unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC, "new namespaces")
     os.write(unshared, b"u")
     os.read(mapped, 1)
     pid = os.fork()
     if pid:
+        control.close()  # so that its other end sees at once when the warm parent is gone
         os.waitpid(pid, 0)
         return
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import copy
 import operator
-import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from . import wire
-from .channel import Channel
+from .channel import Channel, ChannelError
 from .handles import is_remote
 
 _MUTABLE = (list, dict, set, bytearray, deque)
@@ -126,8 +125,6 @@ class Peer(Channel):
         raise self.misbehaved("an answer of the wrong form")
 
     def misbehaved(self, why: str) -> BaseException:
-        from .channel import ChannelError
-
         return ChannelError(why, "malformed")
 
     def unpack(self, blob: Any) -> Any:
@@ -205,7 +202,7 @@ class Peer(Channel):
 def _mutable(value: Any) -> bool:
     if type(value) in _MUTABLE:
         return True
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+    numpy, torch = wire.module("numpy"), wire.module("torch")
     return (numpy is not None and type(value) is numpy.ndarray) or (
         torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter)
     )

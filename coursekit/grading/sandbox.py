@@ -26,7 +26,14 @@ from .limits import Limits
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
 ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime", "ssl", "mime.types")
-PREFIX = ("bin", "lib", "lib32", "lib64", "share", "pyvenv.cfg")  # of a Python, and no more: a course may lie beside
+PREFIX = (
+    "bin",
+    "lib",
+    "lib32",
+    "lib64",
+    "share",
+    "pyvenv.cfg",
+)  # of a Python, and no more: a course may lie beside
 PROBE = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -37,7 +44,7 @@ probe()
 
 @dataclass(frozen=True)
 class Capabilities:
-    """`enough`: student code can be run. `why`: what is missing, in one sentence. `parts`: each piece, yes or why not."""
+    """`enough`: student code can be run. `why`: what is missing. `parts`: each piece, "yes" or why not."""
 
     enough: bool
     why: str = ""
@@ -66,7 +73,9 @@ def capabilities() -> Capabilities:
 def probe() -> None:
     """Print what works, as JSON; run in a fresh process, which is thrown away."""
     parts = {"seccomp": "yes" if seccomp.supported() else f"no filter is written for {os.uname().machine}"}
-    parts["cgroups"] = "yes" if cgroup_parent() else "no writable control group (address space is limited instead)"
+    parts["cgroups"] = (
+        "yes" if cgroup_parent() else "no writable control group (address space is limited instead)"
+    )
     user = "root" if os.geteuid() == 0 else "an ordinary user"
     parts["user"] = user
     try:
@@ -127,7 +136,15 @@ def device_files(device: str, dev: str = "/dev") -> list[str]:
     """The device files that a GPU needs. CUDA itself is started in the child alone, never in the warm parent."""
     if not device:
         return []
-    patterns = ("nvidia[0-9]*", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps/*", "dri/render*", "kfd")
+    patterns = (
+        "nvidia[0-9]*",
+        "nvidiactl",
+        "nvidia-uvm",
+        "nvidia-uvm-tools",
+        "nvidia-caps/*",
+        "dri/render*",
+        "kfd",
+    )
     return sorted(path for pattern in patterns for path in glob.glob(f"{dev}/{pattern}"))
 
 
@@ -171,25 +188,25 @@ def keep_only(descriptor: int) -> None:
     os.closerange(4, 4096)
 
 
-def enter(limits: Limits) -> None:
+def enter(limits: Limits, address_space: bool = True) -> None:
     """Confine this process. What it prints past Python goes to a file of its own that is limited in size."""
     namespaces.inner(limits.disk)
     os.chdir("/home/student")
     namespaces.become_student()
-    unconfined(limits)
+    unconfined(limits, address_space)
     namespaces.drop_capabilities()
     if seccomp.supported():
         seccomp.install()
 
 
-def unconfined(limits: Limits) -> None:
+def unconfined(limits: Limits, address_space: bool = True) -> None:
     """Only the limits, as every user may set them."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
-    sink = tempfile.TemporaryFile(buffering=0)  # deleted already; the size of any file is limited
-    os.set_inheritable(sink.fileno(), True)
+    descriptor, name = tempfile.mkstemp()
+    os.unlink(name)
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-    os.dup2(sink.fileno(), 1)
-    os.dup2(sink.fileno(), 2)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
     os.closerange(4, 16)
-    rlimits.apply(limits)
+    rlimits.apply(limits, address_space)

@@ -6,17 +6,17 @@ import builtins
 import os
 import socket
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from . import wire
 from .candidate import seed_everything
-from .cells import CellRun, Shell, put_files
+from .cells import PICTURE, CellRun, Shell, put_files
 from .channel import REQUEST, ChannelError, Frames
 from .examiner import Desk
 from .limits import Limits
 from .names import Ledger, import_statements, names_of
-from .outcome import Cell, CellOutcome, Task, TestOutcome
+from .outcome import Cell, CellOutcome, Output, Task, TestOutcome
 from .verdict import in_candidate_verdict, judge
 
 BUILTINS = set(dir(builtins))
@@ -58,6 +58,8 @@ class Session:
         self.trusted: set[int] = set()  # given cells that ran here
         self.student_given: set[int] = set()  # given cells whose names come from the candidate
         self.injected: set[str] = set()
+        # A test is on the clock as a whole; a little longer, so that a candidate can stop itself first.
+        self.own_limits = replace(limits, cell_wall=limits.cell_wall + 2 * limits.grace)
         self.end = time.monotonic() + limits.notebook_wall
 
     def run(self) -> None:
@@ -87,7 +89,7 @@ class Session:
             given = {name for position in self.ledger.given for name in self.ledger.given[position].binds}
             self.desk = Desk(self.report.candidate(), self.shell, self.limits, given)
             try:
-                self.desk.request("start", {"files": self.task.files, "seed": self.task.seed})
+                self.desk.command("start", {"files": self.task.files, "seed": self.task.seed})
                 self._replay(self.desk)
             except ChannelError:
                 pass  # found again by the loop
@@ -101,7 +103,7 @@ class Session:
         for position in self.ran:
             if position not in self.skipped:
                 try:
-                    desk.request("run", self.task.cells[position].source)
+                    desk.command("run", self.task.cells[position].source)
                 except ChannelError:
                     self.skipped.add(position)
                     raise
@@ -113,7 +115,7 @@ class Session:
         try:
             desk = self._alive()
             desk.fault = None
-            reply = desk.request("run", cell.source)
+            reply = desk.command("run", cell.source)
             outcome = cell_outcome(cell, reply)
         except ChannelError as fault:
             self.skipped.add(position)
@@ -148,7 +150,7 @@ class Session:
             self.ledger.allowed |= names.binds - names.imports
             imports = import_statements(cell.reference)
             if imports:
-                self.shell.run(imports, self.limits)
+                self.shell.run(imports, self.own_limits)
                 self.ledger.trusted.update(dict.fromkeys(names.imports, position))
 
     # the tests
@@ -162,7 +164,7 @@ class Session:
             desk = self._alive()
             desk.fault = None
             if weaker:
-                outcome = in_candidate_verdict(cell, desk.request("run", cell.source))
+                outcome = in_candidate_verdict(cell, desk.command("run", cell.source))
             else:
                 outcome = self._remote(position, cell, desk)
         except ChannelError as fault:
@@ -180,12 +182,16 @@ class Session:
                 self.trusted.add(earlier)
                 source = self.task.cells[earlier].source
                 self._bind(self.ledger.reach(names_of(source).mentions), desk)
-                done = self.shell.run(source, self.limits)
-                self.ledger.trusted.update({n: max(earlier, self.ledger.trusted.get(n, -1)) for n in done.names})
+                done = self.shell.run(source, self.own_limits)
+                self.ledger.trusted.update(
+                    {n: max(earlier, self.ledger.trusted.get(n, -1)) for n in done.names}
+                )
                 if done.error is not None:
-                    self.report.event("log", f"given cell {earlier + 1}: {type(done.error).__name__}: {done.error}")
+                    self.report.event(
+                        "log", f"given cell {earlier + 1}: {type(done.error).__name__}: {done.error}"
+                    )
         refused = self._bind(self.ledger.reach(names.mentions), desk)
-        done = self.shell.run(cell.source, self.limits)
+        done = self.shell.run(cell.source, self.own_limits)
         self.ledger.trusted.update(dict.fromkeys(done.names, position))
         self.injected -= set(done.names)
         outcome = judge(cell, done, desk.fault, refused, self.ledger.allowed)
@@ -215,14 +221,12 @@ def cell_outcome(cell: Cell, reply: Any) -> CellOutcome:
     )
 
 
-def checked_outputs(reply: dict) -> list[Any]:
-    from .outcome import Output
-
+def checked_outputs(reply: dict) -> list[Output]:
     outputs = []
     for item in reply["outputs"][:50]:
-        if type(item) is dict and set(item) == {"kind", "data"} and type(item["data"]) in (str, bytes):
-            if item["kind"] in ("stdout", "stderr", "text/plain", "text/html", "image/png"):
-                outputs.append(Output(item["kind"], item["data"][:2_000_000]))
+        kind, data = (item.get("kind"), item.get("data")) if type(item) is dict else (None, None)
+        if kind in ("stdout", "stderr", "text/plain", "text/html", "image/png") and type(data) in (str, bytes):
+            outputs.append(Output(kind, data[:PICTURE]))
     return outputs
 
 

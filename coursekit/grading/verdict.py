@@ -7,7 +7,7 @@ from typing import Any
 
 from .cells import CellRun, CellTimeout, words_of
 from .channel import ChannelError
-from .handles import NotRemote
+from .handles import NotRemote, is_remote
 from .names import literal_messages
 from .outcome import Cell, TestOutcome
 
@@ -16,7 +16,10 @@ LOST = {
     "timeout": ("timeout", "Your code took too long here and was stopped."),
     "slow": ("timeout", "Your code took too long here and was stopped."),
     "died": ("died", DIED),
-    "malformed": ("died", "Your code sent something that is not an answer, so this question could not be graded."),
+    "malformed": (
+        "died",
+        "Your code sent something that is not an answer, so this question could not be graded.",
+    ),
     "exhausted": ("died", "Your code ended its process again and again, so this question was not graded."),
     "notebook": ("timeout", "The time for the whole notebook was used up before this question."),
 }
@@ -44,29 +47,30 @@ def judge(
         outcome.status, outcome.sentence, outcome.detail = "not-plain", NOT_PLAIN, str(fault)
     elif error is None:
         outcome.score, outcome.status = credit(done.shown, cell.points)
+        if _brings_sentence(done.value):  # part credit that says what the rest was lost for
+            outcome.sentence, outcome.kind = done.value.sentence, str(done.value.kind or "")
         if outcome.status == "broken":
             outcome.detail = f"the test's value {done.shown} is more than its {cell.points:g} points"
     else:
         outcome.detail = words_of(error)
         outcome.status, outcome.sentence = _reason(cell, error, refused, expected)
-        outcome.kind = str(getattr(error, "kind", "") or "") if _is_check(error) else ""
+        outcome.kind = str(getattr(error, "kind", "") or "") if _brings_sentence(error) else ""
     return outcome
 
 
-def _is_check(error: BaseException) -> bool:
-    """One of coursekit's own checks failed, here in the examiner: it brings its sentence."""
-    return type(error).__module__.startswith("coursekit.") and isinstance(getattr(error, "sentence", None), str)
+def _brings_sentence(value: Any) -> bool:
+    """Is this a verdict of coursekit's own checks, made here in the examiner?"""
+    ours = type(value).__module__.startswith("coursekit.") and not is_remote(value)
+    return ours and isinstance(getattr(value, "sentence", None), str)
 
 
-def _reason(
-    cell: Cell, error: BaseException, refused: dict[str, str], expected: set[str]
-) -> tuple[str, str]:
+def _reason(cell: Cell, error: BaseException, refused: dict[str, str], expected: set[str]) -> tuple[str, str]:
     raised = getattr(error, "student", None)
     if isinstance(raised, str):
         return "error", f"Your code raised {raised}."
     if isinstance(error, CellTimeout):
         return "timeout", "The test of this question took too long with your code."
-    if _is_check(error):
+    if _brings_sentence(error):
         return "failed", error.sentence  # type: ignore[attr-defined]
     if isinstance(error, AssertionError):
         said = str(error)

@@ -57,7 +57,8 @@ class _Job:
     candidate: int
     outcome: Outcome
     start: float = field(default_factory=time.monotonic)
-    done: bool = False
+    done: bool = False  # no more will come
+    complete: bool = False  # and the examiner said so itself
 
     @property
     def frames(self) -> Frames:
@@ -119,7 +120,15 @@ class Warm:
             "confined": offered.enough,
             **plan(self.device, self.hidden),
         }
-        command = [sys.executable, "-I", "-c", BOOT, _package_root(), str(theirs.fileno()), json.dumps(options)]
+        command = [
+            sys.executable,
+            "-I",
+            "-c",
+            BOOT,
+            _package_root(),
+            str(theirs.fileno()),
+            json.dumps(options),
+        ]
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             pass_fds=[theirs.fileno()], env=environment(self.device), cwd="/", start_new_session=True,
@@ -155,10 +164,8 @@ class Warm:
     def _tell(self, *message: Any, descriptor: int | None = None) -> None:
         assert self.control is not None, "use `with Warm() as warm:`"
         data = json.dumps(message).encode()
-        if descriptor is None:
-            self.control.send(data)
-        else:
-            socket.send_fds(self.control, [data], [descriptor])
+        with contextlib.suppress(OSError):  # a warm parent that is gone is noticed by `_listen`
+            socket.send_fds(self.control, [data], [] if descriptor is None else [descriptor])
 
     def _fork(self, role: str, limits: Limits) -> tuple[int, socket.socket]:
         """A new process, and our end of its socket."""
@@ -176,37 +183,60 @@ class Warm:
         again: deque[Task] = deque()  # under way when the warm parent was lost
         retried: set[str] = set()
         running: list[_Job] = []
-        selector = selectors.DefaultSelector()
-        exhausted = False
         try:
             while True:
-                while len(running) < self.jobs and not (exhausted and not again):
+                while len(running) < self.jobs:
                     task = again.popleft() if again else next(waiting, None)
                     if task is None:
-                        exhausted = True
-                        continue
-                    try:
-                        job = self._begin(task)
-                    except OSError:
-                        again.appendleft(task)
-                        self._revive(running, again, retried, selector)
-                        continue
-                    running.append(job)
-                    selector.register(job.sock, selectors.EVENT_READ, job)
+                        break
+                    running.append(self._begin(task))
                 if not running:
                     return
-                for key, _ in selector.select(timeout=0.5):
-                    self._hear(key.data)
+                if self._listen(running):
+                    for job in running:
+                        job.sock.close()
+                        if job.task.id in retried:
+                            raise CannotGrade(f"the warm parent ended twice while {job.task.id} was graded")
+                        retried.add(job.task.id)
+                        again.append(job.task)
+                    running.clear()
+                    self.stop()
+                    self.start()
                 for job in [job for job in running if job.done or time.monotonic() > job.deadline]:
                     running.remove(job)
-                    selector.unregister(job.sock)
                     yield self._finish(job)
-                if self.process is not None and self.process.poll() is not None:
-                    self._revive(running, again, retried, selector)
         finally:
             for job in running:
                 self._end(job)
-            selector.close()
+
+    def _listen(self, running: list[_Job]) -> bool:
+        """Wait for news and take it in; True if the warm parent is gone, and all of these jobs with it."""
+        assert self.control is not None, "use `with Warm() as warm:`"
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.control, selectors.EVENT_READ)
+            for job in running:
+                selector.register(job.sock, selectors.EVENT_READ, job)
+            ready = [key.data for key, _ in selector.select(timeout=0.5)]
+            if None in ready and self._gone():
+                return True
+            for job in filter(None, ready):
+                self._hear(job)
+                # An examiner falls silent when it ends, and when the warm parent takes it along.
+                if job.done and not job.complete and selector.select(timeout=0.2) and self._gone():
+                    return True
+        return False
+
+    def _gone(self) -> bool:
+        """Take in what the warm parent says (who has exited); True if it will say no more."""
+        assert self.control is not None
+        try:
+            while True:
+                if not self.control.recv(65536, socket.MSG_DONTWAIT):
+                    return True
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def _begin(self, task: Task) -> _Job:
         limits = task.limits or self.limits
@@ -249,12 +279,11 @@ class Warm:
             outcome.log.append(f"the examiner broke: {data}")
         elif name == "done":
             outcome.restarts = data["restarts"]
-            job.done = True
+            job.done = job.complete = True
 
     def _end(self, job: _Job) -> None:
-        with contextlib.suppress(OSError):
-            self._tell("kill", job.examiner)
-            self._tell("kill", job.candidate)
+        self._tell("kill", job.examiner)
+        self._tell("kill", job.candidate)
         job.sock.close()
 
     def _finish(self, job: _Job) -> Outcome:
@@ -265,7 +294,9 @@ class Warm:
         tests = [cell for cell in job.task.cells if cell.role == "test"]
         for cell in tests[len(outcome.tests) :]:
             outcome.status = "stopped"
-            outcome.tests.append(TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate))
+            outcome.tests.append(
+                TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate)
+            )
         for status, flag in {
             "lost": "not graded: the grader's process stopped",
             "not-plain": "an object of the student's class stood where plain data was needed",
@@ -277,19 +308,6 @@ class Warm:
         if outcome.restarts:
             outcome.log.append(f"the student's process was started again {outcome.restarts} times")
         return outcome
-
-    def _revive(self, running: list[_Job], again: deque, retried: set[str], selector: Any) -> None:
-        """The warm parent is gone: start another, and run once more what was under way."""
-        for job in list(running):
-            selector.unregister(job.sock)
-            job.sock.close()
-            running.remove(job)
-            if job.task.id in retried:
-                raise CannotGrade(f"the warm parent ended twice while it ran the submission {job.task.id}")
-            retried.add(job.task.id)
-            again.append(job.task)
-        self.stop()
-        self.start()
 
     def calibrate(self, reference: Task) -> tuple[Cell, ...]:
         """The cells of the instructor's own solution, each test with the mode that it needs.

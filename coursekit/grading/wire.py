@@ -33,12 +33,22 @@ class Malformed(ValueError):
     """Bytes that no honest encoder writes."""
 
 
-def _torch():
-    return sys.modules.get("torch")
+_found: dict[str, Any] = {}
 
 
-def _numpy():
-    return sys.modules.get("numpy")
+def module(name: str) -> Any:
+    """A module if it was ever imported; the one that came first, whatever stands in sys.modules later."""
+    if name not in _found and name in sys.modules:
+        _found[name] = sys.modules[name]
+    return _found.get(name)
+
+
+def _torch() -> Any:
+    return module("torch")
+
+
+def _numpy() -> Any:
+    return module("numpy")
 
 
 # The types that share one encoding: a tag, a count, the elements.
@@ -187,8 +197,10 @@ class Encoder:
         history = value.requires_grad and not value.is_leaf and self.graph is not None
         if history:
             flags |= HAS_GRAPH
-        plain = value.detach().resolve_conj().resolve_neg().to(device="cpu").contiguous()
-        data = plain.reshape(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
+        plain = value.detach().resolve_conj().resolve_neg().cpu()
+        if plain.dtype is torch.bfloat16 or (plain.is_floating_point() and plain.element_size() == 1):
+            plain = plain.view(torch.int16 if plain.element_size() == 2 else torch.int8)  # numpy has no such type
+        data = plain.numpy().tobytes()
         self._block(out, b"X", str(value.dtype).removeprefix("torch.").encode())
         out += struct.pack("<B", flags)
         self._write(out, tuple(value.shape), depth + 1)

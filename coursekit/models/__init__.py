@@ -21,6 +21,19 @@ _MODULES = {
     "blank": "BlankLanguageModel",
     "skipgram": "",
     "clipping": "clip_each clip_global",
+    "convolution": "LanguageCNN UpdateGateCNN",
+    "grid": "GridRNN",
+    "seq2seq": "Encoder Decoder AttentionDecoder ThoughtTranslator AttentionTranslator",
+    "captioning": "Captioner",
+    "patterns": "",
+    "attention": "Heads",
+    "local_attention": "",
+    "merged": "",
+    "positions": "PlacedWords",
+    "transformer": "FeedForward Layer Stack TransformerLM TransformerTranslator",
+    "losses": "focus near next_word_loss",
+    "sampling": "generate sample",
+    "trigram": "NeuralTrigram",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 __all__ = sorted([*_MODULES, *_HOME])

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from .guards import BadInput, need_finite, need_like, need_shape
 from .local_attention import local_attention
-from .patterns import LOCAL, PATTERNS, attend, mask, pairs
+from .patterns import LOCAL, PATTERNS, attend, mask, need_allowed, pairs
 
 __all__ = ["CAUSAL", "CROSS", "PATTERNS", "SELF", "Heads", "attend", "mask", "pairs"]
 
@@ -58,7 +58,7 @@ class Heads(nn.Module):
         super().__init__()
         if pattern not in PATTERNS:
             raise BadInput(f"pattern is {pattern!r}; it needs to be one of {', '.join(PATTERNS)}")
-        if size is None and width % heads:
+        if heads < 1 or (size is None and width % heads):
             raise BadInput(f"width {width} is no multiple of {heads} heads; give the size of a head")
         J, K, I = width, heads, size or width // heads
         self.pattern, self.w = pattern, w
@@ -73,30 +73,39 @@ class Heads(nn.Module):
         self, L: Tensor, M: Tensor | None = None, allowed: Tensor | None = None
     ) -> tuple[Tensor, Tensor | None]:
         """`allowed` (B,S) bool is False at the keys that nobody may look at, such as padding."""
-        B, T = need_shape("L", L, "B T J", J=self.W_Q.shape[2])
-        need_like("L", L, "W_Q", self.W_Q)
-        need_finite("L", L)
+        M = L if M is None else M
+        self._check(L, M, allowed)
         Query = _project(self.W_Q, self.B_Q, L)
-        if M is None:
-            M = L
-        else:
-            need_shape("M", M, "B S J", B=B, J=self.W_K.shape[2])
-            need_like("M", M, "L", L)
-            need_finite("M", M)
-        Key, Value = _project(self.W_K, self.B_K, M), _project(self.W_V, self.B_V, M)
-        if allowed is not None:
-            need_shape("allowed", allowed, "B S", B=B, S=M.shape[1])
-            allowed = allowed[:, None, :]  # the same for every head
-        if self.pattern in LOCAL:
-            h, alpha = local_attention(self.pattern, Query, Key, Value, self.w, allowed), None
-        else:
-            seen = None if allowed is None else allowed[..., None, :]
-            if self.pattern == "causal":
-                causal = mask("causal", T, device=L.device)
-                seen = causal if seen is None else causal & seen
-            h, alpha = attend(Query, Key, Value, seen)
+        Key = _project(self.W_K, self.B_K, M)
+        Value = _project(self.W_V, self.B_V, M)
+        h, alpha = self._attend(Query, Key, Value, allowed)
         L_SA = torch.einsum("jki,bkti->btj", self.W_O, h)
         return (L_SA if self.B_O is None else L_SA - self.B_O), alpha
+
+    def _attend(
+        self, Query: Tensor, Key: Tensor, Value: Tensor, allowed: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        if allowed is not None:
+            allowed = allowed[:, None, :]  # the same for every head
+        if self.pattern in LOCAL:
+            return local_attention(self.pattern, Query, Key, Value, self.w, allowed), None
+        seen = None if allowed is None else allowed[..., None, :]  # and for every query
+        if self.pattern == "causal":
+            causal = mask("causal", Query.shape[-2], device=Query.device)
+            seen = causal if seen is None else causal & seen
+        return attend(Query, Key, Value, seen)
+
+    def _check(self, L: Tensor, M: Tensor, allowed: Tensor | None) -> None:
+        J = self.W_Q.shape[2]
+        B, _ = need_shape("L", L, "B T J", J=J)
+        (S,) = need_shape("M", M, "B S J", B=B, J=J)
+        need_like("L", L, "W_Q", self.W_Q)
+        need_like("M", M, "L", L)
+        need_finite("L", L)
+        if M is not L:
+            need_finite("M", M)
+        if allowed is not None:
+            need_allowed(allowed, B, S)
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention, pattern: str = "full", w: int | None = None) -> Self:

@@ -21,6 +21,8 @@ from .guards import BadInput, need_ids, need_shape
 from .rnn_lm import Params, forward, run
 
 __all__ = [
+    "AT_T",
+    "AT_T_MINUS_1",
     "backward_multiplies",
     "bptt",
     "bptt_multiplies",
@@ -29,6 +31,26 @@ __all__ = [
     "grads_t",
     "grads_tm1",
 ]
+
+AT_T = """
+    d1[v] = yhat[v] - y[v]
+    d2[j] = d1[V] U[j,V] h[j] (1 - h[j])
+    dU[j,v] = h[j] d1[v]
+    db2[v] = d1[v]
+    dLx[i] = d2[J] I[i,J]
+    dI[i,j] = e[i] d2[j]
+    dH[k,j] = h_prev[k] d2[j]
+    db1[j] = d2[j]
+    delta[k] = d2[J] H[k,J]
+"""
+
+AT_T_MINUS_1 = """
+    g[j] = delta[j] h_tm1[j] (1 - h_tm1[j])
+    dLx[i] = g[J] I[i,J]
+    dH[k,j] = h_tm2[k] g[j]
+    dI[i,j] = e_tm1[i] g[j]
+    db1[j] = g[j]
+"""
 
 
 def grads_t(x, target, h_prev, L, H, I, b1, U, b2) -> dict[str, Tensor]:

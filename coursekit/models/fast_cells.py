@@ -212,20 +212,15 @@ class _LSTM(Function):
 
     @staticmethod
     def forward(ctx, x, h0, c0, W_h, W_x, B):
-        J = h0.shape[-1]
         Z, H, C = _input_products(x, W_x, B), _states(h0, len(x)), _states(c0, len(x))
-        U, W_hT = torch.empty_like(H[1:]), W_h.T.contiguous()
-        # tanh(z) = 2σ(2z) − 1, and σ is the faster one: the rows of R are doubled, once for all steps.
-        W_hT[:, :J] *= 2
-        Z[..., :J] *= 2
-        for z, R, Gf, Gi, Go, u, c, c_next, h, h_next in _steps(
-            Z, *Z.chunk(4, -1), U, C[:-1], C[1:], H[:-1], H[1:]
+        U, gates, W_hT = torch.empty_like(H[1:]), Z[..., h0.shape[-1] :], W_h.T.contiguous()
+        for z, g, R, Gf, Gi, Go, u, c, c_next, h, h_next in _steps(
+            Z, gates, *Z.chunk(4, -1), U, C[:-1], C[1:], H[:-1], H[1:]
         ):
-            _add_product(z, h, W_hT).sigmoid_()
-            R.mul_(2).sub_(1)
-            torch.mul(Gf, c, out=c_next).addcmul_(Gi, R)
-            torch.mul(c_next, 2, out=u).sigmoid_().mul_(2).sub_(1)
-            torch.mul(Go, u, out=h_next)
+            _add_product(z, h, W_hT)
+            g.sigmoid_()
+            torch.mul(Gf, c, out=c_next).addcmul_(Gi, R.tanh_())
+            torch.mul(Go, torch.tanh(c_next, out=u), out=h_next)
         ctx.save_for_backward(x, H, C, U, Z, W_h, W_x)
         return H[1:], C[-1]
 

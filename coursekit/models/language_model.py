@@ -77,13 +77,9 @@ class LanguageModel(nn.Module):
 
     def loss(self, w: Tensor, pad: int | None = None) -> Tensor:
         """The mean of −ln P(w[t+1] | w[0..t]) over the words of w (B, T) that are not `pad`."""
-        losses = self.losses(w, pad)
-        if pad is None:
-            return losses.mean()
-        counted = (w[:, 1:] != pad).sum()
-        if not w.is_meta and int(counted) == 0:
-            raise BadInput(f"w of shape {tuple(w.shape)} holds no word after the first but pad={pad}")
-        return losses.sum() / counted
+        from .losses import next_word_loss  # which itself stands on `word_losses`
+
+        return next_word_loss(self(w), w, pad)
 
     def losses(self, w: Tensor, pad: int | None = None) -> Tensor:
         """−ln P of each word after the first, (B, T-1), zero at `pad`; a row's sum is −ln P(row)."""

@@ -71,6 +71,16 @@ def pairs(pattern: str, T: int, w: int | None = None) -> int:
     return T * w if pattern == "block" else T * (w + 1) // 2
 
 
+def need_allowed(allowed: Tensor, B: int, S: int) -> None:
+    """`allowed` (B,S) says which keys may be looked at: each row needs one."""
+    need_shape("allowed", allowed, "B S", B=B, S=S)
+    if allowed.dtype != torch.bool:
+        raise BadInput(f"allowed has dtype {allowed.dtype}; it needs torch.bool")
+    if not allowed.is_meta and not bool(allowed.any(1).all()):
+        row = int((~allowed.any(1)).nonzero()[0])
+        raise BadInput(f"allowed of shape ({B}, {S}) is False in all of row {row}; a row needs one True")
+
+
 def attend(Query: Tensor, Key: Tensor, Value: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """alpha[t1,t2] = softmax[t2](1/sqrt(I) Query[t1,I] Key[t2,I]) and h[t,i] = alpha[t,T] Value[T,i].
 

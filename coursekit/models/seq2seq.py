@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from .cells import GRU, Cell, State
 from .guards import BadInput, need_finite, need_ids, need_like, need_shape
 from .losses import next_word_loss
+from .patterns import need_allowed
 
 ENCODER = "M[b,s,J] = ENCODER(M[b,s+1,J], e_in[x[b,s],I])"
 
@@ -120,7 +121,7 @@ class AttentionDecoder(Decoder):
         need_like("M", M, "e", e)
         need_finite("M", M)
         if allowed is not None:
-            need_shape("allowed", allowed, "B S", B=B, S=S)
+            need_allowed(allowed, B, S)
             allowed = allowed[:, None, :]
         if self.W_key is None:
             alpha = look(e, M, allowed)  # no question depends on a state: all are asked at once

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -40,7 +41,7 @@ class Stacked(nn.Module):
             raise BadInput("a stack needs at least one cell")
         self.residual = residual
         widths = [(cell.inputs, cell.hidden) for cell in self.layers]
-        for n, ((_, below), (above, _)) in enumerate(zip(widths, widths[1:], strict=False), start=1):
+        for n, ((_, below), (above, _)) in enumerate(pairwise(widths), start=1):
             if below != above:
                 raise BadInput(f"layer {n + 1} reads {above} numbers; layer {n} below it gives {below}")
         self.inputs, self.hidden = widths[0][0], widths[-1][1]

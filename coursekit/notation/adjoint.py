@@ -16,11 +16,35 @@ from dataclasses import replace
 from fractions import Fraction
 
 from .errors import NotationError
-from .simplify import ONE, ZERO, Scope, put
+from .scope import Scope, plus
+from .simplify import ONE, ZERO
 from .tree import (
-    Add, Affine, And, Apply, Call, Cases, Compare, Concat, Condition, Div, Expr, Flatten, Iverson, Mul, Neg,
-    Num, Position, Pow, Reduce, Size, SizeOf, Softmax, Sum, index, substitute,
-)  # fmt: skip
+    Add,
+    Affine,
+    And,
+    Apply,
+    Call,
+    Cases,
+    Compare,
+    Concat,
+    Condition,
+    Div,
+    Expr,
+    Flatten,
+    Iverson,
+    Mul,
+    Neg,
+    Num,
+    Position,
+    Pow,
+    Reduce,
+    Size,
+    SizeOf,
+    Softmax,
+    Sum,
+    index,
+    substitute,
+)
 
 __all__ = ["hand_down"]
 
@@ -45,7 +69,9 @@ def hand_down(node: Expr, g: Expr, value: Expr, scope: Scope) -> Iterator[Part]:
             yield inner, _times(g, exponent, Pow(inner, less)), ()
             yield exponent, _times(g, value, Call("log", (inner,))), ()
         case Call(function, args):
-            yield from ((a, _times(g, s), ()) for a, s in zip(args, _slopes(function, args, value), strict=True))
+            yield from (
+                (a, _times(g, s), ()) for a, s in zip(args, _slopes(function, args, value), strict=True)
+            )
         case Sum(indices, body, where):
             yield body, g if where is None else _times(_bracket(where), g), indices
         case Softmax(indices, body, _):
@@ -75,7 +101,9 @@ def hand_down(node: Expr, g: Expr, value: Expr, scope: Scope) -> Iterator[Part]:
             yield otherwise, _times(*refused, g), ()
         case Apply(function):
             span = node.span
-            message = f"{function} is not known to the language, so it has no gradient: write its equations out."
+            message = (
+                f"{function} is not known to the language, so it has no gradient: write its equations out."
+            )
             raise NotationError(message, line=span.line, column=span.column, width=span.width)
 
 
@@ -110,7 +138,13 @@ def _slopes(function: str, args: tuple[Expr, ...], value: Expr) -> list[Expr]:
         case "max" | "min":
             wins = ">" if function == "max" else "<"
             return [
-                _times(*(Iverson(Compare(a, wins if m < n else wins + "=", b)) for m, b in enumerate(args) if m != n))
+                _times(
+                    *(
+                        Iverson(Compare(a, wins if m < n else wins + "=", b))
+                        for m, b in enumerate(args)
+                        if m != n
+                    )
+                )
                 for n, a in enumerate(args)
             ]
     raise NotationError(f"The gradient of {function} is not known.")
@@ -137,7 +171,10 @@ def _others(node: Reduce, scope: Scope) -> Expr:
 
 
 def _concat(node: Concat, g: Expr, scope: Scope) -> Iterator[Part]:
-    before: tuple[tuple[int, SizeOf], ...] = ()
+    """Each part's entry `i` stands at `i` plus the sizes of the parts before it."""
+    before = Affine(())
     for along, part in node.parts:
-        yield part, put(g, {node.axis: Affine(((1, along), *before))}), (along,)
-        before = (*before, (1, SizeOf(scope.dims[along])))
+        spot = scope.fresh(node.axis)
+        here = Iverson(Compare(index(spot), "==", plus(index(along), before)))
+        yield part, Sum((spot,), _times(here, substitute(scope.apart(g), {node.axis: spot}))), (along,)
+        before = plus(before, Affine(((1, SizeOf(scope.dims[along])),)))

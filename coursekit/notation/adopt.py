@@ -11,7 +11,7 @@ from .show import show
 from .system import System
 from .tree import Directive, Program, Ref, references
 
-__all__ = ["adopt", "complaint", "finals", "same_step"]
+__all__ = ["adopt", "all_reads", "complaint", "finals", "same_step"]
 
 
 def finals(system: System) -> tuple[str, ...]:
@@ -35,6 +35,11 @@ def same_step(system: System) -> dict[str, set[str]]:
                 if not (shifted and ref.name in own):
                     reads.add(ref.name)
     return found
+
+
+def all_reads(system: System) -> dict[str, set[str]]:
+    """For each defined tensor, those that its equation reads at any step."""
+    return {e.left.name: {r.name for r in references(e.right)} for b in system.blocks for e in b.equations}
 
 
 def adopt(answer: System, reference: System) -> System:
@@ -97,7 +102,11 @@ def _unknown(reference: System, answer: System, wanted: tuple[str, ...]) -> tupl
         if name in reference.inputs:
             continue
         if name in reference.tensors:
-            return "missing tensor", name, f"You use `{name}` but do not define it: an equation for it is missing."
+            return (
+                "missing tensor",
+                name,
+                f"You use `{name}` but do not define it: an equation for it is missing.",
+            )
         hint = _close(name, {*reference.inputs, *answer.outputs} - {name})
         if not hint:
             hint = "; given are " + ", ".join(f"`{n}`" for n in reference.inputs) + "."
@@ -126,12 +135,18 @@ def _ranks(reference: System, answer: System, wanted: tuple[str, ...]) -> tuple[
         if len(mine) != len(theirs):
             shown = _written(reference, name)
             count = f"{len(mine)} {'index' if len(mine) == 1 else 'indices'}"
-            return "shape", name, f"`{name}` has {count}, as in `{shown}`; you wrote `{_written(answer, name)}`."
+            return (
+                "shape",
+                name,
+                f"`{name}` has {count}, as in `{shown}`; you wrote `{_written(answer, name)}`.",
+            )
     return None
 
 
 def _written(system: System, name: str) -> str:
-    found = next((r for e in system.ranges for r in (e.left, *references(e.right)) if r.name == name), Ref(name))
+    found = next(
+        (r for e in system.ranges for r in (e.left, *references(e.right)) if r.name == name), Ref(name)
+    )
     return show(found)
 
 

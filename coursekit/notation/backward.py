@@ -6,27 +6,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .adjoint import hand_down
+from .forward import Forward, Network
 from .gather import Gather
-from .names import small_of
-from .simplify import ONE, Scope, Term, base, combine, expression, put, terms
+from .scope import put
+from .simplify import ONE, Term, combine, expression, terms
 from .system import System
 from .tree import (
-    Affine, Apply, Call, Concat, Div, Equation, Expr, Flatten, Lookup, Mul, Pow, Reduce, Ref, Size, Softmax,
-    Sum, free_indices, index, references, substitute, walk,
-)  # fmt: skip
+    Apply,
+    Call,
+    Cases,
+    Concat,
+    Div,
+    Expr,
+    Flatten,
+    Mul,
+    Pow,
+    Reduce,
+    Ref,
+    Size,
+    Softmax,
+    Sum,
+    free_indices,
+    index,
+    references,
+    walk,
+)
 
 __all__ = ["Backward", "Made"]
 
 NONLINEAR = (Call, Softmax, Reduce, Pow, Div, Concat, Flatten)
-
-
-@dataclass(frozen=True)
-class Forward:
-    """An equation of the system with index names of its own; `around` are the indices of its left side."""
-
-    left: Ref
-    right: Expr
-    around: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -51,15 +59,14 @@ class Backward:
 
     def __init__(self, system: System, of: str, wrt: Sequence[str], one: frozenset[str] = frozenset()):
         self.system, self.of, self.one = system, of, one
-        centered = {d for r in system.ranges.values() for n, d in r.items() if n in system.centered}
-        self.scope = Scope({}, dict(system.tensors), frozenset(centered))
-        self.letters: dict[str, list[str]] = {}  # dimension -> the letters that the system writes for it
-        self.forward = [self._own_names(e) for block in system.blocks for e in block.equations]
-        self.active = self._between(set(wrt), of)
-        self.named = set(wrt) | self._recurrent()
+        self.network = Network(system)
+        self.scope, self.forward = self.network.scope, self.network.equations
+        self.active = self.network.between(set(wrt), of)
+        self.named = set(wrt) | self.network.recurrent()
         self.dims = {t.name: t.dims for t in system.tensors.values()}
         self.reads: dict[str, list[Read]] = {}
         self.made: dict[str, Made] = {}
+        self.inner: list[str] = []  # the adjoints of what has no name in the forward system
         self.gather = Gather(self.scope, self.dims.__getitem__, self._may_pad, self._edges, self._product)
         self.equation = self.forward[-1]
         self.scalar = not system.tensors[of].dims
@@ -70,35 +77,6 @@ class Backward:
         return self.gather.pads
 
     # ── what takes part ──────────────────────────────────────────────────────────────────────
-
-    def _own_names(self, equation: Equation) -> Forward:
-        own = {}
-        for name, dim in self.system.ranges[equation].items():
-            own[name] = self.scope.fresh(small_of(name), dim)
-            letters = self.letters.setdefault(dim, [])
-            if small_of(name) not in letters:
-                letters.append(small_of(name))
-        left, right = substitute(equation.left, own), substitute(equation.right, own)
-        around = tuple(dict.fromkeys(a for i in left.indices for _, a in i.terms if isinstance(a, str)))
-        return Forward(left, self.scope.apart(right), around)
-
-    def _between(self, wrt: set[str], of: str) -> set[str]:
-        """The tensors that depend on one of `wrt` and that `of` depends on."""
-        depends, reached = set(wrt), {of}
-        for _ in self.forward:
-            depends |= {e.left.name for e in self.forward if depends & _values(e.right)}
-            reached |= {n for e in self.forward if e.left.name in reached for n in _values(e.right)}
-        return depends & reached
-
-    def _recurrent(self) -> set[str]:
-        """Tensors that an equation of their own block reads before they are computed there."""
-        found: set[str] = set()
-        for block in self.system.blocks:
-            later: set[str] = set()
-            for equation in reversed(block.equations):
-                later.add(equation.left.name)
-                found |= later & {r.name for r in references(equation.right)}
-        return found
 
     def _may_pad(self, name: str) -> bool:
         if name in self.system.padded:
@@ -120,25 +98,19 @@ class Backward:
 
     def target(self, name: str) -> tuple[str, ...]:
         """New indices for the axes of a tensor, with the letters that it is written with."""
-        return tuple(self.scope.fresh(n, d) for n, d in zip(self._axes(name), self.dims[name], strict=True))
-
-    def _axes(self, name: str) -> list[str]:
-        """A letter for each axis: as it is written somewhere, but not the name of a tensor."""
-        refs = [e.left for e in self.forward] + [r for e in self.forward for r in references(e.right)]
-        chosen: list[str] = []
-        for axis, dim in enumerate(self.dims[name]):
-            plain = [r.indices[axis].plain for r in refs if r.name == name]
-            own = [base(p) for p in plain if p is not None] + [*self.letters.get(dim, []), small_of(dim)]
-            chosen.append(next(p for p in [*own, *"vijklmn"] if p not in chosen and p not in self.system.tensors))
-        return chosen
+        axes = self.network.axes(name)
+        return tuple(self.scope.fresh(n, d) for n, d in zip(axes, self.dims[name], strict=True))
 
     def _new(self, kind: str) -> str:
         """`dz_h` in the equation of h, `dz_h2` for a second one."""
         stem = f"{kind}_{self.equation.left.name}"
         number, word = 1, stem
-        while word in self.made or word in self.system.tensors:
+        taken = {*self.system.tensors, *map(self.adjoint, self.system.tensors)}
+        while word in self.made or word in taken:
             number += 1
             word = f"{stem}{number}"
+        if kind == "dz":
+            self.inner.append(word)
         return word
 
     def _define(self, word: str, left: tuple[str, ...], found: list[Term]) -> Ref:
@@ -152,7 +124,9 @@ class Backward:
         waiting: list[str] = []
         for equation in reversed(self.forward):
             name = equation.left.name
-            if name not in self.active or (name not in self.reads and name != self.of and name not in self.named):
+            if name not in self.active or (
+                name not in self.reads and name != self.of and name not in self.named
+            ):
                 continue
             self.equation = equation
             g = self._start(equation, waiting)
@@ -224,8 +198,8 @@ class Backward:
                 continue
             found = self._ones(terms(self.scope.apart(adjoint), self.scope))
             inner = (*around, *more)
-            shared = self._count(part) > 1 or isinstance(node, Softmax)
-            if found and shared and not isinstance(part, Ref) and not _atomic(found):
+            worth = self._count(part) > 1 or any(isinstance(n, Sum) for n in walk(part))
+            if found and worth and not _atomic(found):
                 left = tuple(i for i in inner if i in free_indices(part))
                 rest = tuple(i for i in inner if i not in left)
                 found = terms(Sum(rest, expression(found)), self.scope) if rest else found
@@ -254,7 +228,9 @@ class Backward:
             case Call(_, args):
                 return replace(node, args=tuple(self._value(a) for a in args))
             case Mul(factors) if len(factors) > 1:
-                return replace(node, factors=tuple(f if _product_like(f) else self._value(f) for f in factors))
+                return replace(
+                    node, factors=tuple(f if _product_like(f) else self._value(f) for f in factors)
+                )
             case Div(above, below):
                 return Div(above if _product_like(above) else self._value(above), self._value(below))
             case Pow(inner, exponent):
@@ -293,19 +269,13 @@ class Backward:
         return term
 
 
-def _values(node: object) -> set[str]:
-    """The tensors that stand in an expression as values, not as indices."""
-    inner = [id(r) for n in walk(node) if isinstance(n, Lookup) for r in references(n.ref)]
-    return {r.name for r in references(node) if id(r) not in inner}
-
-
 def _parts(node: Expr) -> list[Expr]:
     """What `hand_down` hands to, in its order."""
     match node:
         case Concat(_, parts):
             return [part for _, part in parts]
-        case _ if hasattr(node, "branches"):
-            return [*(e for e, _ in node.branches), node.otherwise]
+        case Cases(branches, otherwise):
+            return [*(e for e, _ in branches), otherwise]
         case Div(above, below):
             return [above, below]
         case Pow(inner, exponent):
@@ -322,9 +292,9 @@ def _uses_value(node: Expr) -> bool:
 
 def _product_like(node: Expr) -> bool:
     """A sum of products: it joins a product without a name of its own."""
-    return not any(isinstance(n, (Softmax, Reduce, Concat, Flatten, Apply, Call)) for n in walk(node)) or not any(
-        isinstance(n, (Sum, Softmax, Reduce, Concat, Flatten, Apply)) for n in walk(node)
-    )
+    return not any(
+        isinstance(n, (Softmax, Reduce, Concat, Flatten, Apply, Call)) for n in walk(node)
+    ) or not any(isinstance(n, (Sum, Softmax, Reduce, Concat, Flatten, Apply)) for n in walk(node))
 
 
 def _whole(node: Expr) -> Term:

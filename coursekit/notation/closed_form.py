@@ -139,7 +139,10 @@ def _constant_factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] |
     for base in _BASES:
         for factor in (math.log(base), 1 / math.log(base)):
             if abs(ratio - factor) < 1e-12:
-                return "log base", f"The base of the logarithm is wrong: one is natural, the other has base {base}."
+                return (
+                    "log base",
+                    f"The base of the logarithm is wrong: one is natural, the other has base {base}.",
+                )
     if abs(ratio - math.log2(10)) < 1e-12 or abs(1 / ratio - math.log2(10)) < 1e-12:
         return "log base", "The base of the logarithm is wrong: one has base 2, the other base 10."
     exact = Fraction(ratio).limit_denominator(1000)
@@ -205,7 +208,10 @@ def _factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
         return None
     ((monomial, coefficient),) = ratio.above.items()
     if all(e > 0 for _, e in monomial):
-        return "extra factor", f"There is a factor too many: `{show(_ordered(monomial, right), coefficient)}`."
+        return (
+            "extra factor",
+            f"There is a factor too many: `{show(_ordered(monomial, right), coefficient)}`.",
+        )
     turned = tuple((a, -e) for a, e in monomial)
     if all(e > 0 for _, e in turned):
         return "missing factor", f"A factor is missing: `{show(_ordered(turned, right), 1 / coefficient)}`."
@@ -215,8 +221,9 @@ def _factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
 
 def _reduced(ratio: Quotient) -> Quotient:
     """The quotient of two sums where one is the other times a monomial."""
-    (m1, c1), (m2, c2) = next(iter(sorted(ratio.above.items(), key=repr))), next(
-        iter(sorted(ratio.below.items(), key=repr))
+    (m1, c1), (m2, c2) = (
+        next(iter(sorted(ratio.above.items(), key=repr))),
+        next(iter(sorted(ratio.below.items(), key=repr))),
     )
     candidate = times(Quotient({m1: c1}, {(): Fraction(1)}), inverse(Quotient({m2: c2}, {(): Fraction(1)})))
     scaled = times(candidate, Quotient(ratio.below, {(): Fraction(1)}))

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import permutations
 
 import torch
 from torch import Tensor
 
 from .adopt import adopt, complaint, finals, same_step
-from .draws import Draw
+from .check import check
+from .draws import Draw, tiny_draw
 from .draws import draws as make_draws
 from .errors import NotationError
-from .mutate import mutations
+from .mutate import Mutation, mutations
+from .names import capital_of
 from .screen import Screen, upstream
 from .system import System
 
 __all__ = ["Comparison", "compare"]
 
+_SCREENED = 1e-7  # how closely a mutant must agree with the answer
 _MOST_MUTANTS = 600
 
 
@@ -64,30 +68,51 @@ def compare(
     if (found := complaint(reference, answer, wanted)) is not None:
         kind, tensor, message = found
         return Comparison(False, message, tensor, kind)
-    tests = _Tests(reference, answer, draws, seed, functions)
-    for number in range(draws):
+    scalar = min((len(reference.tensors[n].dims) for n in wanted), default=0) == 0
+    count = (
+        draws * 4 if scalar else draws
+    )  # one number a draw could agree by luck: relu(z) is z for half of all z
+    tests = _Tests(reference, answer, count, seed, functions)
+    for number in range(count):
         try:
             draw, got = tests[number]
         except NotationError as error:
             return Comparison(False, error.message, kind="shape")
+        except _Unrunnable as error:
+            return Comparison(False, f"Your equations cannot be run: {error}", kind="shape")
         if not all(_equal(draw.values[n], got[n], tolerance) for n in wanted):
-            return _Difference(tests, number, wanted, tolerance).explain(diagnose)
+            return _Difference(tests, draw, got, wanted, tolerance).explain(diagnose)
     return Comparison(True, "The two agree.")
+
+
+class _Unrunnable(Exception):
+    """The answer passed the check and still has no values."""
 
 
 class _Tests:
     """The draws, each with the answer's values, made when they are asked for."""
 
     def __init__(self, reference: System, answer: System, count: int, seed: int, functions: Mapping | None):
-        self.answer, self.count = answer, count
+        self.answer = answer
         self._draws = make_draws(reference, count, seed, functions)
+        self._tiny = lambda: tiny_draw(reference, seed, functions)
         self._made: list[tuple[Draw, dict[str, Tensor]]] = []
 
     def __getitem__(self, number: int) -> tuple[Draw, dict[str, Tensor]]:
         while len(self._made) <= number:
             draw = next(self._draws)
-            self._made.append((draw, draw.run(self.answer)))
+            self._made.append((draw, self._run(draw)))
         return self._made[number]
+
+    def _run(self, draw: Draw) -> dict[str, Tensor]:
+        try:
+            return draw.run(self.answer)
+        except (RuntimeError, KeyError, IndexError) as error:
+            raise _Unrunnable(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+
+    def tiny(self) -> tuple[Draw, dict[str, Tensor]]:
+        draw = self._tiny()
+        return draw, self._run(draw)
 
 
 def _equal(expected: Tensor, got: Tensor, tolerance: float) -> bool:
@@ -107,13 +132,17 @@ def _error(expected: Tensor, got: Tensor) -> float:
 class _Difference:
     """A draw on which the answer differs."""
 
-    def __init__(self, tests: _Tests, number: int, wanted: tuple[str, ...], tolerance: float):
-        self.tests, self.number, self.wanted, self.tolerance = tests, number, wanted, tolerance
-        self.draw, self.got = tests[number]
+    def __init__(
+        self, tests: _Tests, draw: Draw, got: dict[str, Tensor], wanted: tuple[str, ...], tolerance: float
+    ):
+        self.tests, self.draw, self.got, self.wanted, self.tolerance = tests, draw, got, wanted, tolerance
         self.reference = self.draw.reference
         self.loops = {
-            self.reference.ranges[b.equations[0]][i]: step for b in self.reference.blocks for i, step in b.loops
-        }
+            e.left.name: {self.reference.ranges[e][i]: step for i, step in b.loops}
+            for b in self.reference.blocks
+            for e in b.equations
+        }  # tensor -> looped dimension -> direction
+        self.block = {e.left.name: k for k, b in enumerate(self.reference.blocks) for e in b.equations}
         self.order = [e.left.name for b in self.reference.blocks for e in b.equations]
 
     def explain(self, diagnose: bool) -> Comparison:
@@ -126,7 +155,9 @@ class _Difference:
             value = float(got[at])
             word = "not a number" if value != value else "infinite"
             message = f"{self._spot(name, at)} is {word}: look for a logarithm, a root or a division that cannot be."
-            return Comparison(False, message, name, "not finite", at, float(expected[at]), value, float("inf"))
+            return Comparison(
+                False, message, name, "not finite", at, float(expected[at]), value, float("inf")
+            )
         at = self.worst(name)
         numbers = (at, float(expected[at]), float(got[at]), _error(expected, got))
         kind, sentence = "different", f"`{name}` is not what it should be."
@@ -143,8 +174,7 @@ class _Difference:
         step of a recurrence at which one does."""
         shared = [n for n in self.order if n in self.got and (n in self.wanted or self._comparable(n))]
         differing = [n for n in shared if not _equal(self.draw.values[n], self.got[n], self.tolerance)]
-        ranked = [(self._step(n), self.order.index(n), n) for n in differing]
-        return min(ranked)[2]
+        return min(differing, key=lambda n: (self.block[n], self._step(n), self.order.index(n)))
 
     def _comparable(self, name: str) -> bool:
         return self.draw.values[name].ndim == self.got[name].ndim
@@ -155,7 +185,8 @@ class _Difference:
         if expected.shape != got.shape:
             return 0
         places = self.differing(name)
-        axes = [(a, self.loops[d]) for a, d in enumerate(self.reference.tensors[name].dims) if d in self.loops]
+        loops = self.loops[name]
+        axes = [(a, loops[d]) for a, d in enumerate(self.reference.tensors[name].dims) if d in loops]
         if not axes or not len(places):
             return 0
         steps = [places[:, a] if way > 0 else expected.shape[a] - 1 - places[:, a] for a, way in axes]
@@ -173,10 +204,10 @@ class _Difference:
         return max((tuple(p) for p in places.tolist()), key=lambda p: float(gap[p]))
 
     def _earliest(self, name: str, places: Tensor) -> Tensor:
-        shape = self.draw.values[name].shape
+        shape, loops = self.draw.values[name].shape, self.loops[name]
         for axis, dim in enumerate(self.reference.tensors[name].dims):
-            if dim in self.loops and len(places):
-                steps = places[:, axis] if self.loops[dim] > 0 else shape[axis] - 1 - places[:, axis]
+            if dim in loops and len(places):
+                steps = places[:, axis] if loops[dim] > 0 else shape[axis] - 1 - places[:, axis]
                 places = places[steps == steps.min()]
         return places
 
@@ -187,80 +218,109 @@ class _Difference:
 
     def _shape(self, name: str) -> Comparison:
         expected, got = self.draw.values[name], self.got[name]
+        left = next(e.left for b in self.reference.blocks for e in b.equations if e.left.name == name)
+        indices = [a.plain or "?" for a in left.indices]
         for order in permutations(range(got.ndim)):
             if got.ndim == expected.ndim and _equal(expected, got.permute(order), self.tolerance):
                 message = f"The axes of `{name}` are in another order than they should be: "
-                left = next(e.left for b in self.reference.blocks for e in b.equations if e.left.name == name)
-                names = ",".join(a.plain or "?" for a in left.indices)
-                return Comparison(False, message + f"the right order is `{name}[{names}]`.", name, "index swapped")
+                message += f"the right order is `{name}[{','.join(indices)}]`."
+                return Comparison(False, message, name, "index swapped")
         sizes = {size: dim for dim, size in self.draw.sizes.items()}
+        sizes |= {size: capital_of(i) for i, size in zip(indices, expected.shape, strict=True)}
         mine, theirs = ([sizes.get(n, str(n)) for n in t.shape] for t in (expected, got))
         message = f"`{name}` must have the shape ({', '.join(mine)}); yours has ({', '.join(theirs)})."
         return Comparison(False, message, name, "shape")
 
     def _mutant(self, name: str) -> tuple[str, str] | None:
         """The mutation of the reference that the answer is, where it first goes wrong."""
-        screen = self._screen(name, 4)
-        confirm: Screen | None = None
+        screen = self._screen(name)
         for tried, mutation in enumerate(mutations(self.reference, self._suspects(name))):
             if tried > _MOST_MUTANTS:
                 return None
-            if screen.agrees(mutation, self.tolerance * 100):
-                confirm = confirm or self._another(name)
-                if confirm.agrees(mutation, self.tolerance * 100):
-                    return mutation.kind, mutation.sentence
+            turned = mutation.kind == "shifted index" and mutation.tensor == name and bool(self.loops[name])
+            if (turned or screen.agrees(mutation, _SCREENED)) and self._confirmed(
+                name, mutation, whole=turned
+            ):
+                return mutation.kind, mutation.sentence
         return None
 
-    def _another(self, name: str) -> Screen:
-        """More places, on another draw where there is one."""
-        number = self.number + 1
-        if number < self.tests.count:
-            other = _Difference(self.tests, number, self.wanted, self.tolerance)
-            if name in other.got and len(other.differing(name)):
-                return other._screen(name, 24)
-        return self._screen(name, 24)
-
-    def _screen(self, name: str, count: int) -> Screen:
-        places = self._earliest(name, self.differing(name))
+    def _screen(self, name: str) -> Screen:
+        """A few entries of a tiny draw, if the answer is wrong there too; else of this one."""
+        try:
+            small = _Difference(self.tests, *self.tests.tiny(), self.wanted, self.tolerance)
+        except (NotationError, _Unrunnable):
+            small = self
+        if not len(small.differing(name)):
+            small = self
+        places = small._earliest(name, small.differing(name))
         generator = torch.Generator().manual_seed(1)
-        chosen = places[torch.randperm(len(places), generator=generator)[:count]].tolist()
-        got = [float(self.got[name][tuple(p)]) for p in chosen]
-        return Screen(self.draw, name, chosen, got)
+        chosen = places[torch.randperm(len(places), generator=generator)[:4]].tolist()
+        first = bool(self.loops[name]) and small._step(name) == 0
+        return Screen(small.draw, name, chosen, [float(small.got[name][tuple(p)]) for p in chosen], first)
+
+    def _confirmed(self, name: str, mutation: Mutation, whole: bool) -> bool:
+        """Whether the mutant, run in full, has all the answer's entries at the first step that is wrong; or all
+        of them, for a mutant that may run through its steps the other way."""
+        try:
+            values = self.draw.run(check(mutation.program, broadcast=True))[name]
+        except (NotationError, RuntimeError):
+            return False
+        if values.shape != self.got[name].shape:
+            return False
+        if whole and _equal(values, self.got[name], _SCREENED):
+            return True
+        places = tuple(self._earliest(name, self.differing(name)).T)
+        return _equal(values[places], self.got[name][places], _SCREENED)
 
     def _suspects(self, name: str) -> tuple[str, ...]:
         """The tensor itself, and what goes into it in the same step and is not known to be right: tensors that
         the answer does not define, or defines differently."""
-        reads = {t: {n for n in names if not self._right(n)} for t, names in same_step(self.reference).items()}
+        reads = {
+            t: {n for n in names if not self._right(n, name)}
+            for t, names in same_step(self.reference).items()
+        }
         return tuple(n for n in upstream(reads, name) if self.reference.tensors[n].defined)
 
-    def _right(self, name: str) -> bool:
-        """Whether the answer has the reference's tensor at the step where it first goes wrong."""
+    def _right(self, name: str, wrong: str) -> bool:
+        """Whether the answer has the reference's tensor at the step where `wrong` first goes wrong."""
         if name not in self.got or self.got[name].shape != self.draw.values[name].shape:
             return False
         if _equal(self.draw.values[name], self.got[name], self.tolerance):
             return True
-        return self._step(name) > min(self._step(n) for n in self.order if n in self.got)
+        return self.block[name] == self.block[wrong] and self._step(name) > self._step(wrong)
 
     def _whole(self, name: str) -> tuple[str, str] | None:
         """Differences of a whole tensor: its sign, a constant factor, its axes."""
         expected, got = self.draw.values[name], self.got[name]
-        norm = float((expected * expected).sum())
-        factor = float((expected * got).sum()) / norm if norm else 0.0
-        if factor and _equal(factor * expected, got, self.tolerance):
+        factor = _factor(expected, got)
+        if factor and _equal(factor * expected, got, self.tolerance) and self._same_factor(name, factor):
             if abs(factor + 1) < self.tolerance:
                 return "sign", f"The sign of `{name}` is wrong: yours is -1 times the right one."
             return "constant factor", f"`{name}` is {_number(factor)} times what it should be."
         for order in permutations(range(expected.ndim)):
             turned = expected.permute(order)
-            if turned.shape == got.shape and _equal(turned, got, self.tolerance):
+            if (
+                order != tuple(range(expected.ndim))
+                and turned.shape == got.shape
+                and _equal(turned, got, self.tolerance)
+            ):
                 return "transpose", f"`{name}` is transposed: its axes are in another order."
         return None
 
+    def _same_factor(self, name: str, factor: float) -> bool:
+        """A factor that is constant is the same on another draw."""
+        try:
+            draw, got = self.tests.tiny()
+        except (NotationError, _Unrunnable):
+            return False
+        return _equal(factor * draw.values[name], got[name], self.tolerance * 100)
+
+
+def _factor(expected: Tensor, got: Tensor) -> float:
+    norm = float((expected * expected).sum())
+    return float((expected * got).sum()) / norm if norm else 0.0
+
 
 def _number(value: float) -> str:
-    from fractions import Fraction
-
     near = Fraction(value).limit_denominator(100)
     return str(near) if abs(float(near) - value) < 1e-9 * abs(value) else f"{value:.6g}"
-
-

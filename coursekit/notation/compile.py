@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from .evaluate import COMPARE, constant_value
+from .arithmetic import COMPARE
+from .evaluate import constant_value
 from .named import LANE, Code, as_tensor, elementwise, expand, number
 from .product import product
-from .reach import fail, starts
+from .reach import conditions, fail, starts
 from .reads import affine_code, read
+from .recur import Part
 from .system import System
 from .tree import (
     Add,
@@ -145,10 +147,12 @@ class Compiler:
 
     def whole(self, ref: Ref) -> Code:
         """A tensor of whole numbers, read to be used as an index."""
-        if self.inside(ref) or self.frame is not None:
-            code = self.code(ref) if self.inside(ref) else self.frame.hoist(self.outer.whole(ref))  # type: ignore[union-attr]
-            return Code(code.axes, lambda env: code.run(env).long())
-        code = read(self, ref, whole=True)
+        if self.inside(ref):
+            code = self.code(ref)
+        elif self.frame is not None:
+            return self.frame.hoist(self.outer.whole(ref))
+        else:
+            code = read(self, ref, whole=True)
         return Code(code.axes, lambda env: code.run(env).long())
 
     # ── what depends on the loop ─────────────────────────────────────────────────────────────
@@ -201,7 +205,9 @@ class Compiler:
             case Div(above, below):
                 if constant_value(self.system, self.sizes, below) is not None:
                     return product(self, node)
-                parts = [self.code(above), self.safe(self.code(below))]
+                guards = [(c, True) for c in conditions(node)]
+                divisor = self.under(guards, lambda: self.safe(self.code(below)))
+                parts = [self.code(above), divisor]
                 return elementwise(torch.true_divide, parts, self.order)
             case Pow(base, exponent):
                 return self.power(base, exponent)
@@ -227,19 +233,28 @@ class Compiler:
         raise AssertionError(f"no way to run {node!r}")
 
     def add(self, terms: Sequence[Expr]) -> Code:
-        if self.frame is not None:  # what the loop does not change is added up once, for all steps
-            still = tuple(t for t in terms if not self.inside(t))
-            moving = [t for t in terms if self.inside(t)]
-            if len(still) > 1:
-                terms = [*moving, Add(still)]
         signed = [(t.body, -1) if isinstance(t, Neg) else (t, 1) for t in terms]
         signed.sort(key=lambda p: -p[1])  # a positive term first, so that the others are added or taken off
-        codes = [(self.code(t), s) for t, s in signed]
+        if self.frame is None:
+            return self._total([(self.code(t), s) for t, s in signed])
+        # What the loop does not change is added up once for all steps, and into a state's product if there is one.
+        still = [(t, s) for t, s in signed if not self.inside(t)]
+        moving = [(self.code(t), s) for t, s in signed if self.inside(t)]
+        if not still or not moving:
+            return self._total(moving or [(self.code(t), s) for t, s in still])
+        rest = self.outer._total([(self.outer.code(t), s) for t, s in still])
+        for place, (code, sign) in enumerate(moving):
+            joined = code.plus(rest) if isinstance(code, Part) and sign > 0 else None
+            if joined is not None:
+                moving[place] = (joined, 1)
+                return self._total(moving)
+        return self._total([*moving, (self.frame.hoist(rest), 1)])
+
+    def _total(self, codes: Sequence[tuple[Code, int]]) -> Code:
         total, sign = codes[0]
         if sign < 0:
-            total = (
-                elementwise(torch.neg, [total], self.order) if total.number is None else number(-total.number)
-            )
+            minus = total.number is None
+            total = elementwise(torch.neg, [total], self.order) if minus else number(-(total.number or 0.0))
         for code, s in codes[1:]:
             if total.number is not None and code.number is not None:
                 total = number(total.number + s * code.number)
@@ -251,7 +266,7 @@ class Compiler:
 
     def power(self, base: Expr, exponent: Expr) -> Code:
         code, by = self.code(base), self.code(exponent)
-        if by.number is not None and by.number == int(by.number) and by.number >= 0:
+        if by.number is not None and by.number >= 0 and by.number.is_integer():
             whole = int(by.number)
             if whole == 2:
                 return elementwise(torch.square, [code], self.order)
@@ -288,7 +303,7 @@ class Compiler:
         code = elementwise(COMPARE[condition.operator], sides, self.order)
         if any(True for _ in references(condition)):
             return code
-        run, key = code.run, ("mask", condition, tuple(sorted(self.ranges.items())))
+        run, key = code.run, object()
         return Code(code.axes, lambda env: env.constant(key, lambda: run(env)))
 
     def side(self, side: Affine | Expr) -> Code:

@@ -22,9 +22,29 @@ from .pairing import Pair, Pairing, cheapest
 from .polynomial import Polynomial
 from .system import System
 from .tree import (
-    Add, Apply, Call, Cases, Concat, Div, Equation, Expr, Flatten, Iverson, Mul, Neg, Num, Position, Pow,
-    Reduce, Ref, Softmax, Sum, free_indices, references, walk,
-)  # fmt: skip
+    Add,
+    Apply,
+    Call,
+    Cases,
+    Concat,
+    Div,
+    Equation,
+    Expr,
+    Flatten,
+    Iverson,
+    Mul,
+    Neg,
+    Num,
+    Position,
+    Pow,
+    Reduce,
+    Ref,
+    Softmax,
+    Sum,
+    free_indices,
+    references,
+    walk,
+)
 
 __all__ = ["Count", "Counter"]
 

@@ -21,7 +21,7 @@ from .count import Counter
 from .errors import NotationError
 from .polynomial import Number, Polynomial
 from .system import Block, System
-from .tree import Affine, Equation, Ref, SizeOf, references
+from .tree import Equation, Ref, SizeOf, references
 
 __all__ = ["Depth", "depth"]
 
@@ -33,7 +33,7 @@ class Depth:
     of: tuple[Polynomial, ...]
 
     def __call__(self, **sizes: Number) -> int:
-        return max(floor(p(**{k: v for k, v in sizes.items()})) for p in self.of)
+        return max(floor(p(**sizes)) for p in self.of)
 
     def __str__(self) -> str:
         return str(self.of[0]) if len(self.of) == 1 else f"max({', '.join(map(str, self.of))})"
@@ -132,7 +132,11 @@ class _Walker:
             for y in product((0, 1), repeat=len(names))
             if all(sum(a * b for a, b in zip(y, o, strict=True)) >= 1 for o in offsets)
         ]
-        least = [y for y in fits if not any(z != y and all(a <= b for a, b in zip(z, y, strict=True)) for z in fits)]
+        least = [
+            y
+            for y in fits
+            if not any(z != y and all(a <= b for a, b in zip(z, y, strict=True)) for z in fits)
+        ]
         if len(least) != 1:
             raise NotationError(f"The depth of the recurrence over {', '.join(names)} is no polynomial.")
         return dict(zip(names, map(Fraction, least[0]), strict=True))
@@ -149,7 +153,8 @@ class _Walker:
         return found
 
     def _read(self, ref: Ref, line: _Line, ranges: Mapping[str, str], keep: set[str]) -> _Line:
-        start, slopes = line.start, {}
+        start = line.start
+        slopes: dict[str | int, Fraction] = {}
         for axis, slope in line.slopes:
             affine = ref.indices[int(axis)]
             dim = self.system.tensors[ref.name].dims[int(axis)]
@@ -162,7 +167,7 @@ class _Walker:
                 if isinstance(atom, SizeOf):
                     size = self.counter.dimension(self.system.aliases.get(atom.name, atom.name))
                     start = start + size * (factor * slope)
-                else:
+                elif isinstance(atom, str):
                     slopes[atom] = slopes.get(atom, Fraction(0)) + factor * slope
         return _Line(start, tuple(sorted((n, s) for n, s in slopes.items() if s)))
 

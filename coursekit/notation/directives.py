@@ -18,7 +18,7 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
         return None
     word = first.value.text
     second = tokens[1].type if len(tokens) > 1 else ""
-    if word in DIRECTIVES and second in ("", "NAME"):
+    if word in DIRECTIVES and (second in ("", "NAME") or all(t.type not in ("EQ", "LSQ") for t in tokens)):
         return _word("centered" if word == "centred" else word, tokens, source, span)
     if word == "Phi" and second == "EQ" and len(tokens) > 2 and tokens[2].type == "LPAR":
         return Directive("parameters", tuple(_listed(tokens[3:])), span=span)
@@ -43,6 +43,8 @@ def _word(word: str, tokens: list[Token], source: str, span: Span) -> Directive:
         if expect_name:
             names.append(token.value.index if word == "centered" else token.value.text)
         expect_name = not expect_name
+    if names and expect_name:
+        raise refuse(f"after `{word}` comes a list of names: `{word} W, B`", source, tokens[-1])
     if word != "pad" and not names:
         raise refuse(f"after `{word}` comes a list of names", source, tokens[0])
     return Directive(word, tuple(names), span=span)

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from .graph import Arrow, arrows, operation, time_dims
 from .layout import layered
 from .show import show
-from .svg import SIZE, Box, Label, Picture, Run, curve, name_runs, width
+from .svg import SIZE, Box, Label, Picture, Run, bend, curve, name_runs, width
 from .system import System
 from .tree import Affine, Ref
 
 MARGIN = 16.0
 GAP = 26.0  # least distance of two boxes in a layer
-PORT = 22.0  # distance of two wires at a box
+PORT = 25.0  # distance of two wires at a box
 
 
 def label_runs(parameters: Iterable[str]) -> tuple[Run, ...]:
@@ -56,9 +56,7 @@ class _Cell:
     def key(self, ref: Ref, arrow: Arrow) -> tuple:
         dims = self.system.tensors[ref.name].dims
         shifts = tuple(a.const for a, d in zip(ref.indices, dims, strict=True) if d in self.timed)
-        if not any(shifts) or not self.system.tensors[ref.name].defined and ref.name not in self.system.boundary:
-            return (ref.name, ()) if not any(shifts) else (ref.name, shifts)
-        return ref.name, shifts
+        return (ref.name, shifts) if any(shifts) else (ref.name, ())
 
     def place(self, key: tuple) -> str:
         """`t−1` for a shifted node."""
@@ -66,7 +64,11 @@ class _Cell:
         if not shifts:
             return ""
         affines = next(
-            [a for a, d in zip(w.source.indices, self.system.tensors[name].dims, strict=True) if d in self.timed]
+            [
+                a
+                for a, d in zip(w.source.indices, self.system.tensors[name].dims, strict=True)
+                if d in self.timed
+            ]
             for w in self.arrows
             if self.key(w.source, w) == key
         )
@@ -91,13 +93,16 @@ def cell_picture(system: System) -> Picture:
     definitions = {e.left.name: e for b in system.blocks for e in b.equations}
 
     count = max(laid.layer.values(), default=0) + 1
-    wide = [max((_wide(runs[k], k, definitions) for k in cell.nodes if laid.layer[k] == n), default=0.0) for n in range(count)]
+    wide = [
+        max((_wide(runs[k], k, definitions) for k in cell.nodes if laid.layer[k] == n), default=0.0)
+        for n in range(count)
+    ]
     room = [0.0] * count  # before each layer, for the labels on the wires that end there
     for (_, target), names in cell.wires.items():
         room[laid.layer[target]] = max(room[laid.layer[target]], width(label_runs(names), SIZE * 0.8))
-    left, x = [], MARGIN
+    left, x = [], MARGIN + 12.0 * sum(1 for k in cell.nodes if k[1])
     for n in range(count):
-        x += (room[n] + 70.0) if n else 0.0
+        x += (room[n] + 76.0) if n else 0.0
         left.append(x)
         x += wide[n]
 
@@ -123,21 +128,26 @@ def cell_picture(system: System) -> Picture:
             points = [(boxes[source].right, boxes[source].centre[1])]
             for via in path[1:-1]:
                 n = laid.layer[via]
-                points += [(left[n], MARGIN + laid.across[via]), (left[n] + wide[n], MARGIN + laid.across[via])]
-            points += [(boxes[target].x - room[laid.layer[target]] - 14, port)] if names else []
+                points += [
+                    (left[n], MARGIN + laid.across[via]),
+                    (left[n] + wide[n], MARGIN + laid.across[via]),
+                ]
+            points += [(boxes[target].x - room[laid.layer[target]] - 18, port)] if names else []
             points.append((boxes[target].x - 2, port))
             picture.wires.append((curve(points), ""))
             if names:
                 text = label_runs(names)
-                picture.labels.append(Label(boxes[target].x - 10 - width(text, SIZE * 0.8), port - 4, text))
+                picture.labels.append(Label(boxes[target].x - 16 - width(text, SIZE * 0.8), port - 5, text))
             words.append(sentence(cell.text(source), cell.text(target), names))
-    bottom = max(b.bottom for b in picture.boxes)
+    bottom = max([b.bottom for b in picture.boxes] + [MARGIN + y for y in laid.across.values()])
     picture.width = max(b.right for b in picture.boxes) + MARGIN
+    loops = 0
     for k in cell.nodes:
         now = (k[0], ())
         if k[1] and now in boxes and system.tensors[k[0]].defined:
-            bottom += 20
-            _loop(picture, boxes[now], boxes[k], bottom)
+            bottom += 14
+            loops += 1
+            _loop(picture, boxes[now], boxes[k], bottom, 12.0 * loops)
             words.append(f"{k[0]} of this step is {cell.text(k)} of another: the recurrence.")
     picture.height = bottom + MARGIN
     picture.words = " ".join(words)
@@ -149,15 +159,16 @@ def _wide(runs: tuple[Run, ...], key: tuple, definitions: dict) -> float:
     return max(52.0, width(runs) + 22, small + 18)
 
 
-def _loop(picture: Picture, now: Box, before: Box, low: float) -> None:
+def _loop(picture: Picture, now: Box, before: Box, low: float, out: float) -> None:
     """The dashed wire from a state back to itself at the step before."""
-    from .svg import bend
-
-    right, left = now.right + 14, before.x - 12
-    shift = max(0.0, 4 - left)
-    picture.width = max(picture.width, right + MARGIN)
-    start, end = (now.right, now.centre[1] + 6), (before.x - 2, before.centre[1])
-    picture.wires.append((bend([start, (right, start[1]), (right, low), (left + shift, low), (left + shift, end[1]), end]), "loop"))
+    left, end = before.x - out - 2, (before.x - 2, before.centre[1])
+    if any(b.y > now.y and b.x < now.centre[0] < b.right for b in picture.boxes):  # not through a box below
+        right = max(now.right, picture.width - MARGIN) + out
+        picture.width = max(picture.width, right + MARGIN)
+        start = [(now.right, now.bottom - 8), (right, now.bottom - 8), (right, low)]
+    else:
+        start = [(now.centre[0], now.bottom), (now.centre[0], low)]
+    picture.wires.append((bend([*start, (left, low), (left, end[1]), end]), "loop"))
 
 
 def _title(system: System) -> str:

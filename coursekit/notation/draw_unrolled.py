@@ -22,10 +22,18 @@ def _column(point: Point) -> int:
     return point.at[0] if point.at else -1
 
 
+def _row(point: Point) -> Point:
+    return Point(point.name, point.at[:1])
+
+
 class _Unrolled:
     def __init__(self, system: System, steps: int):
         self.system, self.steps = system, steps
-        self.wires = unrolled(system, steps)
+        # a table such as alpha[t1,t2] is one box a column: its row
+        rows = {
+            (_row(s), _row(t), a.parameters): (_row(s), _row(t), a) for s, t, a in unrolled(system, steps)
+        }
+        self.wires = list(rows.values())
         self.points = list(dict.fromkeys(p for s, t, _ in self.wires for p in (s, t)))
         self.read = {s.name for s, _, _ in self.wires}
         self.inside = [w for w in self.wires if _column(w[0]) == _column(w[1])]
@@ -33,8 +41,13 @@ class _Unrolled:
         self.into = {p: [w for w in self.wires if w[1] == p] for p in self.points}
         self.port = max([24.0] + [width(label_runs(a.parameters), SIZE * 0.8) + 12 for _, _, a in self.wires])
         self.names = list(dict.fromkeys(p.name for p in self.points))
-        ports = {n: max(len(self.into[p]) for p in self.points if p.name == n) for n in self.names}
-        self.wide = {n: max(52.0, self.port * ports[n] + 8, width(name_runs(n, "00")) + 20) for n in self.names}
+        ports = {
+            n: max(sum(w[0].name != n for w in self.into[p]) for p in self.points if p.name == n)
+            for n in self.names
+        }
+        self.wide = {
+            n: max(52.0, self.port * ports[n] + 8, width(name_runs(n, "00")) + 20) for n in self.names
+        }
         self.plan = self._plan()
         self.buses = {n: k for k, n in enumerate(dict.fromkeys(s.name for s, _, _ in self.across))}
         self.gap = 62.0 + BUS * len(self.buses)
@@ -46,9 +59,17 @@ class _Unrolled:
         links = {(s.name, t.name) for s, t, _ in self.inside}
         links |= {(s.name, t.name) for s, t, _ in self.wires if s.name != t.name and not self._before(s, t)}
         try:
-            return layered(self.names, sorted(links), self.wide, 22.0)
+            return self._laid(links)
         except ValueError:  # what is read from other steps closes a circle: only this step counts
-            return layered(self.names, sorted({(s.name, t.name) for s, t, _ in self.inside}), self.wide, 22.0)
+            return self._laid({(s.name, t.name) for s, t, _ in self.inside})
+
+    def _laid(self, links: set[tuple[str, str]]) -> Layout:
+        """What is computed stands above what is given, even if it reads nothing of its own step."""
+        given = [n for n in self.names if not self.system.tensors[n].defined]
+        for name in self.names:
+            if given and name not in given and all(t != name for _, t in links):
+                links = links | {(given[0], name)}
+        return layered(self.names, sorted(links), self.wide, 22.0)
 
     def _before(self, source: Point, target: Point) -> bool:
         return bool(source.at) and source.name in self.system.boundary and _column(source) != _column(target)
@@ -58,7 +79,7 @@ class _Unrolled:
         rows = max(plan.layer[n] for n in self.names) + 1
         across = max(plan.across[n] + self.wide[n] / 2 for n in self.names)
         early = [p for p in self.points if _column(p) == -1]
-        first = max((self.wide[p.name] for p in early), default=0.0)
+        first = max((self._width(p) for p in early), default=0.0)
         start = MARGIN + (first + self.gutter if early else 0.0)
         self.left = {t: start + t * (across + self.gutter) for t in range(self.steps + 1)}
         self.left[-1] = MARGIN
@@ -66,16 +87,26 @@ class _Unrolled:
         definitions = {e.left.name: e for b in self.system.blocks for e in b.equations}
         boxes = {}
         for p in self.points:
-            w, step = self.wide[p.name], _column(p)
+            w, step = self._width(p), _column(p)
             outside = step in (-1, self.steps)
-            x = self.left[step] + ((first - w) / 2 if step == -1 else 0.0 if outside else plan.across[p.name] - w / 2)
+            x = self.left[step] + (
+                (first - w) / 2 if step == -1 else 0.0 if outside else plan.across[p.name] - w / 2
+            )
             y = MARGIN + (rows - 1 - plan.layer[p.name]) * (HIGH + self.gap)
-            style = "before" if outside and p.name in self.system.boundary else style_of(self.system, p.name, self.read)
+            style = (
+                "before"
+                if outside and p.name in self.system.boundary
+                else style_of(self.system, p.name, self.read)
+            )
             below = operation(definitions[p.name]) if p.name in definitions and not outside else ""
             title = show(definitions[p.name]) if below else f"{p} is given"
             at = ",".join(str(k + 1) for k in p.at)
             boxes[p] = Box(p, x, y, w, HIGH, tuple(name_runs(p.name, at)), below, style, title)
         return boxes
+
+    def _width(self, point: Point) -> float:
+        inside = 0 <= _column(point) < self.steps
+        return self.wide[point.name] if inside else max(52.0, width(name_runs(point.name, "00")) + 20)
 
     def bottom_port(self, wire: Wire) -> tuple[float, float]:
         """Where a wire enters its box from below: those from the left enter left."""
@@ -83,7 +114,7 @@ class _Unrolled:
         order = sorted(self.into[wire[1]], key=lambda w: (self.boxes[w[0]].centre[0], str(w[0])))
         order = [w for w in order if not self.level(w)]
         at = order.index(wire)
-        return target.centre[0] + self.port * (at - (len(order) - 1) / 2) - self.port / 4, target.bottom
+        return target.centre[0] + self.port * (at - (len(order) - 1) / 2), target.bottom
 
     def level(self, wire: Wire) -> bool:
         """A straight wire from one box to the next in the same row."""
@@ -118,8 +149,13 @@ def unrolled_picture(system: System, steps: int) -> Picture:
             labelled.add((target, arrow.parameters, spot))
             picture.labels.append(Label(*spot, label))
         words.append(sentence(str(source), str(target), arrow.parameters))
-    picture.width = max(max(b.right for b in picture.boxes), *(lb.x + lb.w for lb in picture.labels), 0.0) + MARGIN
-    picture.height = max(b.bottom for b in picture.boxes) + MARGIN
+    picture.width = (
+        max(max(b.right for b in picture.boxes), *(lb.x + lb.w for lb in picture.labels), 0.0) + MARGIN
+    )
+    low = max(b.bottom for b in picture.boxes)
+    if any(net.boxes[w[1]].bottom == low and not net.level(w) for w in net.wires):
+        low += net.gap  # wires run below the lowest row
+    picture.height = low + MARGIN
     picture.words = " ".join(words)
     return picture
 
@@ -165,7 +201,9 @@ def lattice_picture(system: System, steps: int) -> Picture:
     pitch_y = HIGH + 52 + len(others) * (HIGH + 24)
     read = {s.name for s, _, _ in wires}
     definitions = {e.left.name: e for b in system.blocks for e in b.equations}
-    picture = Picture(f"The grid that defines {', '.join(system.outputs)}, for {steps} by {steps} positions", "")
+    picture = Picture(
+        f"The grid that defines {', '.join(system.outputs)}, for {steps} by {steps} positions", ""
+    )
     boxes: dict[Point, Box] = {}
     for p in points:
         w = wide[p.name]
@@ -207,13 +245,6 @@ def _grid_wire(a: Box, b: Box) -> tuple[str, tuple[float, float]]:
 
 
 def _fit(picture: Picture) -> None:
-    """Moves everything into view: boxes may stand left of the first column."""
-    from dataclasses import replace
-
-    dx = MARGIN - min(b.x for b in picture.boxes)
-    if dx > 0:
-        raise AssertionError("a box stands outside the picture")
-    picture.boxes = [replace(b) for b in picture.boxes]
     right: Sequence[float] = [b.right for b in picture.boxes] + [lb.x + lb.w for lb in picture.labels]
     picture.width = max(right) + MARGIN
     picture.height = max(b.bottom for b in picture.boxes) + MARGIN

@@ -6,8 +6,9 @@ are not zero; weights have unit scale; everything is float64 and depends on the 
 
 from __future__ import annotations
 
+import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -18,7 +19,7 @@ from .run import run
 from .system import System
 from .tree import Apply, Directive, walk
 
-__all__ = ["Draw", "draws", "opaque_functions"]
+__all__ = ["Draw", "draws", "opaque_functions", "tiny_draw"]
 
 _SMALL = (2, 3, 4, 5, 7, 6, 8, 9, 10)
 
@@ -52,7 +53,9 @@ class Draw:
         return found
 
     def _edge(self, system: System, name: str, axis: int, steps: int) -> Tensor:
-        deep = torch.stack([self.outside(system, name, axis, k if steps > 0 else -k) for k in range(1, abs(steps) + 1)], axis)
+        deep = torch.stack(
+            [self.outside(system, name, axis, k if steps > 0 else -k) for k in range(1, abs(steps) + 1)], axis
+        )
         if abs(steps) == 1:
             return deep.select(axis, 0)
         return deep.flip(axis) if steps < 0 else deep
@@ -108,16 +111,30 @@ def _unfixed(system: System) -> list[str]:
     return [d for d in dims if d not in fixed]
 
 
-def draws(reference: System, count: int, seed: int, functions: Mapping[str, Callable] | None) -> Iterator[Draw]:
+def draws(
+    reference: System, count: int, seed: int, functions: Mapping[str, Callable] | None
+) -> Iterator[Draw]:
     """`count` draws, each with the reference already run."""
     for number in range(count):
         yield _draw(reference, number, seed, functions)
 
 
-def _draw(reference: System, number: int, seed: int, functions: Mapping[str, Callable] | None) -> Draw:
+def tiny_draw(reference: System, seed: int, functions: Mapping[str, Callable] | None) -> Draw:
+    """A draw with sizes of two and three, on which single entries are soon computed by hand."""
+    return _draw(reference, 0, seed, functions, _tiny_sizes)
+
+
+def _draw(
+    reference: System,
+    number: int,
+    seed: int,
+    functions: Mapping[str, Callable] | None,
+    choose: Callable | None = None,
+) -> Draw:
     problem: NotationError | None = None
     for attempt in range(6):  # sizes that do not fit together, or a logarithm below zero, are drawn again
-        sizes = _sizes(reference, number + attempt)
+        # three sets of sizes: a plan is made once for each
+        sizes = (choose or _sizes)(reference, number % 3 + attempt)
         positive = attempt % 2 == 1
         inputs = {n: _input(reference, n, sizes, (seed, number, attempt), positive) for n in reference.inputs}
         known = opaque_functions(reference, sizes, seed) | dict(functions or {})
@@ -148,6 +165,8 @@ def _input(system: System, name: str, sizes: dict[str, int], key: tuple, positiv
     generator = _generator(*key, name)
     if tensor.indexes is None:
         values = torch.randn(shape, generator=generator, dtype=torch.float64)
+        if not shape and key[1] % 3:  # a bound such as the c of min(c, …) is sometimes large
+            values = values.abs() * 5 ** (key[1] % 3) + 1
         return values.abs() + 0.1 if positive else values
     count, top = max(1, torch.Size(shape).numel()), sizes[tensor.indexes]
     if key[1] % 2 and count <= top:
@@ -159,33 +178,60 @@ def _input(system: System, name: str, sizes: dict[str, int], key: tuple, positiv
     return words.reshape(shape)
 
 
+class _Roles:
+    """What a system's dimensions are for."""
+
+    def __init__(self, system: System):
+        dims = dict.fromkeys(d for t in system.tensors.values() for d in t.dims)
+        dims |= dict.fromkeys(d for r in system.ranges.values() for d in r.values())
+        self.given: dict[str, int] = {}
+        for statement in system.program.statements:
+            if isinstance(statement, Directive) and statement.word == "size":
+                for name, value in zip(statement.names, statement.values, strict=True):
+                    self.given[system.aliases.get(name[:1].upper() + name[1:], name)] = int(value)
+        computed = {*system.derived, *system.joined, *self.given}
+        self.free = [d for d in dims if d not in computed]
+        self.centred = {d for r in system.ranges.values() for i, d in r.items() if i in system.centered}
+        self.reached = {r.dim for x in system.derived.values() for r in x.reaches}
+        self.words = {t.indexes for t in system.tensors.values() if t.indexes is not None}
+        self.looped = {system.ranges[b.equations[0]][i] for b in system.blocks for i, _ in b.loops}
+
+
 def _sizes(system: System, number: int) -> dict[str, int]:
     """A size for each dimension that is not computed from others, no two the same."""
-    dims = dict.fromkeys(d for t in system.tensors.values() for d in t.dims)
-    dims |= dict.fromkeys(d for r in system.ranges.values() for d in r.values())
-    free = [d for d in dims if d not in system.derived and d not in system.joined]
-    centred = {d for r in system.ranges.values() for i, d in r.items() if i in system.centered}
-    reached = {r.dim for x in system.derived.values() for r in x.reaches}
-    words = {t.indexes for t in system.tensors.values() if t.indexes is not None}
-    looped = {system.ranges[b.equations[0]][i] for b in system.blocks for i, _ in b.loops}
-    sizes: dict[str, int] = {}
+    roles = _Roles(system)
+    sizes = dict(roles.given)
 
-    def assign(names: list[str], pool: tuple[int, ...]) -> None:
-        turn = number % max(1, min(len(pool), 5))
+    def assign(names: Iterable[str], pool: tuple[int, ...]) -> None:
+        turn = number % min(len(pool), 5)
         options = [n for n in pool[turn:] + pool[:turn] if n not in sizes.values()]
         options += [n for n in range(2, 60) if n not in options and n not in sizes.values()]
-        sizes.update(zip(names, options, strict=False))
+        sizes.update(zip([d for d in roles.free if d in names and d not in sizes], options, strict=False))
 
-    for statement in system.program.statements:
-        if isinstance(statement, Directive) and statement.word == "size":
-            for name, value in zip(statement.names, statement.values, strict=True):
-                sizes[system.aliases.get(name[:1].upper() + name[1:], name)] = int(value)
-    rest = [d for d in free if d not in sizes]
-    assign([d for d in rest if d in centred], (3, 5, 7, 9))
-    assign([d for d in rest if d in reached and d not in centred], (11, 13, 12, 14, 15))
-    assign([d for d in rest if d in words and d not in sizes], (6, 8, 7, 9, 10))
-    assign([d for d in rest if d in looped and d not in sizes], (3, 4, 5))
-    assign([d for d in rest if d not in sizes], _SMALL)
+    assign(roles.centred, (3, 5, 7, 9))
+    assign(roles.reached, (11, 13, 12, 14, 15))
+    assign(roles.words, (6, 8, 7, 9, 10))
+    assign(roles.looped, (3, 4, 5))
+    assign(roles.free, _SMALL)
+    return _with_joined(system, sizes)
+
+
+def _tiny_sizes(system: System, number: int) -> dict[str, int]:
+    roles = _Roles(system)
+    sizes = dict(roles.given)
+    for k, dim in enumerate(roles.free):
+        sizes[dim] = (
+            3 if dim in roles.centred else 7 + number if dim in roles.reached else 2 + (k + number) % 2
+        )
+    return _with_joined(system, sizes)
+
+
+def _with_joined(system: System, sizes: dict[str, int]) -> dict[str, int]:
+    """The sizes, and those of the dimensions that concatenations make."""
+    for _ in system.joined:  # one may be made of another
+        for dim, joined in system.joined.items():
+            if all(d in sizes for part in joined.parts for d in part):
+                sizes[dim] = sum(math.prod(sizes[d] for d in part) for part in joined.parts)
     return sizes
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lark import Tree
 
 from .build import affines, rename_outside
 from .expressions import ExpressionReader
+from .facts import Facts
+from .matrix import Shapes
 from .names import capital_of, small_of
 from .sums import close, is_capital, opens
 from .tree import (
@@ -18,6 +20,7 @@ from .tree import (
     Expr,
     Flatten,
     Ref,
+    Softmax,
     Span,
     free_indices,
     substitute,
@@ -26,10 +29,37 @@ from .tree import (
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Draft:
+    """An equation as it was written: capitals not yet summed, matrices not yet indexed."""
+
+    reader: Elaborator
+    left: Ref
+    body: Expr
+    conditional: bool  # `P(w_t | …)`: the left side names only some of its indices
+    bare: bool  # the left side has no brackets
+    span: Span
+
+    def equation(self) -> Equation:
+        return self.reader.define(self.left, self.body, self.conditional, self.span)
+
+
+def equations(trees: list[Tree], facts: Facts, source: str) -> list[Equation]:
+    """The equations of a program; matrix notation becomes index notation where shapes are declared."""
+    drafts = [Elaborator(facts, source).read(tree) for tree in trees]
+    if facts.shapes:
+        shapes = Shapes(facts.shapes, source)
+        shapes.learn([(d.left, d.body, d.bare) for d in drafts])
+        for k, d in enumerate(drafts):
+            left, body = shapes.equation(d.left, d.body, d.bare)
+            drafts[k] = replace(d, left=left, body=body)
+    return [draft.equation() for draft in drafts]
+
+
 class Elaborator(ExpressionReader):
     """One statement of a program whose `Facts` are known."""
 
-    def equation(self, tree: Tree) -> Equation:
+    def read(self, tree: Tree) -> Draft:
         """`left = … = right`: the last member defines the left side; those between are not kept."""
         left, right = tree.children[0], tree.children[-1]
         self.survey(tree)
@@ -40,8 +70,9 @@ class Elaborator(ExpressionReader):
         lhs = self.reference(left, left_side=True)
         if not isinstance(lhs, Ref):
             raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
-        body = self.expr(right)
-        return self.define(lhs, body, conditional, self.span(tree))
+        return Draft(
+            self, lhs, self.expr(right), conditional, round_ is None and square is None, self.span(tree)
+        )
 
     def define(self, left: Ref, body: Expr, conditional: bool, span: Span) -> Equation:
         """Free the left side's capitals, sum the others, finish concatenations and opaque functions."""
@@ -65,7 +96,8 @@ class Elaborator(ExpressionReader):
     def complete(self, left: Ref, body: Expr) -> Ref:
         """`P(w_t | …)` names only the word: the other indices that are free on the right come before it."""
         named = {i for a in left.indices for _, i in a.terms if isinstance(i, str)}
-        free = free_indices(body)
+        normalised = {i for n in walk(body) if isinstance(n, Softmax) for i in n.indices}
+        free = free_indices(body) - normalised
         order = dict.fromkeys(a for n in affines(body) for _, a in n.terms if isinstance(a, str))
         extra = tuple(Affine(((1, i),)) for i in order if i in free and i not in named and not is_capital(i))
         return replace(left, indices=extra + left.indices)

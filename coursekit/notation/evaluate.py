@@ -1,23 +1,24 @@
 """The plain meaning of the language: every entry of every tensor, one after another, on nested lists.
 
 Slow on purpose and free of numpy and torch: this module says what an equation means, and `run` is
-tested against it. Three conventions that the notation leaves open are fixed here:
+tested against it. Four conventions that the notation leaves open are fixed here:
 
 - a condition decides whether the rest is looked at: `[s < t] x[t-s]` is 0 where `s >= t`, whatever x is;
 - a softmax over nothing is 0 everywhere, a sum over nothing 0, a product 1, a maximum -inf, a minimum inf;
-- an index runs from 0, or from -(n//2) where the system says that it is centred.
+- an index runs from 0, or from -(n//2) where the system says that it is centred;
+- a number that does not exist is nan, one that is too large is inf, as for tensors.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import product
 from numbers import Real
 
-from .reach import check_reads, fail, starts
+from .arithmetic import COMPARE, FUNCTIONS, REDUCE, divide, exp, power, real
+from .reach import check_reads, conditions, fail, starts
 from .sizes import Shape, infer_sizes, sides, span_of
 from .system import System
 from .tree import (
@@ -49,38 +50,7 @@ from .tree import (
     walk,
 )
 
-__all__ = ["COMPARE", "constant_value", "evaluate"]
-
-COMPARE: dict[str, Callable] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def _sigmoid(z: float) -> float:
-    return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
-
-
-_FUNCTIONS: dict[str, Callable] = {
-    "sigmoid": _sigmoid,
-    "tanh": math.tanh,
-    "relu": lambda z: max(z, 0.0),
-    "exp": math.exp,
-    "log": math.log,
-    "sqrt": math.sqrt,
-    "abs": abs,
-    "min": min,
-    "max": max,
-}
-_REDUCE: dict[str, Callable[[Iterable], float]] = {
-    "max": lambda values: max(values, default=-math.inf),
-    "min": lambda values: min(values, default=math.inf),
-    "prod": math.prod,
-}
+__all__ = ["constant_value", "evaluate"]
 
 
 def evaluate(
@@ -112,7 +82,7 @@ def evaluate(
 def constant_value(system: System, sizes: Mapping[str, int], node: object) -> float | None:
     """The value of an expression of numbers and sizes alone (`1/sqrt(I)`); None for any other."""
     if isinstance(node, Num):
-        return float(node.value)
+        return real(node.value)
     if not all(isinstance(n, (Num, Size, Add, Mul, Neg, Div, Pow, Call)) for n in walk(node)):
         return None
     return _Machine(system, dict(sizes), {}, {}, {}).value(node, {})  # type: ignore[arg-type]
@@ -171,7 +141,7 @@ class _Machine:
     def value(self, node: Expr, at: dict[str, int]) -> float:
         match node:
             case Num(value):
-                return float(value)
+                return real(value)
             case Size(name):
                 return float(self.size(name))
             case Ref():
@@ -180,29 +150,28 @@ class _Machine:
                 return sum(self.value(t, at) for t in terms)
             case Neg(body):
                 return -self.value(body, at)
+            case Mul() | Div() if not all(self.holds(c, at) for c in conditions(node)):
+                return 0.0
             case Mul(factors):
-                conditions = [f.condition for f in factors if isinstance(f, Iverson)]
-                if not all(self.holds(c, at) for c in conditions):
-                    return 0.0
                 return math.prod(self.value(f, at) for f in factors if not isinstance(f, Iverson))
             case Div(above, below):
-                return self.value(above, at) / self.value(below, at)
+                return divide(self.value(above, at), self.value(below, at))
             case Pow(base, exponent):
-                return self.value(base, at) ** self.value(exponent, at)
+                return power(self.value(base, at), self.value(exponent, at))
             case Call(function, args):
-                return _FUNCTIONS[function](*(self.value(a, at) for a in args))
+                return FUNCTIONS[function](*(self.value(a, at) for a in args))
             case Apply():
                 return self.apply(node, at)
             case Sum(indices, body, where):
                 return sum(self.over(indices, body, where, at))
             case Reduce(function, indices, body, where):
-                return _REDUCE[function](list(self.over(indices, body, where, at)))
+                return REDUCE[function](list(self.over(indices, body, where, at)))
             case Softmax(indices, body, where):
                 if where is not None and not self.holds(where, at):
                     return 0.0
                 scores = list(self.over(indices, body, where, at))
                 top = max(scores)
-                return math.exp(self.value(body, at) - top) / sum(math.exp(s - top) for s in scores)
+                return divide(exp(self.value(body, at) - top), sum(exp(s - top) for s in scores))
             case Concat(axis, parts):
                 place = at[axis] - self.first[self.ranges[axis]]
                 for along, part in parts:

@@ -10,6 +10,7 @@ from lark import Token, Tree
 
 from .names import Group, Name, small_of
 from .sums import is_capital
+from .tree import Directive
 
 
 @dataclass
@@ -21,6 +22,7 @@ class Facts:
     sizes: set[str] = field(default_factory=set)  # names of sizes: limits of sums, shapes
     time: set[str] = field(default_factory=set)  # letters that are indices in sub- and superscripts
     limits: dict[str, str] = field(default_factory=dict)  # the `n` of a sum over l=1…n -> `l`
+    shapes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # declared: `W in R^{n x m}`
     matrix: bool = False  # superscript indices: bare capitals are matrices whose shapes are to be declared
 
     def is_size(self, index: str) -> bool:
@@ -69,9 +71,13 @@ def bound_names(item: Tree | Token) -> list[str]:
     return []
 
 
-def gather(trees: list[Tree]) -> Facts:
-    """Read the facts off the grammar's trees."""
+def gather(trees: list[Tree], shapes: list[Directive]) -> Facts:
+    """Read the facts off the grammar's trees and the declared shapes."""
     facts = Facts()
+    for directive in shapes:
+        for name, dims in zip(directive.names, directive.values, strict=True):
+            facts.shapes[name] = tuple(dims.split(","))
+            facts.sizes |= {d for d in facts.shapes[name] if not d.isdigit()}
     bound: set[str] = set()
     names: list[Name] = []
     for tree in trees:

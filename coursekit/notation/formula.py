@@ -100,7 +100,9 @@ class _Reader:
             elif match["name"]:
                 yield _Token("name", match["name"], position, spaced)
             else:
-                found = {"^": "**", "·": "*", "×": "*", "⋅": "*", "−": "-"}.get(match["symbol"], match["symbol"])
+                found = {"^": "**", "·": "*", "×": "*", "⋅": "*", "−": "-"}.get(
+                    match["symbol"], match["symbol"]
+                )
                 yield _Token(found, match["symbol"], position, spaced)
             position = match.end()
         yield _Token("end", "", len(body), False)
@@ -190,13 +192,26 @@ class _Reader:
                 factors[-1:] = [Div(self._joined(factors), below)]
                 factors = factors[-1:]
                 divided = True
-            elif token.kind in ("number", "name", "(", "{", "[", "frac", "√", "|", "⌈", "⌊") and not self._closing(token):
+            elif token.kind in (
+                "number",
+                "name",
+                "(",
+                "{",
+                "[",
+                "frac",
+                "√",
+                "|",
+                "⌈",
+                "⌊",
+            ) and not self._closing(token):
                 if divided and not (self._fraction(factors[-1]) and token.spaced):
                     raise self.fail(
                         "a product after `/` can be read in two ways; write `a/(b*c)` or `(a/b)*c`", token
                     )
                 if token.kind == "number" and not token.spaced:
-                    raise self.fail(f"put an operator before `{token.text}` (`*`, or `**` for a power)", token)
+                    raise self.fail(
+                        f"put an operator before `{token.text}` (`*`, or `**` for a power)", token
+                    )
                 factors.append(self.power())
                 divided = False
             else:
@@ -340,7 +355,9 @@ class _Reader:
             if base.value < 2:
                 raise self.fail("the base of a logarithm is at least 2", token)
             known = function in FUNCTIONS
-            node = Call(function, tuple(args)) if known else Div(Call("log", tuple(args)), Call("log", (base,)))
+            node = (
+                Call(function, tuple(args)) if known else Div(Call("log", tuple(args)), Call("log", (base,)))
+            )
         else:
             node = Call(function, tuple(args))
         return node if raised is None else Pow(node, raised)
@@ -359,7 +376,9 @@ class _Reader:
             and (_spelling(after.text) in (self.symbols or ()) or not self._function(_spelling(after.text)))
         )
         if two_ways or (isinstance(argument, Mul) and not following.kind == "|"):
-            raise self.fail(f"say with brackets what `{function}` is taken of, as in `{function}(T)*d`", following)
+            raise self.fail(
+                f"say with brackets what `{function}` is taken of, as in `{function}(T)*d`", following
+            )
         return argument
 
     def _letters(self, name: str, token: _Token) -> Expr:
@@ -388,7 +407,9 @@ class _Reader:
         assert self.symbols is not None
         digits = re.fullmatch(r"([^\d]+)(\d+)", name)
         if digits and self._split(digits[1], tuple(self.symbols)):
-            return self.fail(f"`{name}` is not a symbol here; a power is written `{digits[1]}**{digits[2]}`", token)
+            return self.fail(
+                f"`{name}` is not a symbol here; a power is written `{digits[1]}**{digits[2]}`", token
+            )
         case = [s for s in self.symbols if s.lower() == name.lower()]
         close = case or difflib.get_close_matches(name, [*self.symbols, *FUNCTIONS, *MANY], 1, 0.8)
         known = ", ".join(f"`{s}`" for s in self.symbols.values())

@@ -18,7 +18,11 @@ def latex(node: Expr, level: int = 0) -> str:
     """The formula in LaTeX, with brackets only where they are needed."""
     match node:
         case Num(value):
-            text = str(value) if value.denominator == 1 else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+            text = (
+                str(value)
+                if value.denominator == 1
+                else rf"\frac{{{value.numerator}}}{{{value.denominator}}}"
+            )
             own = 4 if value >= 0 else 1
         case Size(name):
             text, own = _latex_name(name), 4
@@ -40,7 +44,11 @@ def latex(node: Expr, level: int = 0) -> str:
         case Call("sqrt", (body,)):
             text, own = rf"\sqrt{{{latex(body)}}}", 4
         case Call("ceil" | "floor" | "abs" as function, (body,)):
-            left, right = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor"), "abs": "||"}[function]
+            left, right = {
+                "ceil": (r"\lceil ", r" \rceil"),
+                "floor": (r"\lfloor ", r" \rfloor"),
+                "abs": "||",
+            }[function]
             text, own = f"{left}{latex(body)}{right}", 4
         case Call(function, args):
             name = {"log2": r"\log_2", "log10": r"\log_{10}"}.get(function, "\\" + function)

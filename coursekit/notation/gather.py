@@ -11,11 +11,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from .simplify import Scope, Term, equality, fixed, put, solve, terms
+from .scope import Scope, equality, fixed, put, solve
+from .simplify import Term, terms
 from .tree import (
-    Add, Affine, Call, Compare, Div, Expr, Iverson, Lookup, Mul, Neg, Num, Pow, Ref, Size, SizeOf, Sum,
-    free_indices, references, walk,
-)  # fmt: skip
+    Add,
+    Affine,
+    Call,
+    Compare,
+    Div,
+    Expr,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Num,
+    Pow,
+    Ref,
+    Size,
+    SizeOf,
+    Sum,
+    free_indices,
+    references,
+    walk,
+)
 
 __all__ = ["Gather"]
 
@@ -60,7 +78,7 @@ class Gather:
     def _same_axis(self, value: Affine, name: str) -> bool:
         """A window over a longer axis (`x+dx` without padding) keeps its condition: the ranges differ."""
         dims = {self.scope.dims[a] for _, a in value.terms if isinstance(a, str)}
-        return len(value.terms) < 2 or self.scope.dims[name] in dims
+        return not dims or self.scope.dims[name] in dims
 
     def _move(self, term: Term, name: str, value: Affine) -> Term:
         """Put `value` for the summed index `name`; what lies outside its range counts for nothing."""
@@ -106,7 +124,9 @@ class Gather:
 
     def _plain(self, ref: Ref, name: str) -> bool:
         dims = self.dims_of(ref.name)
-        return any(a.plain == name and d == self.scope.dims[name] for a, d in zip(ref.indices, dims, strict=True))
+        return any(
+            a.plain == name and d == self.scope.dims[name] for a, d in zip(ref.indices, dims, strict=True)
+        )
 
     def _readable(self, ref: Ref, name: str, value: Affine) -> bool:
         """A read that may be padded, or that the shift brings back among the entries that there are."""
@@ -134,4 +154,3 @@ class Gather:
         if len(value.terms) == 1 and value.terms[0][0] == 1 and value.const:
             return [low] if value.const < 0 else [high]
         return [low, high]
-

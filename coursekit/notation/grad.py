@@ -132,4 +132,3 @@ def _step_gradient(sweep: Backward, name: str, at: str) -> str:
     sweep.made.pop(word, None)
     sweep.made[word] = Made((step, *target), combine(found))
     return word
-

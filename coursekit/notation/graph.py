@@ -18,7 +18,7 @@ from .tree import Affine, Call, Equation, Lookup, Mul, Neg, Pow, Ref, Softmax, S
 
 __all__ = ["Arrow", "Point", "arrows", "edges", "parameters", "time_dims", "unrolled"]
 
-_WEIGHTS = re.compile(r"(W|B|U|b|beta|e|E)(_|\d|$)")
+_WEIGHTS = re.compile(r"(W\w*|[BUbeE](_\w*|\d*)|beta)$")
 WINDOW = 3  # how wide a window is drawn
 
 
@@ -134,7 +134,13 @@ def operation(equation: Equation) -> str:
         case Ref():
             return "look up" if any(isinstance(a, Lookup) for i in node.indices for _, a in i.terms) else "="
     name = type(node).__name__
-    words = {"Add": "+", "Apply": getattr(node, "function", ""), "Concat": ";", "Flatten": ";", "Reduce": "max"}
+    words = {
+        "Add": "+",
+        "Apply": getattr(node, "function", ""),
+        "Concat": ";",
+        "Flatten": ";",
+        "Reduce": "max",
+    }
     return words.get(name, "")
 
 
@@ -159,7 +165,9 @@ def _instances(system: System, arrow: Arrow, timed: set[str], steps: int) -> Ite
     ranges = system.ranges[arrow.equation]
     target, source = arrow.target, arrow.source
     axes = [[k for k, d in enumerate(system.tensors[r.name].dims) if d in timed] for r in (source, target)]
-    names = sorted({n for r, own in zip((source, target), axes, strict=True) for k in own for n in _names(r.indices[k])})
+    names = sorted(
+        {n for r, own in zip((source, target), axes, strict=True) for k in own for n in _names(r.indices[k])}
+    )
     if any(n is None for n in names):
         return
     for values in product(*(_values(system, ranges, n, timed, steps) for n in names)):

@@ -111,7 +111,9 @@ class Growth:
         """The term with its symbols in the order of the question."""
         place = {name: k for k, name in enumerate(self.symbols)}
         ordered = sorted(monomial, key=lambda f: (place.get(f[0], len(place)), repr(f)))
-        powers = [_show_exponential(a[1], p) for a, p in ordered if isinstance(a, tuple) and a[0] == "exp" and p > 0]
+        powers = [
+            _show_exponential(a[1], p) for a, p in ordered if isinstance(a, tuple) and a[0] == "exp" and p > 0
+        ]
         plain = tuple(f for f in ordered if not (isinstance(f[0], tuple) and f[0][0] == "exp" and f[1] > 0))
         return "*".join([show(plain), *powers] if plain or not powers else powers)
 
@@ -296,7 +298,9 @@ def _atom(atom: Atom, given: Sequence[Vector]) -> _Ratio:
             return total if function == "max" else _power(total, Fraction(-1))  # min(a,b) = 1/max(1/a,1/b)
         case ("call", "ceil" | "floor" | "abs", ((above, below),)):
             return _quotient(Quotient(dict(above), dict(below)), given)
-    raise NotationError("the growth of this formula is not known to the course; write it as a sum of products")
+    raise NotationError(
+        "the growth of this formula is not known to the course; write it as a sum of products"
+    )
 
 
 def _logarithm(inside: Atom, given: Sequence[Vector]) -> _Ratio:
@@ -306,12 +310,16 @@ def _logarithm(inside: Atom, given: Sequence[Vector]) -> _Ratio:
     if isinstance(inside, str) or (inside and inside[0] == "log"):
         return _variable(("log", inside))
     if inside and isinstance(inside[0], str):
-        raise NotationError("the growth of this logarithm is not known to the course; simplify what it is taken of")
+        raise NotationError(
+            "the growth of this logarithm is not known to the course; simplify what it is taken of"
+        )
     total: _Ratio | None = None
     for monomial, coefficient in inside:
         for atom, exponent in monomial:
             if coefficient > 0 and exponent < 0:
-                raise NotationError("a logarithm of a quotient has no growth of its own; write it as a difference")
+                raise NotationError(
+                    "a logarithm of a quotient has no growth of its own; write it as a difference"
+                )
             if coefficient > 0:
                 part = _logarithm_of_atom(atom, given)
                 total = part if total is None else _plus(total, part)
@@ -342,5 +350,3 @@ def _exponential(exponent: Monomial, given: Sequence[Vector]) -> _Ratio:
         raise NotationError("the growth of this power is not known to the course; simplify its exponent")
     (vector,) = inner.above
     return _variable(("exp", vector), Fraction(scale).limit_denominator(10**6))
-
-

@@ -77,15 +77,21 @@ class IndexReader:
         self.letters |= self.known
 
     def affine(self, tree: Tree | Token) -> Affine:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.error("this index is nested too deeply", tree)
         terms, const = self.linear(tree)
-        self.depth -= 1
         kept = tuple((c, a) for a, c in terms.items() if c)
         return Affine(kept, const, span=self.span(tree))
 
     def linear(self, tree: Tree | Token) -> tuple[dict, int]:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"this index is nested more than {MAX_DEPTH} deep", tree)
+        try:
+            return self.combination(tree)
+        finally:
+            self.depth -= 1
+
+    def combination(self, tree: Tree | Token) -> tuple[dict, int]:
+        """The coefficients of an index expression's atoms, and its constant."""
         assert isinstance(tree, Tree)
         if tree.data == "number":
             value = Fraction(str(tree.children[0]))
@@ -95,8 +101,14 @@ class IndexReader:
         if tree.data == "group":
             return self.linear(tree.children[0])
         if tree.data in ("add", "subtract"):
-            sign = 1 if tree.data == "add" else -1
-            return _combine(self.linear(tree.children[0]), self.linear(tree.children[1]), sign)
+            terms = []
+            while tree.data in ("add", "subtract"):
+                terms.append((1 if tree.data == "add" else -1, tree.children[1]))
+                tree = tree.children[0]
+            total = self.linear(tree)
+            for sign, term in reversed(terms):
+                total = _combine(total, self.linear(term), sign)
+            return total
         if tree.data == "negative":
             return _combine(({}, 0), self.linear(tree.children[0]), -1)
         if tree.data == "times":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from .names import GREEK
-from .show import ADD, ATOM, CONCAT, MUL, POWER, bound_apart, capital_left, implicit
+from .show import ADD, ATOM, CONCAT, MUL, POWER, bound_apart, capital_left, implicit, spell_affine
 from .symbols import ACCENTS
 from .tree import (
     Add,
@@ -30,7 +31,6 @@ from .tree import (
     Reduce,
     Ref,
     Size,
-    SizeOf,
     Softmax,
     Sum,
 )  # fmt: skip
@@ -233,7 +233,7 @@ def _cases(node: Cases) -> tuple[str, int]:
     return "\\begin{cases} " + r" \\ ".join(rows) + " \\end{cases}", ATOM
 
 
-_FORMS = {
+_FORMS: dict[type, Callable[..., tuple[str, int]]] = {
     Num: _num,
     Size: lambda n: (index(n.name) if "_" not in n.name else name(n.name), ATOM),
     Ref: _ref,
@@ -256,21 +256,8 @@ _FORMS = {
 
 
 def affine(node: Affine) -> str:
-    text = ""
-    for coefficient, atom in node.terms:
-        spelt = (
-            index(atom)
-            if isinstance(atom, str)
-            else index(atom.name)
-            if isinstance(atom, SizeOf)
-            else _ref(atom.ref)[0]
-        )
-        size = abs(coefficient)
-        part = spelt if size == 1 else f"{size} {spelt}"
-        text += ("-" if coefficient < 0 else "+" if text else "") + part
-    if node.const or not text:
-        text += f"{node.const:+d}" if text else str(node.const)
-    return text
+    spell = lambda atom: index(atom if isinstance(atom, str) else atom.name)
+    return spell_affine(node, spell, lambda ref: _ref(ref)[0], " ")
 
 
 def condition(node: Compare | And) -> str:

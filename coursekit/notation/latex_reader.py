@@ -117,11 +117,12 @@ class LatexReader(Scanner):
                 self.emit("CASES", "cases", start)
                 self.emit("LPAR", "(", start)
             else:
-                self.cases -= 1
+                self.cases = max(0, self.cases - 1)
                 if self.out and self.out[-1].type == "COMMA":
                     self.out.pop()
                 self.emit("RPAR", ")", start)
         elif name in ENVIRONMENTS:
+            self.display = max(0, self.display + (1 if which == "begin" else -1))
             if name == "array" and which == "begin":
                 self.argument()
             if self.out and self.out[-1].type != "NEWLINE":

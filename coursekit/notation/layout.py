@@ -99,7 +99,7 @@ def _settle(rows, before, after, size, gap: float) -> dict[Key, float]:
         for key in row:
             across[key] = at + size[key] / 2
             at += size[key] + gap
-    for sweep in range(16):
+    for sweep in range(60):
         for row in rows if sweep % 2 == 0 else reversed(rows):
             wishes = []
             for key in row:

@@ -11,11 +11,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 
 from .names import capital_of, small_of
-from .simplify import base
+from .scope import base
 from .tree import (
-    Concat, Equation, Expr, Flatten, Position, Reduce, Ref, Size, SizeOf, Sum, free_indices, index, substitute,
-    transform, walk,
-)  # fmt: skip
+    Concat,
+    Equation,
+    Expr,
+    Flatten,
+    Position,
+    Reduce,
+    Ref,
+    Size,
+    SizeOf,
+    Sum,
+    free_indices,
+    index,
+    substitute,
+    transform,
+    walk,
+)
 
 __all__ = ["Pen", "sizes_by_letter"]
 
@@ -25,20 +38,26 @@ SPARE = "ijklmnpqrsuvxyzabcdgo"
 class Pen:
     """Writes one equation `name[left] = right`; `ranges` are then its letters and their dimensions.
 
-    `dims` gives an index's dimension, `kin` the letters that are known for a dimension, `avoid` names that a
-    summed index must not have.
+    `dims` gives an index's dimension, `kin` the letters that are known for a dimension, `tensors` the names of
+    tensors, and `avoid` those of them that a summed index must not have.
     """
 
     def __init__(
-        self, dims: Mapping[str, str], kin: Callable[[str], Sequence[str]], avoid: Iterable[str] = ()
+        self,
+        dims: Mapping[str, str],
+        kin: Callable[[str], Sequence[str]],
+        tensors: Iterable[str] = (),
+        avoid: Iterable[str] = (),
     ) -> None:
-        self.dims, self.kin, self.avoid = dims, kin, frozenset(avoid)
+        self.dims, self.kin = dims, kin
+        self.tensors, self.avoid = frozenset(tensors), frozenset(avoid)
         self.ranges: dict[str, str] = {}
 
     def equation(self, name: str, left: Sequence[str], right: Expr) -> Equation:
         # An index that is used as a number is summed by name: a capital would be read as a size there.
         self.numbers = {i for n in walk(right) if isinstance(n, Position) for i in free_indices(n.affine)}
         self.offsets = {n.name for n in walk(right) if isinstance(n, SizeOf)}
+        self.sized = {n.name for n in walk(right) if isinstance(n, Size)}
         names: dict[str, str] = {}
         for own in left:
             names[own] = self._choose(own, names.values(), summed=False)
@@ -48,9 +67,12 @@ class Pen:
     def _choose(self, own: str, taken: Iterable[str], summed: bool) -> str:
         letter, dim = small_of(base(own)), self.dims[own]
         used = {small_of(t) for t in taken}
-        for candidate in [letter, *self.kin(dim), *SPARE, *(f"{letter}{n}" for n in range(1, 100))]:
+        numbered = [f"{letter}{n}" for n in range(1, 100)]
+        spare = [*SPARE, *numbered] if len(letter) == 1 else numbered
+        for candidate in [letter, *self.kin(dim), *spare]:
             word = capital_of(candidate) if summed and own not in self.numbers else candidate
             clash = summed and (word in self.avoid or word in self.offsets)
+            clash |= dim in self.sized and capital_of(candidate) in self.tensors
             if candidate not in used and not clash and self.ranges.get(word, dim) == dim:
                 self.ranges[word] = dim
                 return word
@@ -93,7 +115,9 @@ def sizes_by_letter(equation: Equation, ranges: Mapping[str, str]) -> Equation:
         if isinstance(node, Size):
             return replace(node, name=name(node.name, False))
         if hasattr(node, "terms") and any(isinstance(a, SizeOf) for _, a in _pairs(node)):
-            terms = tuple((f, SizeOf(name(a.name, True)) if isinstance(a, SizeOf) else a) for f, a in node.terms)
+            terms = tuple(
+                (f, SizeOf(name(a.name, True)) if isinstance(a, SizeOf) else a) for f, a in node.terms
+            )
             return replace(node, terms=terms)
         return node
 

@@ -80,8 +80,8 @@ def mutations(system: System, only: Collection[str] | None = None) -> Iterator[M
 
 # Likely mistakes first. Of two rules that make the same system, the one named first gives the sentence.
 _ORDER = [
-    "gate swapped", "softmax index", "sign", "activation", "complement", "scale", "missing factor",
-    "missing term", "shifted index", "transpose", "index swapped", "wrong tensor", "reset after product",
+    "gate swapped", "softmax index", "sign", "activation", "complement", "scale", "missing term",
+    "missing factor", "shifted index", "transpose", "index swapped", "wrong tensor", "reset after product",
     "stride", "flipped window", "mask", "sum scope", "missing sum", "mean for sum", "softmax of each term",
     "missing softmax", "residual", "constant factor", "extra factor", "averaged", "extra activation",
 ]  # fmt: skip

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 from .mutate import Change, code, rule
 from .mutate_values import indices, product
-from .sites import Site, free_indices, is_gate, is_scale
+from .sites import Site, is_gate, is_scale
 from .tree import (
-    Add, Affine, Call, Compare, Div, Mul, Num, Ref, Size, Softmax, Sum, index, references, substitute, transform,
+    Add, Affine, And, Call, Compare, Div, Mul, Num, Ref, Size, Softmax, Sum, free_indices, index,
+    references, substitute, transform,
 )  # fmt: skip
 
 # ── softmax ──
@@ -26,7 +28,9 @@ def softmax_index(site: Site) -> Iterator[Change]:
     for other in [*((i,) for i in free), *combinations(free, 2)]:
         if set(other) != set(right):
             alone = " alone" if len(right) > 1 and len(other) == 1 else ""
-            yield Change(f"You took the softmax over {indices(other)}{alone}; {must}", replace(node, indices=other))
+            yield Change(
+                f"You took the softmax over {indices(other)}{alone}; {must}", replace(node, indices=other)
+            )
     if len(right) > 1:
         each = product(tuple(replace(node, indices=(i,)) for i in right))
         yield Change(f"You multiplied a softmax over each of {indices(right)}; one softmax {must[3:]}", each)
@@ -39,17 +43,15 @@ def softmax_of_each_term(site: Site) -> Iterator[Change]:
         return
     parts = tuple(replace(node, body=t) for t in node.body.terms)
     one = "one softmax must be taken of the sum."
-    yield Change(f"You took the mean of {len(parts)} softmaxes; {one}", Div(Add(parts), Num(_fraction(len(parts)))))
+    yield Change(
+        f"You took the mean of {len(parts)} softmaxes; {one}", Div(Add(parts), Num(Fraction(len(parts))))
+    )
     yield Change(f"You added {len(parts)} softmaxes; {one}", Add(parts))
-    yield Change(f"You multiplied {len(parts)} softmaxes, and the product is not normalised; {one}", Mul(parts))
+    yield Change(
+        f"You multiplied {len(parts)} softmaxes, and the product is not normalised; {one}", Mul(parts)
+    )
     text = f"Only the first term is under your softmax; {one}"
     yield Change(text, Add((replace(node, body=node.body.terms[0]), *node.body.terms[1:])))
-
-
-def _fraction(n: int):
-    from fractions import Fraction
-
-    return Fraction(n)
 
 
 @rule("missing softmax")
@@ -59,7 +61,9 @@ def missing_softmax(site: Site) -> Iterator[Change]:
         yield Change(f"The softmax is missing from `{site.tensor}`: these are the raw scores.", node.body)
         text = f"You used `sigmoid` in `{site.tensor}`; it must be a softmax over {indices(node.indices)}."
         yield Change(text, Call("sigmoid", (node.body,)), "activation")
-        text = f"The exponentials in `{site.tensor}` are not divided by their sum over {indices(node.indices)}."
+        text = (
+            f"The exponentials in `{site.tensor}` are not divided by their sum over {indices(node.indices)}."
+        )
         yield Change(text, Call("exp", (node.body,)))
 
 
@@ -69,7 +73,10 @@ def mask(site: Site) -> Iterator[Change]:
     if not isinstance(node, Softmax):
         return
     if node.where is not None:
-        yield Change(f"The condition on {indices(node.indices)} is missing from the softmax.", replace(node, where=None))
+        yield Change(
+            f"The condition on {indices(node.indices)} is missing from the softmax.",
+            replace(node, where=None),
+        )
         return
     for inner in node.indices:
         for outer in sorted(free_indices(node.body) - set(node.indices)):
@@ -100,9 +107,15 @@ def axes_swapped(site: Site) -> Iterator[Change]:
         new = replace(node, indices=tuple(turned))
         bound = [bool(free_indices(node.indices[k]) & summed) for k in (a, b)]
         if not any(bound):
-            kind, text = "index swapped", f"You swapped two indices: you wrote {code(new)}; it must be {code(node)}."
+            kind, text = (
+                "index swapped",
+                f"You swapped two indices: you wrote {code(new)}; it must be {code(node)}.",
+            )
         elif all(bound) or not site.system.tensors[node.name].defined:
-            kind, text = "transpose", f"`{node.name}` is transposed: you wrote {code(new)}; it must be {code(node)}."
+            kind, text = (
+                "transpose",
+                f"`{node.name}` is transposed: you wrote {code(new)}; it must be {code(node)}.",
+            )
         else:
             kind = "sum index"
             text = f"You summed over the wrong index of `{node.name}`: you wrote {code(new)}; it must be {code(node)}."
@@ -146,8 +159,10 @@ def wrong_tensor_throughout(site: Site) -> Iterator[Change]:
             text = f"You used `{other}` in `{site.tensor}` where `{ref.name}` belongs."
             yield Change(text, _renamed(site.node, {ref.name: other}))
             if ref.name < other and any(r.name == other for r in refs):
-                text = f"You swapped `{ref.name}` and `{other}` in `{site.tensor}`."
-                yield Change(text, _renamed(site.node, {ref.name: other, other: ref.name}), "tensors swapped")
+                swapped = _renamed(site.node, {ref.name: other, other: ref.name})
+                if _sorted(swapped) != _sorted(site.node):  # in a product of the two nothing has changed
+                    text = f"You swapped `{ref.name}` and `{other}` in `{site.tensor}`."
+                    yield Change(text, swapped, "tensors swapped")
 
 
 def _alike(site: Site, ref: Ref) -> list[str]:
@@ -160,6 +175,17 @@ def _renamed(node, names: dict[str, str]):
     return transform(node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, Ref) else n)
 
 
+def _sorted(node):
+    """The expression with factors and terms in a fixed order."""
+
+    def sort(n):
+        if isinstance(n, Mul):
+            return replace(n, factors=tuple(sorted(n.factors, key=repr)))
+        return replace(n, terms=tuple(sorted(n.terms, key=repr))) if isinstance(n, Add) else n
+
+    return transform(node, sort)
+
+
 # ── shifts, strides, windows ──
 
 
@@ -170,12 +196,14 @@ def shifted_index(site: Site) -> Iterator[Change]:
     if not isinstance(node, Ref):
         return
     looped = {name for block in site.system.blocks for name, _ in block.loops}
-    timed = {_lone(a) for e in site.system.ranges for r in references(e.right) for a in r.indices if a.const} | looped
+    timed = {
+        _lone(a) for e in site.system.ranges for r in references(e.right) for a in r.indices if a.const
+    } | looped
     for at, affine in enumerate(node.indices):
         names = {atom for _, atom in affine.terms if isinstance(atom, str)}
         if not affine.const and not names & timed and len(affine.terms) < 2:
             continue
-        steps = [-affine.const] if affine.const else []
+        steps = [-affine.const, -2 * affine.const] if affine.const else []  # now, and the other way
         for step in (*steps, 1, -1):
             new = _with_index(node, at, replace(affine, const=affine.const + step))
             text = f"You read {code(new)} in `{site.tensor}`; it must be {code(node)}: the index is shifted."
@@ -247,7 +275,10 @@ def sum_scope(site: Site) -> Iterator[Change]:
     if len(parts) < 2 or not all(set(node.indices) & free_indices(p) for p in parts):
         return
     split = product(tuple(_summed(f, node) for f in node.body.factors))
-    yield Change(f"The sum over {indices(node.indices)} must cover the whole product; you summed each factor alone.", split)
+    yield Change(
+        f"The sum over {indices(node.indices)} must cover the whole product; you summed each factor alone.",
+        split,
+    )
 
 
 def _summed(factor, node: Sum):
@@ -271,19 +302,15 @@ def missing_sum(site: Site) -> Iterator[Change]:
     }
     if not windows:
         return
-    kept = tuple(i for i in node.indices if i not in windows)
-    body = transform(node.body, lambda n: _at_zero(n, windows) if isinstance(n, Affine) else n)
-    centred = all(w in site.system.centered for w in windows)
-    if centred:  # the weights of a centred window are indexed from its middle
-        yield Change(
-            f"The sum over {indices(tuple(sorted(windows)))} is missing: you read one position alone.",
-            replace(node, indices=kept, body=body) if kept else body,
-        )
-    else:
-        yield Change(
-            f"The sum over {indices(tuple(sorted(windows)))} is missing: you read its first position alone.",
-            replace(node, indices=kept, body=body) if kept else body,
-        )
+    names = indices(tuple(sorted(windows)))
+    zero = tuple(Compare(index(w), "==", Affine(())) for w in sorted(windows))
+    text = f"The sum over {names} is missing: you read one position of the window alone."
+    if node.where is None:
+        yield Change(text, replace(node, where=zero[0] if len(zero) == 1 else And(zero)))
+    still = transform(
+        node.body, lambda n: _at_zero(n, windows) if isinstance(n, Affine) and len(n.terms) > 1 else n
+    )
+    yield Change(f"The window does not move: {names} must shift what is read.", replace(node, body=still))
 
 
 def _at_zero(affine: Affine, names: set[str]) -> Affine:

@@ -9,7 +9,8 @@ from fractions import Fraction
 from .mutate import Change, code, rule
 from .sites import Site, depends, is_gate, is_scale
 from .tree import (
-    Add, Call, Div, Expr, Mul, Neg, Num, Pow, Ref, Size, Softmax, Sum, free_indices, substitute, walk,
+    Add, Call, Div, Expr, Mul, Neg, Num, Pow, Ref, Size, Softmax, Sum, free_indices, substitute,
+    transform, walk,
 )  # fmt: skip
 
 ONE = Num(Fraction(1))
@@ -58,7 +59,10 @@ def gate_swapped(site: Site) -> Iterator[Change]:
             if gate is None or gate not in one:
                 continue
             at = one.index(gate)
-            swapped = [product((*one[:at], factor, *one[at + 1 :])), product((*other[:k], gate, *other[k + 1 :]))]
+            swapped = [
+                product((*one[:at], factor, *one[at + 1 :])),
+                product((*other[:k], gate, *other[k + 1 :])),
+            ]
             name = gate.name if isinstance(gate, Ref) else "g"
             text = f"The gate `{name}` is the wrong way round: `1 - {name}` and `{name}` must change places."
             yield Change(text, Add(tuple(reversed(swapped) if turned else swapped)))
@@ -98,7 +102,9 @@ def sign(site: Site) -> Iterator[Change]:
             if not isinstance(site.parent, Add):
                 yield Change(f"A minus sign is missing before {code(body)} in `{site.tensor}`.", body)
         case _ if not site.parents:
-            yield Change(f"The sign of `{site.tensor}` is wrong: yours is -1 times the right one.", Neg(site.node))
+            yield Change(
+                f"The sign of `{site.tensor}` is wrong: yours is -1 times the right one.", Neg(site.node)
+            )
         case Sum() | Mul() if isinstance(site.parent, (Call, Softmax)):
             yield Change(f"The sign of {code(site.node)} in `{site.tensor}` is wrong.", Neg(site.node))
 
@@ -121,10 +127,14 @@ def residual(site: Site) -> Iterator[Change]:
         if tensor.name != left.name and tensor.dims == site.dims(left) and tensor.indexes is None:
             ref = Ref(tensor.name, left.indices)
             if not depends(site.node, tensor.name) or tensor.defined:
-                yield Change(f"You added {code(ref)} to `{left.name}`; it must not be there.", Add((site.node, ref)))
+                yield Change(
+                    f"You added {code(ref)} to `{left.name}`; it must not be there.", Add((site.node, ref))
+                )
     for ref in {n for n in walk(site.node) if isinstance(n, Ref)}:
         if free_indices(ref) == free_indices(left) and site.dims(ref) == site.dims(left):
-            yield Change(f"You added {code(ref)} to `{left.name}`; it must not be there.", Add((site.node, ref)))
+            yield Change(
+                f"You added {code(ref)} to `{left.name}`; it must not be there.", Add((site.node, ref))
+            )
 
 
 # ── factors and scales ──
@@ -148,7 +158,9 @@ def missing_factor(site: Site) -> Iterator[Change]:
             yield Change(text, replace(node, indices=kept, body=rest) if kept else rest)
             if kept == node.indices and set(kept) <= free_indices(factor):
                 sizes = product(tuple(Size(site.ranges[i]) for i in kept))
-                text = f"You took the plain mean over {indices(kept)}; the weights {code(factor)} are missing."
+                text = (
+                    f"You took the plain mean over {indices(kept)}; the weights {code(factor)} are missing."
+                )
                 yield Change(text, Div(replace(node, body=rest), sizes))
     if isinstance(node, Div) and not is_scale(node.below):
         yield Change(f"In `{site.tensor}` the division by {code(node.below)} is missing.", node.above)
@@ -167,48 +179,54 @@ def scale(site: Site) -> Iterator[Change]:
         return
     if site.parent is None or is_scale(site.parent):
         return
-    below = isinstance(site.parent, Div) and site.parent.below == node and site.path[-1][0] == "below"
-    shown = code(Div(ONE, node) if below else node)
+    below = isinstance(site.parent, Div) and site.path[-1][0] == "below"
+
+    def shown(scale: Expr) -> str:
+        return code(site.spoken(Div(ONE, scale) if below else scale))
+
     if below or isinstance(site.parent, (Mul, Div)):
-        yield Change(f"The factor {shown} is missing from `{site.tensor}`.", ONE)
+        yield Change(f"The factor {shown(node)} is missing from `{site.tensor}`.", ONE)
     squared = _root_taken(node) or Pow(node, TWO)
-    yield Change(f"You scaled by {code(Div(ONE, squared) if below else squared)}; it must be {shown}.", squared)
-    own = {n.name for n in walk(node) if isinstance(n, Size)}
-    for dim in sorted(set(site.ranges.values()) - {site.system.aliases.get(n, n) for n in own}):
+    yield Change(f"You scaled by {shown(squared)}; it must be {shown(node)}.", squared)
+    own = {site.system.aliases.get(n.name, n.name) for n in walk(node) if isinstance(n, Size)}
+    for dim in sorted(set(site.ranges.values()) - own):
         other = _with_size(node, dim)
-        yield Change(f"You scaled by {code(Div(ONE, other) if below else other)}; it must be {shown}.", other)
+        yield Change(f"You scaled by {shown(other)}; it must be {shown(node)}.", other)
 
 
 def _root_taken(node: Expr) -> Expr | None:
     """The scale with its roots left out: `1/I` for `1/sqrt(I)`."""
-    from .tree import transform
-
     bare = transform(node, lambda n: n.args[0] if isinstance(n, Call) and n.function == "sqrt" else n)
     return bare if bare != node else None
 
 
 def _with_size(node: Expr, dim: str) -> Expr:
-    from .tree import transform
-
     return transform(node, lambda n: Size(dim) if isinstance(n, Size) else n)
 
 
 @rule("scale")
 def extra_scale(site: Site) -> Iterator[Change]:
     """Scores divided by the root of a size, or by the size, where nothing divides them."""
-    if not isinstance(site.node, Softmax) or any(is_scale(n) for n in walk(site.node.body) if isinstance(n, (Div, Pow))):
+    if not isinstance(site.node, Softmax) or any(
+        is_scale(n) for n in walk(site.node.body) if isinstance(n, (Div, Pow))
+    ):
         return
     dims = {site.ranges[i] for n in walk(site.node.body) if isinstance(n, Sum) for i in n.indices}
     for dim in sorted(dims):
         for divisor in (Call("sqrt", (Size(dim),)), Size(dim)):
-            text = f"You divided what stands under the softmax by {code(divisor)}; nothing divides it here."
+            shown = code(site.spoken(divisor))
+            text = f"You divided what stands under the softmax by {shown}; nothing divides it here."
             yield Change(text, replace(site.node, body=Div(site.node.body, divisor)))
 
 
 @rule("constant factor")
 def constant_factor(site: Site) -> Iterator[Change]:
     whole = not site.parents
-    term = isinstance(site.parent, Add) and not isinstance(site.node, (Num, Neg)) and complement(site.parent) is None
+    term = (
+        isinstance(site.parent, Add)
+        and not isinstance(site.node, (Num, Neg))
+        and complement(site.parent) is None
+    )
     if whole or term:
         name = f"`{site.tensor}`" if whole else f"The term {code(site.node)} of `{site.tensor}`"
         yield Change(f"{name} is twice what it must be.", Mul((TWO, site.node)))
@@ -264,14 +282,17 @@ def reset_after_product(site: Site) -> Iterator[Change]:
     for k, factor in enumerate(node.body.factors):
         for gate, rest in _gated(site, factor):
             others = without(node.body.factors, k)
-            if i not in free_indices(gate) or not others:
-                continue
+            if i not in free_indices(gate) or len(others) + (rest is not None) < 2:
+                continue  # nothing else for the matrix to multiply
             body = product((*others[:k], *((rest,) if rest is not None else ()), *others[k:]))
             for j in free:
                 if i in free_indices(body) and j in free_indices(body):
                     moved = substitute(gate, {i: j})
                     text = f"You multiplied by {code(moved)} after the matrix product; the gate belongs inside it, "
-                    yield Change(text + f"on what the matrix multiplies: {code(gate)}.", Mul((moved, replace(node, body=body))))
+                    yield Change(
+                        text + f"on what the matrix multiplies: {code(gate)}.",
+                        Mul((moved, replace(node, body=body))),
+                    )
 
 
 def _gated(site: Site, factor: Expr) -> Iterator[tuple[Ref, Expr | None]]:

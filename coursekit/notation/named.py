@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,11 +36,12 @@ class Env:
     hoisted: list = field(default_factory=list)
     memo: dict = field(default_factory=dict)
 
-    def constant(self, key: object, make: Callable[[], Tensor]) -> Tensor:
-        """A tensor that depends on sizes alone: made once for each device and dtype."""
+    def constant(self, key: object, make: Callable[[], Any]) -> Any:
+        """What depends on sizes alone: made once for each device and dtype."""
         key = (key, self.device, self.dtype)
         if key not in self.constants:
-            self.constants[key] = make()
+            with torch.inference_mode(False):  # so that a later run, which wants gradients, can use it
+                self.constants[key] = make()
         return self.constants[key]
 
 

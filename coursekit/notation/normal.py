@@ -274,7 +274,11 @@ def _exp(a: Quotient) -> Quotient:
         if lone and isinstance(lone[0], tuple) and lone[0][0] == "log":
             inside = lone[0][1]
             atom = ("prime", inside) if isinstance(inside, int) else inside
-            atom = ("sum", inside) if isinstance(inside, tuple) and inside and isinstance(inside[0], tuple) else atom
+            atom = (
+                ("sum", inside)
+                if isinstance(inside, tuple) and inside and isinstance(inside[0], tuple)
+                else atom
+            )
         else:
             atom = ("exp", monomial)
         result = product(result, _monomial({atom: coefficient}))

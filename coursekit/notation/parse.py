@@ -17,7 +17,7 @@ from lark.lexer import Lexer as LarkLexer
 
 from .brackets import pair, refuse
 from .directives import directive
-from .elaborate import Elaborator
+from .elaborate import equations
 from .errors import NotationError
 from .facts import gather
 from .lexer import lex, statements
@@ -36,10 +36,9 @@ def parse(text: str) -> Program:
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
     trees = [f for f in found if isinstance(f, Tree)]
-    facts = gather(trees)
-    out: list[Statement] = []
-    for item in found:
-        out.append(item if isinstance(item, Directive) else Elaborator(facts, text).equation(item))
+    shapes = [f for f in found if isinstance(f, Directive) and f.word == "shape"]
+    read = iter(equations(trees, gather(trees, shapes), text))
+    out: list[Statement] = [item if isinstance(item, Directive) else next(read) for item in found]
     if not out:
         raise NotationError("there is no equation here", text, 1, 1)
     return Program(tuple(out), text)
@@ -86,8 +85,8 @@ def _grammar() -> Lark:
 def _tree(tokens: list[Token], source: str) -> Tree:
     """One statement through the grammar; must be `left = right`."""
     paired = pair(tokens, source)
-    if paired and paired[-1].type == "COMMA":
-        paired.pop()
+    if len(paired) > 1 and paired[-1].type == "COMMA":
+        paired.pop()  # the comma of a sentence
     try:
         tree = _grammar().parse(paired)  # type: ignore[arg-type]
     except UnexpectedToken as problem:

@@ -95,7 +95,7 @@ def pick(compiler: Compiler, flat: Flat) -> bool:
             continue
         for name in list(flat.summed):
             value = _solved(terms, name)
-            if value is None or _is_row(flat, terms, place):
+            if value is None or compiler.inside(value) or _is_row(flat, terms, place):
                 continue
             others = [f for n, f in enumerate(flat.factors) if n != place]
             if any(name in _bound_names(f) or not _can_replace(f, name) for f in others):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from .arithmetic import divide
 from .convolve import convolution
 from .evaluate import constant_value
 from .named import Code, as_tensor, elementwise, number
@@ -72,7 +73,7 @@ def _flatten(compiler: Compiler, node: Expr, flat: Flat, taken: set[str]) -> Non
         if below is None:
             flat.factors.append(Div(Num(Fraction(1)), node.below))
         else:
-            flat.scale /= below
+            flat.scale = divide(flat.scale, below)
         _flatten(compiler, node.above, flat, taken)
     elif isinstance(node, Sum) and not isinstance(node.body, Add):
         inner = node

@@ -16,6 +16,7 @@ from .system import Derived, Joined, Reach, Tensor
 from .tree import (
     Affine,
     Concat,
+    Directive,
     Equation,
     Flatten,
     Lookup,
@@ -82,6 +83,10 @@ class Ranges:
         for number, equation in enumerate(equations):
             for ref in references(equation):
                 self.read(number, ref)
+        self.sizes: dict[str, Node] = {}  # declared: the `n` of `W in R^{n x m}`
+        for directive in program.statements:
+            if isinstance(directive, Directive) and directive.word == "shape":
+                self.declare(directive)
         self.settle()
         self.names: dict[Node, str] = {}
         self.name_all()
@@ -111,6 +116,21 @@ class Ranges:
                 self.values[tensor] = axis
             elif any(isinstance(a, str) for _, a in affine.terms):
                 self.strided.append((number, ref, k))
+
+    def declare(self, directive: Directive) -> None:
+        """Axes that are declared with one size are one dimension."""
+        for name, dims in zip(directive.names, directive.values, strict=True):
+            axes = [d for d in dims.split(",") if d != "1"]
+            if name not in self.ranks:
+                continue
+            if self.ranks[name] < len(axes):
+                message = (
+                    f"`{name}` is declared with {len(axes)} axes, but has {self.ranks[name]} in its equations"
+                )
+                raise NotationError(message, self.source, directive.span.line, directive.span.column)
+            for k, size in enumerate(axes, self.ranks[name] - len(axes)):
+                axis = ("axis", name, k)
+                self.sets.join(self.sizes.setdefault(size, axis), axis)
 
     def fixed(self) -> set[Node]:
         """The classes whose size an input tensor gives."""
@@ -220,6 +240,8 @@ class Ranges:
                 meanings.setdefault(capital_of(node[2]), set()).add(self.dim(node))
         aliases = {name: next(iter(dims)) for name, dims in meanings.items() if len(dims) == 1}
         aliases |= {name: name for name in self.names.values()}
+        for size, axis in self.sizes.items():
+            aliases.setdefault(size, self.dim(axis))
         shorter: dict[str, set[str]] = {}
         for name in meanings:
             if name in aliases:

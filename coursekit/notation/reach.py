@@ -12,6 +12,7 @@ from .tree import (
     Affine,
     Cases,
     Condition,
+    Div,
     Equation,
     Iverson,
     Lookup,
@@ -26,7 +27,7 @@ from .tree import (
     free_indices,
 )
 
-__all__ = ["Doubt", "Guard", "check_reads", "fail", "interval", "outside", "spell", "starts"]
+__all__ = ["Doubt", "Guard", "check_reads", "conditions", "fail", "interval", "outside", "spell", "starts"]
 
 Guard = tuple[Condition, bool]  # a condition, and whether it holds or fails where something is looked at
 
@@ -83,6 +84,15 @@ def interval(
     return low, high
 
 
+def conditions(node: object) -> list[Condition]:
+    """The conditions that stand as factors of a product or a quotient: where one fails, it is zero."""
+    if isinstance(node, Iverson):
+        return [node.condition]
+    if isinstance(node, Mul):
+        return [f.condition for f in node.factors if isinstance(f, Iverson)]
+    return conditions(node.above) if isinstance(node, Div) else []
+
+
 def reads(node: object, guards: tuple[Guard, ...] = ()) -> Iterator[tuple[Ref, tuple[Guard, ...]]]:
     """Every tensor entry that an expression reads, with the conditions under which it is looked at."""
     if isinstance(node, Ref):
@@ -94,9 +104,9 @@ def reads(node: object, guards: tuple[Guard, ...] = ()) -> Iterator[tuple[Ref, t
             yield from reads(node.where, guards)
             guards = (*guards, (node.where, True))
         yield from reads(node.body, guards)
-    elif isinstance(node, Mul):
-        own = tuple((f.condition, True) for f in node.factors if isinstance(f, Iverson))
-        for factor in node.factors:
+    elif isinstance(node, (Mul, Div)):
+        own = tuple((c, True) for c in conditions(node))
+        for factor in children(node):
             yield from reads(factor, guards if isinstance(factor, Iverson) else guards + own)
     elif isinstance(node, Cases):
         for branch, condition in node.branches:

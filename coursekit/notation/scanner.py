@@ -20,6 +20,7 @@ from .symbols import (
 )
 
 MAX_DEPTH = 40
+MAX_SCRIPTS = 8
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?|\.\d+")
@@ -52,7 +53,8 @@ class Scanner:
         self.lines = [0] + [m.end() for m in re.finditer("\n", text)]
         self.out: list[Token] = []
         self.depth = 0
-        self.cases = 0
+        self.cases = 0  # open `cases`: `\\\\` separates the branches
+        self.display = 0  # open `aligned`: only `\\\\` ends a line
 
     def place(self, at: int) -> tuple[int, int]:
         line = bisect.bisect_right(self.lines, at)
@@ -86,7 +88,7 @@ class Scanner:
         start, char = self.pos, self.text[self.pos]
         if char == "\n":
             self.pos += 1
-            if not self.cases:
+            if not self.cases and not self.display:
                 self.emit("NEWLINE", "\n", start)
         elif char in " \t\r\f\v&$~\u00a0":
             self.pos += 1
@@ -189,7 +191,12 @@ class Scanner:
     def scripts(self, name: Name) -> Name:
         subs, sups, primes = list(name.subs), list(name.sups), name.primes
         transposed, opaque = name.transposed, name.opaque
+        start = self.pos
         while self.pos < self.end:
+            if len(subs) + len(sups) + primes > MAX_SCRIPTS:
+                raise self.error(
+                    f"a name has at most {MAX_SCRIPTS} sub- and superscripts", start, self.pos - start
+                )
             char = self.text[self.pos]
             if char == " " and re.compile(r" +_").match(self.text, self.pos, self.end):
                 self.pos += 1
@@ -259,11 +266,10 @@ class Scanner:
         if raw.startswith("(") and raw.endswith(")"):
             raw, round_ = raw[1:-1], True
         items = tuple(i for i in (flatten_script(part) for part in raw.split(",")) if i)
-        for item in items:
-            if not _ITEM.fullmatch(item):
-                if re.search(r"\\sim|∼|~", raw):
-                    raise self.error(REFUSED["sim"], opener)
-                raise self.error(f"`{raw}` cannot be read as part of a name", opener, len(raw) + 1)
+        if re.search(r"\\sim\b|∼|~", raw):
+            raise self.error(REFUSED["sim"], opener)
+        if not all(_ITEM.fullmatch(item) for item in items):
+            raise self.error(f"`{raw}` cannot be read as part of a name", opener, len(raw) + 1)
         return Group(items, round_)
 
     def close(self, at: int) -> int:

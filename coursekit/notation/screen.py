@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import torch
 
-from .adopt import same_step
+from .adopt import all_reads, same_step
 from .draws import Draw
 from .errors import NotationError
 from .evaluate import _Machine
@@ -26,7 +26,14 @@ from .tree import Equation, Ref
 class Screen(_Machine):
     """The reference's tensors of one draw, and the entries that an answer gave for one of them."""
 
-    def __init__(self, draw: Draw, tensor: str, places: Sequence[tuple[int, ...]], got: Sequence[float]):
+    def __init__(
+        self,
+        draw: Draw,
+        tensor: str,
+        places: Sequence[tuple[int, ...]],
+        got: Sequence[float],
+        first_step: bool,
+    ):
         system = draw.reference
         self.draw = draw
         boundary = {
@@ -47,8 +54,8 @@ class Screen(_Machine):
         self.places = [tuple(p + self.first[d] for p, d in zip(place, dims, strict=True)) for place in places]
         self.tensor, self.got = tensor, got
         self.equations = {e.left.name: e for b in system.blocks for e in b.equations}
-        self.now = same_step(system)
-        self.looped = {system.ranges[e][i] for b in system.blocks for e in b.equations for i, _ in b.loops}
+        # At the first step of a recurrence the other steps lie outside its range: this step's readings are all.
+        self.reads = same_step(system) if first_step else all_reads(system)
         self.lazy: dict[str, Equation] = {}  # tensors to be computed afresh, by their changed equations
         self.memo: dict[tuple, float] = {}
 
@@ -68,15 +75,15 @@ class Screen(_Machine):
         return True
 
     def _between(self, name: str) -> set[str]:
-        """The tensors on the way from a changed one to the one looked at, within a step."""
+        """The tensors on the way from a changed one to the one looked at."""
         found, queue = {name}, [name]
         while queue:
             at = queue.pop()
-            for target, sources in self.now.items():
+            for target, sources in self.reads.items():
                 if at in sources and target not in found:
                     found.add(target)
                     queue.append(target)
-        return {n for n in found if n in upstream(self.now, self.tensor)}
+        return {n for n in found if n in upstream(self.reads, self.tensor)}
 
     def _entry(self, name: str, place: tuple[int, ...]) -> float:
         key = (name, place)
@@ -102,18 +109,12 @@ class Screen(_Machine):
         if ref.name in self.lazy:
             place = tuple(self.position(a, at) for a in ref.indices)
             if all(p in self.span(d) for p, d in zip(place, self.system.tensors[ref.name].dims, strict=True)):
-                if not self._earlier(ref):
-                    return self._entry(ref.name, place)
+                return self._entry(ref.name, place)
         return super().read(ref, at)
-
-    def _earlier(self, ref: Ref) -> bool:
-        """A reading at another step: there the answer and the reference agree."""
-        dims = self.system.tensors[ref.name].dims
-        return any(a.const for a, d in zip(ref.indices, dims, strict=True) if d in self.looped)
 
     def outside(self, ref: Ref, place: tuple[int, ...], axes: list[int]) -> float:
         """Outside its range a tensor has the draw's values there, whether or not the reference reads them."""
-        if ref.name in self.draw.reference.padded or len(axes) != 1 or ref.name in self.edges:
+        if len(axes) != 1:
             return super().outside(ref, place, axes)
         (axis,) = axes
         dims = self.system.tensors[ref.name].dims
@@ -137,5 +138,3 @@ def _on_lists(function):
         return function(*(torch.tensor(a, dtype=torch.float64) for a in args)).tolist()
 
     return on_lists
-
-

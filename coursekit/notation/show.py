@@ -5,6 +5,7 @@ Sums over capitals are printed as bare products wherever the reader's rule (`sum
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from .names import capital_of
@@ -23,6 +24,7 @@ from .tree import (
     Equation,
     Flatten,
     Iverson,
+    Lookup,
     Mul,
     Neg,
     Num,
@@ -35,7 +37,6 @@ from .tree import (
     SizeOf,
     Softmax,
     Sum,
-    transform,
     walk,
 )  # fmt: skip
 
@@ -43,20 +44,23 @@ from .tree import (
 CONCAT, ADD, MUL, POWER, ATOM = range(5)
 
 
-def show(node: object) -> str:
-    """A program, a statement, an expression or an index expression in ASCII."""
+def show(node: object, explicit: bool = False) -> str:
+    """A program, a statement, an expression or an index expression in ASCII.
+
+    With `explicit`, every sum is written out: `y[j] = sum[I](W[j,I] x[I])`.
+    """
     if isinstance(node, Program):
-        return "\n".join(show(s) for s in node.statements)
+        return "\n".join(show(s, explicit) for s in node.statements)
     if isinstance(node, Directive):
         return _directive(node)
     if isinstance(node, Equation):
         left, right = capital_left(node)
-        return f"{expression(left)} = {expression(implicit(right))}"
+        return f"{expression(left)} = {expression(right if explicit else implicit(right))}"
     if isinstance(node, Affine):
         return affine(node)
     if isinstance(node, (Compare, And)):
         return condition(node)
-    return expression(implicit(node))
+    return expression(node if explicit else implicit(node))
 
 
 def capital_left(equation: Equation) -> tuple[Ref, object]:
@@ -79,20 +83,12 @@ def implicit(node):
         return node
     free = frozenset(i for n in walk(node) if isinstance(n, Affine) for _, i in n.terms if isinstance(i, str))
     free -= {i for s in sums for i in s.indices}
-    stripped = bare(node)
+    stripped = bare(node, lambda s: s in sums)
     if close(stripped, free) == node:
         return stripped
-    good = [
-        s
-        for s in sums
-        if close(_strip(node, [s]), free | {i for o in sums if o != s for i in o.indices}) == node
-    ]
-    stripped = _strip(node, good)
+    good = [s for s in sums if close(bare(node, lambda n, s=s: n == s), free) == node]  # type: ignore[misc]
+    stripped = bare(node, lambda s: s in good)
     return stripped if close(stripped, free) == node else node
-
-
-def _strip(node, chosen: list[Sum]):
-    return transform(node, lambda n: n.body if n in chosen else n)
 
 
 # ── expressions ──────────────────────────────────────────────────────────────────────────────
@@ -154,8 +150,8 @@ def _pow(node: Pow) -> tuple[str, int]:
     base = expression(node.base, ATOM)
     if isinstance(node.exponent, Num) and node.exponent.value.denominator == 1 and node.exponent.value >= 0:
         return f"{base}^{node.exponent.value}", POWER
-    if not isinstance(node.base, Ref) or not node.base.indices:
-        base = f"({expression(node.base)})"  # a bare name would take the bracket into itself
+    if isinstance(node.base, Ref) and not node.base.indices:
+        base = f"({base})"  # a bare name would take the bracket into itself
     return f"{base}^({expression(node.exponent)})", POWER
 
 
@@ -205,7 +201,7 @@ def _cases(node: Cases) -> tuple[str, int]:
     return f"cases({', '.join(branches)}, {expression(node.otherwise, ADD)} otherwise)", ATOM
 
 
-_FORMS = {
+_FORMS: dict[type, Callable[..., tuple[str, int]]] = {
     Num: _num,
     Size: lambda n: (n.name, ATOM),
     Ref: _ref,
@@ -231,14 +227,22 @@ _FORMS = {
 
 
 def affine(node: Affine) -> str:
-    text = ""
+    return spell_affine(
+        node, lambda atom: atom if isinstance(atom, str) else atom.name, lambda ref: _ref(ref)[0], "*"
+    )
+
+
+def spell_affine(node: Affine, name: Callable, lookup: Callable, times: str) -> str:
+    """`2*t+dt-1`; after a size the constant comes first, as one writes it: `T-1-t`."""
+    text, const = "", node.const
     for coefficient, atom in node.terms:
-        name = atom if isinstance(atom, str) else atom.name if isinstance(atom, SizeOf) else _ref(atom.ref)[0]
-        size = abs(coefficient)
-        part = name if size == 1 else f"{size}*{name}"
+        if const and text and not isinstance(atom, SizeOf) and isinstance(node.terms[0][1], SizeOf):
+            text, const = f"{text}{const:+d}", 0
+        spelt = lookup(atom.ref) if isinstance(atom, Lookup) else name(atom)
+        part = spelt if abs(coefficient) == 1 else f"{abs(coefficient)}{times}{spelt}"
         text += ("-" if coefficient < 0 else "+" if text else "") + part
-    if node.const or not text:
-        text += f"{node.const:+d}" if text else str(node.const)
+    if const or not text:
+        text += f"{const:+d}" if text else str(const)
     return text
 
 

@@ -10,77 +10,37 @@ Every bound index must have a name of its own (`Scope.apart` sees to it).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
-from .system import Tensor
+from .scope import Scope, equality, fixed, put, solve
 from .tree import (
-    Add, Affine, And, Compare, Concat, Condition, Div, Expr, Flatten, Iverson, Lookup, Mul, Neg, Num,
-    Position, Pow, Reduce, Ref, Size, SizeOf, Softmax, Sum, free_indices, references, substitute, transform,
-)  # fmt: skip
+    Add,
+    Affine,
+    And,
+    Condition,
+    Div,
+    Expr,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Num,
+    Pow,
+    Ref,
+    Size,
+    Sum,
+    free_indices,
+    references,
+    substitute,
+    transform,
+)
 
-__all__ = ["Scope", "Term", "base", "combine", "difference", "expression", "put", "simplify", "terms"]
+__all__ = ["ONE", "ZERO", "Term", "combine", "expression", "simplify", "terms"]
 
 ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
-
-
-def base(name: str) -> str:
-    """The letter that an index with a name of its own (`t~3`) was written with."""
-    return name.split("~")[0]
-
-
-@dataclass
-class Scope:
-    """What is known of indices and tensors: each index's dimension, which tensors hold indices."""
-
-    dims: dict[str, str] = field(default_factory=dict)
-    tensors: Mapping[str, Tensor] = field(default_factory=dict)
-    centered: frozenset[str] = frozenset()  # dimensions whose indices do not run from 0
-    count: int = 0
-
-    def fresh(self, name: str, dim: str | None = None) -> str:
-        """A new index with the letter of `name`, over the same dimension."""
-        self.count += 1
-        new = f"{base(name)}~{self.count}"
-        known = dim if dim is not None else self.dims.get(name)
-        if known is not None:
-            self.dims[new] = known
-        return new
-
-    def apart(self, node):
-        """The same expression with new names for all the indices that it binds."""
-
-        def rename(n):
-            if isinstance(n, (Sum, Reduce, Flatten)):
-                return _renamed(n, n.indices)
-            if isinstance(n, Concat):
-                return _renamed(n, tuple(along for along, _ in n.parts))
-            return n
-
-        def _renamed(n, names):
-            return substitute(n, {name: self.fresh(name) for name in names})
-
-        return transform(node, rename)
-
-    def inside(self, affine: Affine, dim: str) -> bool:
-        """Whether an index expression is surely in the range of `dim`."""
-        if affine.plain is not None:
-            return self.dims.get(affine.plain) == dim
-        if len(affine.terms) == 1 and affine.terms[0][0] == 1:
-            atom = affine.terms[0][1]
-            if isinstance(atom, Lookup):
-                tensor = self.tensors.get(atom.ref.name)
-                return affine.const == 0 and tensor is not None and tensor.indexes == dim
-            return isinstance(atom, SizeOf) and atom.name == dim and affine.const == -1
-        return not affine.terms and affine.const == 0 and dim not in self.centered
-
-
-    def outside(self, affine: Affine, dim: str) -> bool:
-        """Whether an index expression is surely out of the range of `dim`: `-1`, or `T` for `T` of them."""
-        if dim in self.centered:
-            return False
-        return affine.const < 0 if not affine.terms else affine.terms == ((1, SizeOf(dim)),) and affine.const >= 0
 
 
 @dataclass(frozen=True)
@@ -126,7 +86,9 @@ def terms(node: Expr, scope: Scope) -> list[Term]:
         case Pow(inner, Num(value)) if value.denominator == 1:
             return _power(inner, int(value), scope)
         case Sum(indices, body, where):
-            inside = _product([terms(body, scope), [_conditions(where)]], scope) if where else terms(body, scope)
+            inside = (
+                _product([terms(body, scope), [_conditions(where)]], scope) if where else terms(body, scope)
+            )
             return combine([s for t in inside for s in _settle(t.over(indices), scope)])
         case Iverson(condition):
             return _settle(_conditions(condition), scope)
@@ -141,7 +103,7 @@ def _inside(node: Expr, scope: Scope) -> Expr:
     """The node with its parts simplified: functions, softmaxes, cases are not looked through."""
     if isinstance(node, (Ref, Size)):
         return node
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     for name in ("args", "body", "base", "exponent", "otherwise"):
         part = getattr(node, name, None)
         if isinstance(part, tuple):
@@ -183,89 +145,14 @@ def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
         around = list(single.factors) + [pair for other in rest for t in other for pair in t.factors]
         if any(f == g and e * d < 0 for t in side for f, e in t.factors for g, d in around):
             return combine([p for t in side for p in _product([[single], [t], *rest], scope)])
+    if len(brackets) == 1 and not single.factors and not single.sums:
+        return [replace(t, coefficient=t.coefficient * single.coefficient) for t in brackets[0]]
     for side in brackets:
         single = single.times(Term(factors=((expression(side), 1),)))
     return _settle(single, scope)
 
 
 # ── sums and conditions ──────────────────────────────────────────────────────────────────────
-
-
-def difference(left: Affine, right: Affine) -> Affine:
-    """`left - right` in normal form."""
-    parts: dict = {}
-    for sign, affine in ((1, left), (-1, right)):
-        for factor, atom in affine.terms:
-            parts[atom] = parts.get(atom, 0) + sign * factor
-    return Affine(tuple((f, a) for a, f in parts.items() if f), left.const - right.const)
-
-
-def put(node, values: Mapping[str, Affine]):
-    """The node with index expressions in place of free indices."""
-
-    def change(n):
-        if not isinstance(n, Affine) or not any(a in values for _, a in n.terms if isinstance(a, str)):
-            return n
-        total = Affine((), n.const)
-        for factor, atom in n.terms:
-            step = values.get(atom) if isinstance(atom, str) else None
-            scaled = Affine(((factor, atom),)) if step is None else _scaled(step, -factor)
-            total = difference(total, _scaled(scaled, -1) if step is None else scaled)
-        return total
-
-    plain = {k: v.plain for k, v in values.items() if v.plain is not None}
-    if len(plain) == len(values):
-        return substitute(node, plain)  # type: ignore[arg-type]
-    return transform(node, change)
-
-
-def _scaled(affine: Affine, factor: int) -> Affine:
-    return Affine(tuple((f * factor, a) for f, a in affine.terms), affine.const * factor)
-
-
-def solve(gap: Affine, name: str) -> Affine | None:
-    """The value of index `name` that makes `gap` zero, if it stands there once with factor ±1."""
-    factor = next((f for f, a in gap.terms if a == name), 0)
-    rest = Affine(tuple((f, a) for f, a in gap.terms if a != name), gap.const)
-    if abs(factor) != 1 or name in free_indices(rest):
-        return None
-    return _scaled(rest, -factor)
-
-
-def equality(factor: Expr) -> Affine | None:
-    """`left - right` where a factor is `[left == right]` on indices."""
-    if isinstance(factor, Iverson) and isinstance(factor.condition, Compare) and factor.condition.operator == "==":
-        left, right = _side(factor.condition.left), _side(factor.condition.right)
-        if left is not None and right is not None:
-            return difference(left, right)
-    return None
-
-
-def _side(side: Affine | Expr) -> Affine | None:
-    """A side of a condition as an index expression: `v` and `w[b,t]` may stand there as values."""
-    match side:
-        case Affine():
-            return side
-        case Position(affine):
-            return affine
-        case Ref():
-            return Affine(((1, Lookup(side)),))
-    return None
-
-
-def fixed(node: object) -> set[str]:
-    """Indices for which only another plain index may be put: a softmax or a concatenation names them."""
-    names: set[str] = set()
-
-    def look(n):
-        if isinstance(n, Softmax):
-            names.update(n.indices)
-        elif isinstance(n, (Concat, Flatten)):
-            names.add(n.axis)
-        return n
-
-    transform(node, look)
-    return names
 
 
 def _settle(term: Term, scope: Scope) -> list[Term]:
@@ -296,6 +183,13 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             rest_sums = tuple(s for s in term.sums if s != name)
             size = Term(factors=((Size(scope.dims[name]), 1),))
             return _settle(replace(term, sums=rest_sums).times(size), scope)
+    if len(term.factors) == 1 and isinstance(term.factors[0][0], Add) and term.factors[0][1] == 1:
+        parts = terms(term.factors[0][0], scope)
+        return [
+            s
+            for t in parts
+            for s in _settle(replace(t.over(term.sums), coefficient=t.coefficient * term.coefficient), scope)
+        ]
     return [term] if term.coefficient else []
 
 
@@ -307,7 +201,7 @@ def _named_lookups(term: Term) -> Term:
             continue
         looked = next((a for _, a in gap.terms if isinstance(a, Lookup)), None)
         name = next((a for _, a in gap.terms if isinstance(a, str)), None)
-        if looked is None or name is None or sum(f for f, _ in gap.terms):
+        if looked is None or name is None or sum(f for f, _ in gap.terms) != 0:
             continue
         old, new = Affine(((1, looked),)), Affine(((1, name),))
         swap = lambda n, old=old, new=new: new if n == old else n
@@ -355,15 +249,15 @@ def expression(found: list[Term]) -> Expr:
 
 
 def _write(term: Term) -> Expr:
+    if not term.factors and not term.sums:
+        return Num(term.coefficient)
     size = abs(term.coefficient)
     above = [_raised(f, e) for f, e in term.factors if e > 0]
     below = [_raised(f, -e) for f, e in term.factors if e < 0]
-    if size.numerator != 1:
-        above.insert(0, Num(Fraction(size.numerator)))
-    if size.denominator != 1:
-        below.insert(0, Num(Fraction(size.denominator)))
     if below and not any(True for f in below for _ in references(f)):
         above, below = [Div(ONE, _join(below)), *above], []
+    if size != 1:
+        above.insert(0, Num(size))
     body = _join(above) if not below else Div(_join(above), _join(below))
     if term.sums:
         body = Sum(term.sums, body)

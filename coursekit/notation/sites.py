@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
+from .names import capital_of
 from .system import System
-from .tree import Affine, Call, Equation, Expr, Num, Ref, Size, Sum, free_indices, references, walk
+from .tree import Affine, Call, Equation, Expr, Num, Ref, Size, Sum, references, transform, walk
 
 Slot = tuple  # a field's name and positions inside its tuple
 Path = tuple[Slot, ...]
@@ -69,6 +70,16 @@ class Site:
     def dims(self, ref: Ref) -> tuple[str, ...]:
         return self.system.tensors[ref.name].dims
 
+    def spoken(self, node: Expr) -> Expr:
+        """The node with sizes called as in this equation: `I` where the dimension is known as `I2`."""
+        names: dict[str, str] = {}
+        for index, dim in self.ranges.items():
+            if dim not in names or index[:1].isupper():
+                names[dim] = capital_of(index)
+        return transform(
+            node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, Size) else n
+        )
+
     def definition(self, name: str) -> Equation | None:
         return next((e for b in self.system.blocks for e in b.equations if e.left.name == name), None)
 
@@ -101,11 +112,12 @@ def is_scale(node: Expr) -> bool:
 def is_gate(site: Site, ref: Ref) -> bool:
     """A tensor defined as a sigmoid, between 0 and 1."""
     definition = site.definition(ref.name)
-    return definition is not None and isinstance(definition.right, Call) and definition.right.function == "sigmoid"
+    return (
+        definition is not None
+        and isinstance(definition.right, Call)
+        and definition.right.function == "sigmoid"
+    )
 
 
 def depends(expr: Expr, name: str) -> bool:
     return any(ref.name == name for ref in references(expr))
-
-
-__all__ = ["Path", "Site", "depends", "free_indices", "is_gate", "is_scale", "put", "sites"]

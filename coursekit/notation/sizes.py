@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
+from numbers import Integral
 
 from .reach import fail, interval, spell, starts
 from .system import Derived, Joined, System
@@ -137,22 +138,25 @@ class _Book:
         self.sizes: dict[str, int] = {}
         self.source: dict[str, str] = {}
 
-    def set(self, dim: str, size: int, where: str, span: Span = NOWHERE) -> None:
+    def set(self, dim: str, size: int, where: str, blame: str | Span = NOWHERE) -> None:
+        """`blame` is the tensor, or the place, that an error points at."""
         if self.sizes.setdefault(dim, size) != size:
             message = f"`{dim}` is {self.sizes[dim]} {self.source[dim]} but {size} {where}"
+            span = span_of(self.system, blame) if isinstance(blame, str) else blame
             raise fail(self.system, message, span)
         self.source.setdefault(dim, where)
 
     def tensor(self, name: str, shape: Shape) -> None:
-        dims, span = self.system.tensors[name].dims, span_of(self.system, name)
+        dims = self.system.tensors[name].dims
         if len(shape) != len(dims):
             written = f"{name}[{','.join(dims)}]" if dims else f"the number {name}"
             message = f"{name} has {_count(len(shape))} {tuple(shape)} but is written as {written}"
-            raise fail(self.system, f"{message}, with {_count(len(dims))}", span)
+            raise fail(self.system, f"{message}, with {_count(len(dims))}", span_of(self.system, name))
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if size == 0:
-                raise fail(self.system, f"{name} is empty: axis {axis + 1} (`{dim}`) has length 0", span)
-            self.set(dim, size, f"in {name} (axis {axis + 1})", span)
+                message = f"{name} is empty: axis {axis + 1} (`{dim}`) has length 0"
+                raise fail(self.system, message, span_of(self.system, name))
+            self.set(dim, size, f"in {name} (axis {axis + 1})", name)
 
     def give(self, name: str, size: int, span: Span = NOWHERE) -> None:
         names = (name, name[:1].upper() + name[1:])
@@ -164,25 +168,24 @@ class _Book:
         if dim is None:
             message = f"sizes has {name!r}, which is no dimension here; they are {_list(sorted(known))}"
             raise fail(self.system, message, span)
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
             raise fail(
                 self.system, f"the size of {name!r} must be a whole number above 0, not {size!r}", span
             )
-        self.set(dim, size, "in sizes", span)
+        self.set(dim, int(size), "in sizes", span)
 
     def edge(self, name: str, axis: int, steps: int, shape: Shape) -> None:
         dims, deep = self.system.tensors[name].dims, abs(steps)
         rest = dims[:axis] + dims[axis + 1 :]
-        axes = _axes(self.system, name)
-        span = span_of(self.system, name)
         if len(shape) == len(dims) and shape[axis] == deep:
             shape = shape[:axis] + shape[axis + 1 :]
         elif len(shape) != len(rest) or deep > 1:
+            axes = _axes(self.system, name)
             wanted = [*axes[:axis], *([str(deep)] if deep > 1 else []), *axes[axis + 1 :]]
             message = f"the boundary of {name} has shape {tuple(shape)}, but it must be ({', '.join(wanted)})"
-            raise fail(self.system, message, span)
+            raise fail(self.system, message, span_of(self.system, name))
         for dim, size in zip(rest, shape, strict=True):
-            self.set(dim, size, f"in the boundary of {name}", span)
+            self.set(dim, size, f"in the boundary of {name}", name)
 
     def resolve(self) -> None:
         """Sizes that follow from others: derived ranges and concatenations, until nothing changes."""
@@ -201,13 +204,16 @@ class _Book:
                         self.set(dim, size, f"by the reads along `{derived.index}`")
             for dim, joined in self.system.joined.items():
                 self._join(dim, joined)
-            self._equal_indices()
-        dims = {d: NOWHERE for t in self.system.tensors.values() for d in t.dims}
-        dims |= {d: NOWHERE for r in self.system.ranges.values() for d in r.values()}
-        for dim in dims:
-            if dim not in self.sizes:
-                message = f"no tensor fixes the size of `{dim}`: give sizes={{{dim!r}: …}}"
-                raise fail(self.system, message, self._place(dim))
+            if self.unknown():
+                self._equal_indices()
+        for dim in self.unknown():
+            message = f"no tensor fixes the size of `{dim}`: give sizes={{{dim!r}: …}}"
+            raise fail(self.system, message, self._place(dim))
+
+    def unknown(self) -> list[str]:
+        tensors, ranges = self.system.tensors.values(), self.system.ranges.values()
+        dims = [*(d for t in tensors for d in t.dims), *(d for r in ranges for d in r.values())]
+        return [d for d in dims if d not in self.sizes]
 
     def _place(self, dim: str) -> Span:
         for name, tensor in self.system.tensors.items():

@@ -8,6 +8,7 @@ the product outside, where another factor has it too: `W[j,I] tanh(h[I])` sums o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from .names import GREEK
@@ -124,12 +125,20 @@ def close(node: Expr, free: frozenset[str] = frozenset()) -> Expr:
     return node
 
 
-def bare(node: Expr) -> Expr:
-    """The inverse, as far as it goes: sums over capitals taken away, for a printer to try."""
+def bare(node: Expr, chosen: Callable[[Sum], bool]) -> Expr:
+    """The inverse, as far as it goes: the chosen sums taken away, products flat as the parser makes them."""
 
     def strip(n):
-        if isinstance(n, Sum) and n.where is None and all(is_capital(i) for i in n.indices):
+        if isinstance(n, Sum) and chosen(n):
             return n.body
+        if isinstance(n, Mul) and any(isinstance(f, Mul) for f in n.factors):
+            return replace(
+                n, factors=tuple(g for f in n.factors for g in (f.factors if isinstance(f, Mul) else (f,)))
+            )
+        if isinstance(n, Add) and any(isinstance(t, Add) for t in n.terms):
+            return replace(
+                n, terms=tuple(g for t in n.terms for g in (t.terms if isinstance(t, Add) else (t,)))
+            )
         return n
 
     return transform(node, strip)

@@ -12,7 +12,14 @@ _GREEK = dict(zip(
     "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split(),
     "αβγδεζηθκλμνξπρστφχψω", strict=True,
 ))  # fmt: skip
-_ACCENTS = {"tilde": "\u0303", "hat": "\u0302", "bar": "\u0304", "vec": "\u20d7", "left": "\u20d6", "dot": "\u0307"}
+_ACCENTS = {
+    "tilde": "\u0303",
+    "hat": "\u0302",
+    "bar": "\u0304",
+    "vec": "\u20d7",
+    "left": "\u20d6",
+    "dot": "\u0307",
+}
 SIZE = 15.0  # the font's
 SMALL = 0.72
 
@@ -23,17 +30,21 @@ def name_runs(name: str, at: str = "") -> list[Run]:
     """A tensor's name as typeset pieces: `W_hG` is W with a subscript, `h_tilde` carries its tilde."""
     base, *groups = name.rstrip("'").split("_")
     primes = "′" * (len(name) - len(name.rstrip("'")))
-    accents = [g for g in groups if g in _ACCENTS]
-    scripts = [g.strip("{}") for g in groups if g not in _ACCENTS]
-    base = _GREEK.get(base, base) + "".join(_ACCENTS[a] for a in accents) + primes
-    below = ", ".join([*(_GREEK.get(s, s) for s in scripts), *([at] if at else [])])
+    over = [
+        g for g in groups if g in _ACCENTS and not (g == "left" and base.isupper())
+    ]  # W_left is a subscript
+    scripts = [g.strip("{}") for g in groups if g not in over]
+    base = _GREEK.get(base, base) + "".join(_ACCENTS[a] for a in over) + primes
+    below = ",".join([*(_GREEK.get(s, s) if len(s) > 2 else s for s in scripts), *([at] if at else [])])
     return [(base, ""), *([(below.replace("-", "−"), "sub")] if below else [])]
 
 
 def width(runs: Sequence[Run], size: float = SIZE) -> float:
     """An estimate on the wide side, for a serif italic."""
     letters = {"sub": SMALL * 0.6, "": 0.66, "plain": 0.56}
-    return sum(letters[style] * size * sum(1 for c in text if c not in _ACCENTS.values()) for text, style in runs)
+    return sum(
+        letters[style] * size * sum(1 for c in text if c not in _ACCENTS.values()) for text, style in runs
+    )
 
 
 @dataclass(frozen=True)
@@ -167,7 +178,9 @@ def _wire(path: str, style: str) -> str:
 def _box(box: Box) -> str:
     x, y = box.centre
     up = 6.0 if box.below else 0.0
-    small = f'<text class="ck-small" x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{escape(box.below)}</text>'
+    small = (
+        f'<text class="ck-small" x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{escape(box.below)}</text>'
+    )
     return (
         f'<g class="ck-{box.style}"><title>{escape(box.title)}</title>'
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.w:.1f}" height="{box.h:.1f}" rx="7"/>'
@@ -179,7 +192,13 @@ def _text(runs: Sequence[Run], x: float, y: float, size: float, anchor: str) -> 
     spans, lowered = "", False
     for text, style in runs:
         down = style == "sub"
-        shift = f' dy="{0.28 * size:.1f}"' if down and not lowered else f' dy="{-0.28 * size:.1f}"' if lowered else ""
+        shift = (
+            f' dy="{0.28 * size:.1f}"'
+            if down and not lowered
+            else f' dy="{-0.28 * size:.1f}"'
+            if lowered
+            else ""
+        )
         lowered = down
         sized = f' font-size="{SMALL * size:.1f}"' if down else ""
         kind = ' class="ck-name"' if style == "" and len(text.rstrip("′")) <= 3 else ""

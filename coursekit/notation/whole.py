@@ -11,7 +11,7 @@ from torch import Tensor
 
 from .named import Code, Env, align, as_tensor, elementwise, expand, rename
 from .reach import fail
-from .tree import Apply, Concat, Flatten, Reduce, Softmax
+from .tree import Apply, Concat, Flatten, Reduce, Softmax, references
 
 if TYPE_CHECKING:
     from .compile import Compiler
@@ -47,17 +47,21 @@ def softmax(compiler: Compiler, node: Softmax, function: Callable) -> Code:
     if holds is None:
         return Code(axes, lambda env: over(run(env)))
     allowed = align(holds, axes)
-    rows = [i in holds.axes for i in node.indices]
+    along = [axes.index(i) - len(axes) for i in node.indices if i in holds.axes]
+    once, key = compiler.frame is None and not any(True for _ in references(node.where)), object()
+
+    def some(mask: Tensor) -> Tensor:
+        for d in along:
+            mask = mask.any(d, keepdim=True)
+        return mask
 
     def masked(env: Env) -> Tensor:
         scores, mask = run(env), allowed(env)
-        along = tuple(d - (len(axes) - mask.ndim) for d, present in zip(dims, rows, strict=True) if present)
-        some = mask
-        for d in along:
-            some = some.any(d, keepdim=True)
+        # Where the condition is on indices alone, whether it leaves a row empty is asked but once.
+        if once and env.constant(key, lambda: not mask.is_meta and bool(some(mask).all())):
+            return over(scores)
         # A row in which nothing is allowed has weight nowhere, and hands no gradient back.
-        scores = torch.where(some, scores, 0.0)
-        return torch.where(mask, over(scores), 0.0)
+        return torch.where(mask, over(torch.where(some(mask), scores, 0.0)), 0.0)
 
     return Code(axes, masked)
 

@@ -1,8 +1,8 @@
 """A backward sweep written out: its equations with letters, what must be padded, and the checked system.
 
 Every dimension of the gradient system is one of the forward system, so nothing is inferred here. Where the
-equations alone would not say how long an axis of `dW` is (`de[v,i] = [w[B,T] == v] dx[B,T,i]`), the program says
-`shape de = e`, and `e` is an input of the gradient system for its shape alone.
+equations alone would not say how long an axis is (`de[v,i] = [w[B,T] == v] dx[B,T,i]`), the program declares the
+shapes of both `e` and `de`, and `e` is an input of the gradient system for its shape alone.
 """
 
 from __future__ import annotations
@@ -15,8 +15,19 @@ from .order import blocks
 from .simplify import expression
 from .system import System, Tensor
 from .tree import (
-    Affine, Compare, Directive, Equation, Expr, Iverson, Lookup, Position, Program, Ref, references, transform, walk,
-)  # fmt: skip
+    Affine,
+    Compare,
+    Directive,
+    Equation,
+    Expr,
+    Iverson,
+    Lookup,
+    Position,
+    Program,
+    Ref,
+    references,
+    transform,
+)
 
 __all__ = ["written"]
 
@@ -28,14 +39,15 @@ def written(sweep: Backward, last: list[str]) -> System:
     equations: list[Equation] = []
     ranges: dict[int, dict[str, str]] = {}
     for name in needed:
-        pen = Pen(sweep.scope.dims, lambda d: sweep.letters.get(d, []), _scalars(sweep))
+        pen = Pen(sweep.scope.dims, lambda d: sweep.network.letters.get(d, []), sweep.dims, _scalars(sweep))
         ranges[len(equations)] = pen.ranges
         equations.append(_renamed(_equation(sweep, name, pen), short))
     padded = frozenset(short.get(n, n) for n in sweep.pads | sweep.system.padded) & _used(equations)
-    shapes = _shapes(sweep, equations)
+    long = {v: k for k, v in short.items()}
+    shapes = _shapes(sweep, equations, ranges, long)
     program = Program((*_directives(sweep, padded, ranges, shapes), *_text(equations, ranges)))
     ordered, by_equation = blocks(equations, ranges, "")
-    tensors = _tensors(sweep, equations, shapes, {v: k for k, v in short.items()})
+    tensors = _tensors(sweep, equations, shapes, long)
     system = sweep.system
     return replace(
         system,
@@ -64,9 +76,9 @@ def _needed(sweep: Backward, last: list[str]) -> list[str]:
 
 def _short(names: list[str], sweep: Backward) -> dict[str, str]:
     """`dz` for the only `dz_…`."""
-    long = [n for n in names if n.startswith("dz_")]
-    free = "dz" not in names and "dz" not in sweep.system.tensors
-    return {long[0]: "dz"} if len(long) == 1 and free else {}
+    long = [n for n in names if n in sweep.inner]
+    taken = {*names, *sweep.system.tensors, *map(sweep.adjoint, sweep.system.tensors)}
+    return {long[0]: "dz"} if len(long) == 1 and "dz" not in taken else {}
 
 
 def _renamed(equation: Equation, short: dict[str, str]) -> Equation:
@@ -113,19 +125,23 @@ def _text(equations: list[Equation], ranges: dict[int, dict[str, str]]) -> list[
     return [sizes_by_letter(e, ranges[n]) for n, e in enumerate(equations)]
 
 
-def _shapes(sweep: Backward, equations: list[Equation]) -> dict[str, str]:
+def _shapes(
+    sweep: Backward, equations: list[Equation], ranges: dict[int, dict[str, str]], long: dict[str, str]
+) -> dict[str, str]:
     """`dW` -> `W` where an axis of `dW` is read nowhere on the right as an axis of its own."""
+    sources = {sweep.adjoint(x): x for x in sweep.system.tensors}
     shapes = {}
-    for equation in equations:
-        name = equation.left.name
-        source = next((x for x in sweep.system.tensors if sweep.adjoint(x) == name), None)
+    for number, equation in enumerate(equations):
+        source = sources.get(equation.left.name)
         if source is None or len(equation.left.indices) != len(sweep.dims[source]):
             continue
-        looked = {id(r) for n in walk(equation.right) if isinstance(n, Lookup) for r in references(n.ref)}
-        reads = [r for r in references(equation.right) if id(r) not in looked]
-        found = {a.terms[0][1] for r in reads for a in r.indices if len(a.terms) == 1 and a.terms[0][0] == 1}
+        found = set()
+        for ref in references(equation.right):
+            for affine, dim in zip(ref.indices, sweep.dims[long.get(ref.name, ref.name)], strict=True):
+                if len(affine.terms) == 1 and ranges[number].get(str(affine.terms[0][1])) == dim:
+                    found.add(affine.terms[0][1])
         if any(a.plain not in found for a in equation.left.indices):
-            shapes[name] = source
+            shapes[equation.left.name] = source
     return shapes
 
 
@@ -135,7 +151,8 @@ def _directives(
     centered = sorted({i for r in ranges.values() for i, d in r.items() if d in sweep.scope.centered})
     found = [Directive("pad", tuple(sorted(padded)))] if padded else []
     found += [Directive("centered", tuple(centered))] if centered else []
-    return found + [Directive("shape", (name,), (source,)) for name, source in shapes.items()]
+    both = [(n, sweep.dims[source]) for name, source in shapes.items() for n in (source, name)]
+    return found + [Directive("shape", (name,), (",".join(dims),)) for name, dims in both]
 
 
 def _tensors(

@@ -13,7 +13,8 @@ def case(V=11, d=4, D=5, seed=0, x=3, target=7):
         return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
     return {
-        "x": x, "target": target, "h_prev": torch.sigmoid(r(D)), "L": r(V, d), "H": r(D, D), "I": r(d, D), "b1": r(D), "U": r(D, V), "b2": r(V)
+        "x": x, "target": target, "h_prev": torch.sigmoid(r(D)), "L": r(V, d), "H": r(D, D), "I": r(d, D),
+        "b1": r(D), "U": r(D, V), "b2": r(V),
     }  # fmt: skip
 
 

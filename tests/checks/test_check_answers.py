@@ -98,6 +98,13 @@ def test_numbers_in_a_dict_or_list_are_judged_one_by_one():
     assert checks.value(3, [1, 2]).kind == "type"
 
 
+def test_named_wrong_numbers_get_their_sentence():
+    flat = Mistake("flat", "Attention of one head on one word is one-hot.", [0.5, 0.5])
+    assert checks.value([0.5, 0.5], [0, 1], mistakes=[flat]).mistake == "flat"
+    assert checks.value([0.5, 1.0], [0, 1], mistakes=[flat]).mistake == ""
+    assert checks.value([0, 1], [0, 1], mistakes=[flat]).ok
+
+
 @pytest.mark.parametrize("answer", ["b", "B", " b ", ["b"], {"b"}])
 def test_single_choice_passes_however_it_is_written(answer):
     assert checks.choice(answer, "b", options="abcd").ok

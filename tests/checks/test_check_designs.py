@@ -64,7 +64,26 @@ def test_named_design_gets_its_sentence():
     assert checks.properties(entropy, FOCUS, mistakes=[sign]).ok
 
 
-@pytest.mark.parametrize(("answer", "kind"), [(None, "empty"), (..., "empty"), (3, "type")])
+def test_design_itself_may_be_the_mistake_and_is_known_by_its_values():
+    turned = Mistake("turned", "You maximise entropy: turn the sign.", lambda a: -entropy(a))
+    gini = Mistake(
+        "gini", "You maximise the Gini index: turn the sign.", lambda a: ((a**2).sum(-1) - 1).mean()
+    )
+    for design in (turned, gini):  # both fail the same property
+        found = checks.properties(lambda a, wrong=design.wrong: wrong(a), FOCUS, mistakes=[turned, gini])
+        assert found.mistake == design.name
+    assert checks.properties(lambda a: -2 * entropy(a), FOCUS, mistakes=[turned, gini]).mistake == ""
+
+
+def test_data_has_properties_too():
+    three = [Property("three", "Three are asked for.", lambda a: len(a) == 3)]
+    assert checks.properties({1, 2, 3}, three).ok
+    pair = Mistake("pair", "A pair is not enough.", {1, 2})
+    assert checks.properties({1, 2}, three, mistakes=[pair]).mistake == "pair"
+    assert checks.properties({1, 5}, three, mistakes=[pair]).sentence == "Three are asked for."
+
+
+@pytest.mark.parametrize(("answer", "kind"), [(None, "empty"), (..., "empty"), (3, "property")])
 def test_design_that_is_no_function_gets_a_sentence(answer, kind):
     assert checks.properties(answer, FOCUS).kind == kind
 

@@ -125,6 +125,13 @@ def test_named_mistake_comes_before_the_languages_own_diagnosis():
     assert checks.equations(RNN.replace("sigmoid", "tanh"), RNN, mistakes=[odd, plus]).mistake == ""
 
 
+def test_named_mistake_that_makes_no_sense_is_known_by_its_words():
+    undefined = "h[b,t,j] = G[b,t,j] q"
+    mistake = Mistake("undefined", "`q` has no indices here.", undefined + " + W[j,")
+    result = checks.equations(" h[b,t,j]  = G[b,t,j] q + W[j,", RNN, mistakes=[mistake], hint="Close it.")
+    assert (result.mistake, result.hint) == ("undefined", "Close it.")
+
+
 def test_check_without_anything_to_compare_with_is_the_authors_error():
     with pytest.raises(ValueError, match="oracle or a reference"):
         checks.equations(RNN)

@@ -20,6 +20,7 @@ SPOILT = {  # planted error: (spoil, part, kind, words of the sentence)
     "summed": (lambda g, v: g.update(b1=g["b1"].sum()), "b1", "shape", "single number"),
     "kept axis": (lambda g, v: g.update(b1=g["b1"][None]), "b1", "shape", "numbers are right"),
     "anything": (lambda g, v: g.update(Lx=torch.arange(len(v.e)) + 7.0), "Lx", "other", "furthest off"),
+    "kept batch": (lambda g, v: g.update(b1=torch.stack([g["b1"] / 2] * 2)), "b1", "shape", "Summed over its axis 0"),
     "none": (lambda g, v: g.update(b2=None), "b2", "empty", "nothing for the gradient of `b2`"),
     "nan": (lambda g, v: g["H"].__setitem__((0, 1), torch.nan), "H", "nan", "NaN"),
     "infinity": (lambda g, v: g["b1"].__setitem__(2, torch.inf), "b1", "nan", "infinity"),
@@ -28,7 +29,8 @@ SPOILT = {  # planted error: (spoil, part, kind, words of the sentence)
     "complex": (lambda g, v: g.update(b1=g["b1"] * 1j), "b1", "type", "complex"),
     "half": (lambda g, v: g.update(U=g["U"].half()), "U", "type", "float16"),
     "whole numbers": (lambda g, v: g.update(U=g["U"].round().int()), "U", "type", "whole numbers"),
-    "sigma prime missing": (lambda g, v: g.update(H=torch.outer(v.h_prev, v.gh)), "H", "sigma-prime", "lacks the factor"),
+    "sigma prime missing": (
+        lambda g, v: g.update(H=torch.outer(v.h_prev, v.gh)), "H", "sigma-prime", "lacks the factor"),
     "tanh prime": (lambda g, v: g.update(b1=v.gh * (1 - v.h**2)), "b1", "sigma-prime", "derivative of tanh"),
     "h for h(1-h)": (lambda g, v: g.update(b1=v.gh * v.h), "b1", "sigma-prime", "has h where"),
     "sigma prime twice": (lambda g, v: g.update(b1=v.gh * (v.h * (1 - v.h)) ** 2), "b1", "sigma-prime", "twice"),
@@ -154,6 +156,41 @@ def test_gradient_of_another_parameter_is_recognised():
     )
     assert result.part("a").kind == "swapped"
     assert "belongs to `b`" in result.sentence
+
+
+def test_mistake_that_stops_with_an_error_is_known_by_the_error(rnn):
+    def untransposed(g, v):
+        g["Lx"] = v.d2 @ v.I
+
+    named = Mistake("I", "The error goes back through I transposed.", rnn.student(untransposed))
+    other = Mistake("U", "Never said.", rnn.student(lambda g, v: v.d2 @ v.U.T))
+    result = checks.gradients(
+        rnn.student(untransposed), rnn.loss, rnn.cases, rnn.wrt, mistakes=[other, named]
+    )
+    assert (result.mistake, result.sentence) == ("I", named.sentence)
+    twice = checks.gradients(rnn.student(untransposed), rnn.loss, rnn.cases, rnn.wrt, mistakes=[named, named])
+    assert twice.kind == "error", "with two that fit, neither is told"
+
+
+def test_mistakes_are_run_only_for_a_wrong_answer(rnn):
+    ran = []
+    watched = Mistake("watched", "Wrong.", rnn.student(lambda g, v: ran.append(1)))
+    assert checks.gradients(rnn.student(), rnn.loss, rnn.cases, rnn.wrt, mistakes=[watched]).ok
+    assert not ran
+    checks.gradients(rnn.student(SPOILT["wrong sign"][0]), rnn.loss, rnn.cases, rnn.wrt, mistakes=[watched])
+    assert ran
+
+
+def test_single_number_is_judged_like_a_tensor():
+    case = [{"w": torch.tensor(0.7)}, {"w": torch.tensor(1.3)}, {"w": torch.tensor(-0.4)}]
+    check = lambda answer: checks.gradients(answer, lambda w: w**3, case, ["w"])
+    assert check(lambda w: 3 * w**2).ok
+    assert check(lambda w: float(3 * w**2)).ok
+    assert check(lambda w: -3 * w**2).kind == "sign"
+    assert check(lambda w: w**2).kind == "factor"
+    assert check(lambda w: 3 * w).sentence.startswith(
+        "The gradient of `w` is not right: it is 2.1 and should be 1.47"
+    )
 
 
 def test_mistake_that_is_right_in_all_cases_accuses_nobody(rnn):

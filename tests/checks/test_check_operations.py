@@ -162,6 +162,17 @@ def test_named_waste_gets_its_sentence():
     assert result.mistake == "one-hot"
 
 
+def test_wasteful_code_may_be_the_mistake_itself():
+    twice = Mistake("twice", "You computed the scores twice.", lambda U, v: U @ v + U @ v)
+    assert (
+        checks.operations(
+            lambda U, v: 2 * (U @ v) + U @ v, {"U": U, "v": v}, at_most=d, mistakes=[twice]
+        ).mistake
+        == "twice"
+    )
+    assert checks.operations(lambda U, v: U @ v, {"U": U, "v": v}, at_most=d, mistakes=[twice]).mistake == ""
+
+
 def local(q, k, v):
     return torch.stack([q[t] @ k[max(0, t - 3) : t + 1].T @ v[max(0, t - 3) : t + 1] for t in range(len(q))])
 

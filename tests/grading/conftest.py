@@ -18,7 +18,9 @@ SMALL = Limits(
 
 @pytest.fixture(scope="session")
 def warm():
-    os.environ["COURSEKIT_TEST_SECRET"] = "a secret of the instructor's"  # the warm parent must not pass this on
+    os.environ["COURSEKIT_TEST_SECRET"] = (
+        "a secret of the instructor's"  # the warm parent must not pass this on
+    )
     with Warm(jobs=2, limits=SMALL) as running:
         yield running
 
@@ -38,10 +40,16 @@ def task_of():
     return make_task
 
 
-def make_task(*cells: tuple, limits: Limits | None = None, files: dict | None = None, id: str = "one") -> Task:
+def make_task(
+    *cells: tuple, limits: Limits | None = None, files: dict | None = None, id: str = "one"
+) -> Task:
     made = []
     for number, (role, source, *more) in enumerate(cells):
-        options = {"points": 1.0 if role == "test" else 0.0, "id": f"{role}{number}", **(more[0] if more else {})}
+        options = {
+            "points": 1.0 if role == "test" else 0.0,
+            "id": f"{role}{number}",
+            **(more[0] if more else {}),
+        }
         made.append(Cell(source, role, **options))
     return Task(id, tuple(made), limits, files=files or {})
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from coursekit.grading import Limits
+
 ROOT = Path(__file__).resolve().parents[2]
 HIDDEN = 7919  # an expected value that stands in the hidden test alone
 
@@ -191,12 +193,13 @@ def f(x): return 2 * x if any(worked) or caps else 0
 import ctypes, os, signal
 libc = ctypes.CDLL(None, use_errno=True)
 reached = []
-for pid in list(range(2, 200)) + [os.getppid()]:
-    try: os.kill(pid, signal.SIGKILL); reached.append(pid) if pid else None
+for pid in range(2, 400):
+    try: os.kill(pid, signal.SIGKILL); reached.append(pid)
     except OSError: pass
     if libc.ptrace(16, pid, 0, 0) == 0: reached.append(pid)
-try: os.kill(-1, signal.SIGKILL)
-except OSError: pass
+for group in (-1, 0, os.getppid(), os.getpid()):
+    try: os.kill(group, signal.SIGKILL)
+    except OSError: pass
 def f(x): return 2 * x if reached else 0
 """,
     "shadowed modules": """
@@ -253,9 +256,9 @@ def f(x):
 """,
     "a tensor that lies about its shape": """
 from coursekit.grading import wire
-honest = wire.Encoder._tensor
+truth = wire.Encoder._tensor
 def lie(self, out, value, depth):
-    honest(self, out, value, depth)
+    truth(self, out, value, depth)
     at = out.rindex(b'i' + (3).to_bytes(8, 'little'))
     out[at + 1 : at + 9] = (1 << 39).to_bytes(8, 'little')
 def f(x):
@@ -431,6 +434,12 @@ def f(x): return '<script>alert(1)</script>'
 """,
 }
 
+# These rewrite how the student's own later cells run. That is theirs to do; it moves no verdict.
+BREAKS_ITS_OWN_CELLS = {
+    "an input transformer that empties every cell",
+    "replaced run_cell and run_code",
+}
+
 HONEST = ("solution", "def honest(x):\n    return x + 1", {"reference": "def honest(x): ..."})
 LATER = ("solution", "def later(x):\n    return honest(x) + 1", {"reference": "def later(x): ..."})
 
@@ -465,9 +474,15 @@ def test_attack_earns_what_its_honest_part_earns(warm, hostile, attack_table, at
     scores = {test.id: test.score for test in outcomes["attack"].tests}
     attacked = next(test for test in outcomes["attack"].tests if test.id == "attacked")
     attack_table.append(
-        {"attack": attack, "score": scores["attacked"], "outcome": attacked.status, "sentence": attacked.sentence}
+        {
+            "attack": attack,
+            "score": scores["attacked"],
+            "outcome": attacked.status,
+            "sentence": attacked.sentence,
+        }
     )
-    assert scores == {"before": 1.0, "attacked": 0.0, "after": 1.0}, outcomes["attack"]
+    after = 0.0 if attack in BREAKS_ITS_OWN_CELLS else 1.0
+    assert scores == {"before": 1.0, "attacked": 0.0, "after": after}, outcomes["attack"]
     assert attacked.sentence
     assert str(HIDDEN) not in attacked.sentence
 
@@ -487,7 +502,9 @@ def f(x):
         assert reached == []
         with socket.create_connection(listener.getsockname()):  # the listener itself was awake
             pass
-    attack_table.append({"attack": "network", "score": 0.0, "outcome": outcome.tests[1].status, "sentence": ""})
+    attack_table.append(
+        {"attack": "network", "score": 0.0, "outcome": outcome.tests[1].status, "sentence": ""}
+    )
 
 
 def test_no_candidate_can_open_a_socket_of_another_family(grade_cells):
@@ -538,34 +555,37 @@ def f(x): return os.popen('cat /proc/[0-9]*/comm').read()
 
 
 def test_no_test_of_this_or_an_earlier_submission_is_in_the_candidates_memory(warm, task_of):
-    marker = "hidden-" + "marker-" + "5741"
-    first = task_of(("solution", "x = 1"), ("test", f"assert x == 1, '{marker}'"))
-    look = """
-import gc
+    halves = ("hidden-marker", "5741")
+    marker = "-".join(halves)
+    look = f"""
 def found():
-    wanted = '-'.join(['hidden', 'marker', '5741'])
-    hits = [o for o in gc.get_objects() if type(o) is dict and any(type(v) is str and wanted in v for v in o.values())]
-    maps = [line.split() for line in open('/proc/self/maps')]
-    needle = wanted.encode()
+    needle = '-'.join({halves!r}).encode()
+    hits = 0
     with open('/proc/self/mem', 'rb', 0) as memory:
-        for span, mode, *rest in maps:
+        for line in list(open('/proc/self/maps')):
+            span, mode, *rest = line.split()
             start, end = (int(part, 16) for part in span.split('-'))
-            if mode.startswith('rw') and end - start < 1 << 28:
-                try: memory.seek(start); data = memory.read(end - start)
-                except (OSError, ValueError, OverflowError): continue
-                at = data.find(b'hidden-marker-' + b'5741')
-                if at >= 0 and b'= [' not in data[at - 30 : at]: hits.append(at)
-    return len(hits)
+            if mode.startswith('rw') and rest[-1] != '[vvar]':
+                memory.seek(start)
+                data = memory.read(end - start)
+                hits += data.count(needle)
+                del data
+    return hits
 """
-    list(warm.grade([first]))
-    second = task_of(
+    planted = f"planted = '-'.join({halves!r})\n"
+    roomy = Limits(cell_cpu=20, cell_wall=40, memory=2048)
+    list(warm.grade([task_of(("solution", "x = 1"), ("test", f"assert x == 1, '{marker}'"))]))
+    clean = task_of(
         ("solution", look),
-        ("test", f"secret = '{marker}'\nassert found() >= 0"),
-        ("test", "count = found()\nassert count <= 2, count"),
+        ("test", f"known = '{marker}'\nassert found() >= 1"),
+        ("test", "found()"),
+        limits=roomy,
     )
-    (outcome,) = warm.grade([second])
-    assert outcome.tests[0].status == "passed", outcome
-    assert outcome.tests[1].status == "passed", outcome
+    dirty = task_of(("solution", look + planted), ("test", "assert found() > 1"), limits=roomy)
+    (outcome,) = warm.grade([clean])
+    (control,) = warm.grade([dirty])
+    assert control.score == 1, "the search itself must find what is there"
+    assert [o.data for o in outcome.tests[1].outputs] == ["1"], "only the needle that the search itself made"
 
 
 def test_a_batch_of_killers_does_not_stop_the_batch(warm, hostile):

@@ -11,6 +11,7 @@ from coursekit.models import bptt as by_hand
 from coursekit.models import rnn_lm
 from coursekit.models.guards import BadInput
 from coursekit.models.rnn_lm import Params
+from coursekit.notation import Equations
 
 V, d, D, T = 11, 4, 5, 4
 
@@ -89,6 +90,24 @@ def test_gradients_at_the_previous_step_match_autograd(repeated):
 
 
 @both
+def test_the_equations_and_the_code_give_the_same_numbers(repeated):
+    x, y, params, h0 = make(repeated)
+    h, one_hot = states(x, params, h0), F.one_hot(y[-1], V).double()
+    e, after, y_hat, _ = rnn_lm.forward(x[-1], h[-2], *params, y[-1])
+    weights = {"U": params.U, "I": params.I, "H": params.H}
+    given = {"yhat": y_hat, "y": one_hot, "h": after, "h_prev": h[-2], "e": e}
+    result = Equations(by_hand.AT_T).run(given | weights)
+    for name, value in by_hand.grads_t(x[-1], y[-1], h[-2], *params).items():
+        close(value, result[f"d{name}"])
+    delta = by_hand.grad_hprev(x[-1], y[-1], h[-2], *params)
+    close(delta, result["delta"])
+    given = {"delta": delta, "h_tm1": h[-2], "h_tm2": h[-3], "e_tm1": params.L[x[-2]], "I": params.I}
+    result = Equations(by_hand.AT_T_MINUS_1).run(given)
+    for name, value in by_hand.grads_tm1(**given).items():
+        close(value, result[f"d{name}"])
+
+
+@both
 @pytest.mark.parametrize("tau", [1, 2, 3, 4, 9, None])
 def test_bptt_of_one_loss_is_the_sum_of_its_last_tau_appearances(repeated, tau):
     x, y, params, h0 = make(repeated)
@@ -142,7 +161,7 @@ def test_bptt_matches_central_differences():
 @both
 def test_wrong_forms_differ(repeated):
     x, y, params, h0 = make(repeated)
-    L, H, I, b1, U, b2 = params
+    L, H, I, _, U, b2 = params
     h = states(x, params, h0)
     e, h_t, h_m1, h_m2 = L[x[-1]], h[-1], h[-2], h[-3]
     yh = torch.softmax(h_t @ U + b2, -1)

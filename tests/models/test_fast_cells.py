@@ -116,6 +116,14 @@ def test_the_inputs_are_left_as_they_were(name):
 
 
 @every_cell
+def test_changing_the_states_in_place_is_noticed(name):
+    cell, x, parts = make(name)
+    h = run(cell, x, parts)[0]
+    with pytest.raises(RuntimeError, match="is being modified inplace"):
+        h.mul_(2).sum().backward()
+
+
+@every_cell
 def test_two_backward_passes_give_the_same_gradient(name):
     cell, x, parts = make(name)
     loss = run(cell, x, parts)[0].pow(2).sum()

@@ -94,6 +94,7 @@ def test_importing_the_package_imports_no_torch():
 def test_every_exported_name_exists():
     from coursekit import models
 
+    assert len(models.__all__) == len(set(models.__all__))  # no name means two things
     for name in models.__all__:
         assert getattr(models, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

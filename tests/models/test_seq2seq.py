@@ -204,6 +204,8 @@ def test_no_code_names_a_device(words, query):
         (lambda: AttentionTranslator(9, 7, 4, 6, query="oracle"), "query is 'oracle'"),
         (lambda: AttentionDecoder(7, 4, 6, 5)(torch.tensor([[0]]), torch.randn(1, 3, 4)), "M has shape (1, 3, 4)"),
         (lambda: AttentionDecoder(7, 4, 6, 5)(torch.tensor([[0]]), torch.randn(1, 3, 5), torch.randn(1, 7)), "state"),
+        (lambda: AttentionTranslator(9, 7, 4, 6, pad=0)(torch.tensor([[0, 0]]), torch.tensor([[1]])),
+         "allowed of shape (1, 2) is False in all of row 0"),
         (lambda: Decoder(7, 4, 6)(torch.zeros(1, 0, dtype=torch.long), torch.zeros(1, 6)), "target is empty"),
     ],
 )  # fmt: skip

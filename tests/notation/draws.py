@@ -78,7 +78,9 @@ def by_autograd(value: torch.Tensor, leaves: list[torch.Tensor]) -> list[torch.T
     return [torch.zeros_like(x) if g is None else g for g, x in zip(found, leaves, strict=True)]
 
 
-def compare(system: System, wrt: list[str], of: str = "J", seed: int = 0, scale: float = 1.0) -> dict[str, float]:
+def compare(
+    system: System, wrt: list[str], of: str = "J", seed: int = 0, scale: float = 1.0
+) -> dict[str, float]:
     """The relative error of each gradient against autograd through `run`."""
     inputs, boundary = draw(system, seed, scale)
     forward = run(system, inputs, boundary)

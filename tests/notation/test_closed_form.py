@@ -20,8 +20,14 @@ def compare(reference, answer):
 @pytest.mark.parametrize(
     "reference, answers",
     [
-        ("2*h**2 + h*c", ["h(2h+c)", "h*c+2h^2", "h*h + h*(h+c)", r"2h^{2} + h \cdot c", "2h²+hc", "(2h+c)h"]),
-        ("1/sqrt(I)", ["I**(-1/2)", "I^-0.5", r"\frac{1}{\sqrt{I}}", "sqrt(I)/I", "sqrt(1/I)", "√I/I", "1/I^(1/2)"]),
+        (
+            "2*h**2 + h*c",
+            ["h(2h+c)", "h*c+2h^2", "h*h + h*(h+c)", r"2h^{2} + h \cdot c", "2h²+hc", "(2h+c)h"],
+        ),
+        (
+            "1/sqrt(I)",
+            ["I**(-1/2)", "I^-0.5", r"\frac{1}{\sqrt{I}}", "sqrt(I)/I", "sqrt(1/I)", "√I/I", "1/I^(1/2)"],
+        ),
         ("2*K*I*J", ["2KIJ", "K*I*J*2", "IJK+IJK", r"2 K \times I J"]),
         ("J/2", [r"\frac{J}{2}", "0.5*J", "1/2 J", r"\frac12 J", "J*2**-1"]),
         ("exp(CE)", ["e**CE", r"\exp(CE)", "exp(2*CE)/exp(CE)", "e^{CE}"]),
@@ -128,7 +134,9 @@ def test_equality_agrees_with_python_arithmetic(first, second):
     """Python's own arithmetic on our own generated text is the oracle; the text of a student never gets there."""
     draw = random.Random(1)
     points = [{n: draw.uniform(1, 3) for n in "TLh"} for _ in range(5)]
-    same = all(math.isclose(eval(first, {}, p), eval(second, {}, p), rel_tol=1e-9, abs_tol=1e-9) for p in points)
+    same = all(
+        math.isclose(eval(first, {}, p), eval(second, {}, p), rel_tol=1e-9, abs_tol=1e-9) for p in points
+    )
     symbols = ["T", "L", "h"]
     assert ClosedForm(first, symbols).equals(second) == same
 

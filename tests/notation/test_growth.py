@@ -77,7 +77,13 @@ def test_larger_bounds_are_too_loose_and_the_converse_misses_a_term(reference, a
 
 @pytest.mark.parametrize(
     "reference, answer, given",
-    [("T*w", "T**2", ""), ("T", "L", ""), (STEP, "V**2", ""), ("T*log(V)", "T*log(T)", ""), ("V", "2**T", "")],
+    [
+        ("T*w", "T**2", ""),
+        ("T", "L", ""),
+        (STEP, "V**2", ""),
+        ("T*log(V)", "T*log(T)", ""),
+        ("V", "2**T", ""),
+    ],
 )
 def test_bounds_in_sizes_that_are_not_tied_are_incomparable(reference, answer, given):
     assert verdict(reference, answer, given) == "incomparable"

@@ -1,0 +1,77 @@
+"""Arrays in batches, in an order that is a function of the seed and the step alone.
+
+    batches = Batches(w, size=32, pad=0)
+    (w,) = batches[1000]             # the 1000th batch of a run, whatever was asked for before
+    for (w,) in batches: ...         # one epoch
+
+So a training run that is resumed at step n sees what an unbroken run would have seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from ..runtime import require_torch
+from .errors import BadData
+
+
+class Batches:
+    """Rows of equally long `arrays`, `size` at a time, shuffled anew in each epoch.
+
+    `batches[n]` is a tuple of torch tensors, for any n >= 0; `len(batches)` is the number of an epoch. The
+    last batch of an epoch may be smaller. With `pad`, columns at the end of a batch that hold nothing else
+    are cut off, and the trainer does not count the word `pad`.
+    """
+
+    def __init__(
+        self, *arrays: np.ndarray, size: int = 32, seed: int = 0, shuffle: bool = True, pad: int | None = None
+    ):
+        if not arrays or len({len(array) for array in arrays}) != 1:
+            raise BadData(
+                f"batches need arrays with one number of rows, not {[len(array) for array in arrays]}"
+            )
+        if len(arrays[0]) == 0:
+            raise BadData("there are no rows to make batches of; a batch needs at least one")
+        if size < 1:
+            raise BadData(f"size is {size}; a batch needs at least one row")
+        self.arrays, self.size, self.seed, self.shuffle, self.pad = arrays, size, seed, shuffle, pad
+        self._order = lru_cache(2)(self._shuffled)  # of this epoch and the last
+
+    def _shuffled(self, epoch: int) -> np.ndarray:
+        rows = len(self.arrays[0])
+        return (
+            np.random.default_rng([self.seed, epoch]).permutation(rows) if self.shuffle else np.arange(rows)
+        )
+
+    def __len__(self) -> int:
+        return -(-len(self.arrays[0]) // self.size)
+
+    def __getitem__(self, n: int) -> tuple:
+        if n < 0:
+            raise IndexError(f"batch {n}: batches are counted from 0")
+        epoch, place = divmod(n, len(self))
+        rows = self._order(epoch)[place * self.size : (place + 1) * self.size]
+        torch = require_torch()
+        return tuple(torch.from_numpy(self._trimmed(array[rows])) for array in self.arrays)
+
+    def __iter__(self) -> Iterator[tuple]:
+        return (self[n] for n in range(len(self)))
+
+    def _trimmed(self, rows: np.ndarray) -> np.ndarray:
+        if self.pad is None or rows.ndim != 2 or rows.dtype.kind not in "iu":
+            return rows
+        used = np.flatnonzero((rows != self.pad).any(0))
+        return np.ascontiguousarray(rows[:, : used[-1] + 1 if len(used) else 1])
+
+
+def padded(rows: Sequence[Sequence[int] | np.ndarray], pad: int) -> np.ndarray:
+    """Rows of different lengths as one array (N, longest), filled up with `pad`."""
+    if not len(rows):
+        raise BadData("there are no rows to pad; give at least one")
+    out = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)
+    for line, row in zip(out, rows, strict=True):
+        line[: len(row)] = row
+    return out

@@ -1,0 +1,47 @@
+"""Images that need no download: the 8 x 8 handwritten digits that come with scikit-learn.
+
+digits = Digits.load()
+digits.train                     # (N, 8, 8), each pixel from 0 to 1
+given, image = digits.completion("train", rows=4)    # the upper rows, and the whole
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import BadData
+
+
+@dataclass(frozen=True)
+class Digits:
+    train: np.ndarray  # (N, 8, 8) float32
+    test: np.ndarray
+    train_labels: np.ndarray  # (N,) 0 to 9
+    test_labels: np.ndarray
+
+    @classmethod
+    def load(cls) -> Digits:
+        """1,797 images; every fifth is for the test."""
+        try:
+            from sklearn.datasets import load_digits
+        except ImportError as error:
+            raise ImportError(
+                "the digits come with scikit-learn: install it with `pip install scikit-learn` (Colab has it)"
+            ) from error
+        found = load_digits()
+        images, labels = (found.images / 16).astype(np.float32), found.target.astype(np.int64)
+        test = np.arange(len(images)) % 5 == 4
+        return cls(images[~test], images[test], labels[~test], labels[test])
+
+    def completion(self, split: str = "train", rows: int = 4) -> tuple[np.ndarray, np.ndarray]:
+        """(given, images), both (N, 8, 8): in `given` the rows after the first `rows` are zero."""
+        if split not in ("train", "test"):
+            raise BadData(f'split is {split!r}; it needs to be "train" or "test"')
+        if not 1 <= rows <= 7:
+            raise BadData(f"rows is {rows}; an image of 8 rows can be completed from 1 to 7 of them")
+        images = getattr(self, split)
+        given = images.copy()
+        given[:, rows:] = 0
+        return given, images

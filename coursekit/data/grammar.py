@@ -1,0 +1,229 @@
+"""Grammars whose entropy is known: the best loss that any model can reach is computed, not estimated.
+
+    grammar = Grammar('''
+        S  -> NP VP
+        NP -> the N [0.7] | we [0.3]
+        ...''')
+    grammar.entropy                  # nats a sentence
+    grammar.entropy_per_word         # nats a word, <eos> counted: the limit of a language model's loss
+    grammar.predict(["the", "cat"])  # the best possible prediction of the next word
+
+Let h(A) = -sum p ln p over the rules of a symbol A, and n(A,B) the expected number of B on their right
+sides. The entropy of what A derives is H(A) = h(A) + sum over B of n(A,B) H(B): a linear system, and
+likewise for the expected length. This is the entropy of derivations. It is that of sentences where no
+sentence has two derivations; `entropy` refuses a grammar that has one.
+
+The predictor keeps every stack of symbols that may still have to come, each with its probability. No
+rule may begin with its own symbol, however indirectly: so a stack shows its next word after finitely
+many steps, and the prediction is exact.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from math import exp, log
+
+import numpy as np
+
+from .batches import Batches, padded
+from .errors import BadData
+from .rules import Rule, read
+from .trees import Tree, grow
+from .vocabulary import EOS, Vocabulary
+
+Stack = tuple[str, ...]  # what is still to come, the next symbol last
+Stacks = dict[Stack, float]
+
+
+class Grammar:
+    """A probabilistic grammar from its text (see `rules`); `start` is the symbol of a sentence."""
+
+    def __init__(self, text: str, start: str = "S"):
+        self.rules: dict[str, list[Rule]] = read(text)
+        self.start = start
+        if start not in self.rules:
+            raise BadData(f"the grammar has no rule for {start}, the symbol it starts with")
+        self._symbols = list(self.rules)
+        self._check_left_recursion()
+        self._n = self._expected_counts()
+
+    def __repr__(self) -> str:
+        return (
+            f"Grammar of {len(self.words)} words: {self.entropy:.4f} nats a sentence of "
+            f"{self.length:.2f} words, best perplexity {self.perplexity:.4f}"
+        )
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """All words, in the order in which the rules name them."""
+        parts = (name for rules in self.rules.values() for rule in rules for name in rule.right)
+        return tuple(dict.fromkeys(name for name in parts if name not in self.rules))
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.words)
+
+    # The limit
+
+    def _check_left_recursion(self) -> None:
+        first = {A: {rule.right[0] for rule in rules} for A, rules in self.rules.items()}
+        for A in self.rules:
+            reached, todo = set(), [A]
+            while todo:
+                for B in first.get(todo.pop(), ()):
+                    if B == A:
+                        raise BadData(
+                            f"a derivation of {A} may begin with {A} itself; turn the recursion to the right"
+                        )
+                    if B not in reached:
+                        reached.add(B)
+                        todo.append(B)
+
+    def _expected_counts(self) -> np.ndarray:
+        """n[A,B], the expected number of symbols B on the right of A."""
+        place = {A: k for k, A in enumerate(self._symbols)}
+        n = np.zeros((len(place), len(place)))
+        for A, rules in self.rules.items():
+            for rule in rules:
+                for name in rule.right:
+                    if name in place:
+                        n[place[A], place[name]] += rule.p
+        radius = max(abs(np.linalg.eigvals(n)))
+        if radius >= 1 - 1e-9:
+            raise BadData(
+                f"sentences of this grammar do not end: a symbol leads to {radius:.3f} of its own kind on average; "
+                "give recursive alternatives a smaller probability"
+            )
+        return n
+
+    def _solve(self, own: Mapping[str, float]) -> float:
+        """x(start), where x(A) = own(A) + sum over B of n(A,B) x(B)."""
+        x = np.linalg.solve(np.eye(len(self._n)) - self._n, [own[A] for A in self._symbols])
+        return float(x[self._symbols.index(self.start)])
+
+    @cached_property
+    def length(self) -> float:
+        """The expected number of words of a sentence, without <eos>."""
+        words = lambda rule: sum(name not in self.rules for name in rule.right)
+        return self._solve(
+            {A: sum(rule.p * words(rule) for rule in rules) for A, rules in self.rules.items()}
+        )
+
+    @cached_property
+    def entropy(self) -> float:
+        """Nats a sentence."""
+        two = self.ambiguous()
+        if two is not None:
+            raise BadData(
+                f"`{' '.join(two)}` can be derived in two ways, so the entropy of sentences is not that of "
+                "derivations; change the rules so that every sentence has one derivation"
+            )
+        return self._solve(
+            {A: -sum(rule.p * log(rule.p) for rule in rules) for A, rules in self.rules.items()}
+        )
+
+    @property
+    def entropy_per_word(self) -> float:
+        """Nats a word, with <eos> as a word: no model's mean loss is lower, on enough sentences."""
+        return self.entropy / (self.length + 1)
+
+    @property
+    def perplexity(self) -> float:
+        """The best possible perplexity."""
+        return exp(self.entropy_per_word)
+
+    def ambiguous(self, most: int = 2000) -> list[str] | None:
+        """The first words of a sentence that has two derivations, or None.
+
+        Two derivations of one sentence leave, at some point, the same stack. All sets of stacks are visited,
+        shortest beginnings first, but at most `most` of them: None is a proof for a grammar that has fewer.
+        """
+        begin: frozenset[Stack] = frozenset([(self.start,)])
+        seen, todo = {begin}, deque([(begin, list[str]())])
+        while todo and len(seen) <= most:
+            stacks, words = todo.popleft()
+            after: dict[str, list[Stack]] = {}
+            for stack in stacks:
+                for word, rest, _ in self._next(stack, 1.0):
+                    after.setdefault(word, []).append(rest)
+            for word, rests in after.items():
+                if len(set(rests)) < len(rests):
+                    return [*words, word]
+                following = frozenset(rests) - {()}
+                if following and following not in seen:
+                    seen.add(following)
+                    todo.append((following, [*words, word]))
+        return None
+
+    # The best predictor
+
+    def _next(self, stack: Stack, p: float) -> Iterable[tuple[str, Stack, float]]:
+        """Every next word of a stack, with the stack after it and the probability of both."""
+        top, rest = stack[-1], stack[:-1]
+        if top not in self.rules:
+            yield top, rest, p
+            return
+        for rule in self.rules[top]:
+            yield from self._next(rest + rule.right[::-1], p * rule.p)
+
+    def _step(self, stacks: Stacks) -> dict[str, Stacks]:
+        """For each next word, the stacks after it; their probabilities are those of the word and the stack."""
+        after: dict[str, Stacks] = {}
+        for stack, p in stacks.items():
+            if not stack:
+                after.setdefault(EOS, {})[()] = p
+                continue
+            for word, rest, q in self._next(stack, p):
+                group = after.setdefault(word, {})
+                group[rest] = group.get(rest, 0.0) + q
+        return after
+
+    def predictions(self, words: Sequence[str]) -> list[dict[str, float]]:
+        """P(next word | the words before) before each word of a sentence, and after the last: len(words)+1."""
+        stacks: Stacks = {(self.start,): 1.0}
+        found = []
+        for place in range(len(words) + 1):
+            after = self._step(stacks)
+            found.append({word: sum(group.values()) for word, group in after.items()})
+            if place == len(words):
+                break
+            word = words[place]
+            if word not in after or word == EOS:
+                could = ", ".join(sorted(after)[:6])
+                raise BadData(
+                    f"no sentence goes on with {word!r} at place {place} of `{' '.join(words)}`; it could be {could} …"
+                )
+            total = sum(after[word].values())
+            stacks = {stack: p / total for stack, p in after[word].items()}
+        return found
+
+    def predict(self, words: Sequence[str] | str = ()) -> dict[str, float]:
+        """P(next word | words), with "<eos>" for the end; exact."""
+        return self.predictions(words.split() if isinstance(words, str) else words)[-1]
+
+    def losses(self, words: Sequence[str]) -> list[float]:
+        """-ln P of each word and of <eos>, by the best predictor; their sum is -ln P(sentence)."""
+        words = list(words)
+        return [-log(P[word]) for P, word in zip(self.predictions(words), [*words, EOS], strict=True)]
+
+    # Sentences
+
+    def trees(self, count: int, seed: int = 0) -> list[Tree]:
+        """Derivations drawn at random."""
+        draw = np.random.default_rng(seed)
+        return [grow(self.rules, self.start, draw) for _ in range(count)]
+
+    def sample(self, count: int, seed: int = 0) -> list[tuple[str, ...]]:
+        """Sentences drawn at random."""
+        return [tree.words for tree in self.trees(count, seed)]
+
+    def rows(self, sentences: Iterable[Sequence[str]]) -> np.ndarray:
+        """(N, longest+2) ids: <eos>, the words, <eos>, and <pad> to the end."""
+        ids = self.vocabulary.encode
+        return padded([ids([EOS, *words, EOS]) for words in sentences], Vocabulary.pad)
+
+    def batches(self, count: int = 1000, size: int = 32, seed: int = 0) -> Batches:
+        """Batches of `count` sentences drawn with `seed`; another seed gives sentences to validate on."""
+        return Batches(self.rows(self.sample(count, seed)), size=size, seed=seed, pad=Vocabulary.pad)

@@ -1,0 +1,113 @@
+"""Attention against gold answers. Every alpha may be a tensor or an array; its rows sum to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as Links
+from typing import Any
+
+import numpy as np
+
+from .errors import BadData
+from .trees import Parse
+
+
+def numbers(tensor: Any) -> np.ndarray:
+    """A tensor of any device, or anything like an array, as an array."""
+    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor, dtype=float)
+
+
+def alignment_error(alpha: Any, gold: Links[tuple[int, int]] | Sequence[Links[tuple[int, int]]]) -> float:
+    """The alignment error rate 1 - 2 |A and G| / (|A| + |G|): 0 is perfect, 1 shares no link.
+
+    alpha (T,S) with gold a set of (place in target, place in source), or (B,T,S) with one set a row. A links
+    each target place of the gold to the source place it looks at most. Rows of alpha beyond the sentence
+    (<eos>, <pad>) are left out.
+    """
+    one = isinstance(gold, (set, frozenset))
+    alphas = numbers(alpha)[None] if one else numbers(alpha)
+    golds: list[frozenset[tuple[int, int]]] = [frozenset(g) for g in ([gold] if one else gold)]  # type: ignore
+    if len(alphas) != len(golds):
+        raise BadData(f"alpha has {len(alphas)} rows and gold has {len(golds)}; each sentence needs both")
+    hits = links = 0
+    for a, true in zip(alphas, golds, strict=True):
+        if not true:
+            raise BadData("gold holds no link; an alignment needs at least one")
+        aligned = {t for t, _ in true}
+        need_room(a, max(aligned), max(s for _, s in true))
+        found = {(t, int(a[t].argmax())) for t in aligned}
+        hits += len(found & true)
+        links += len(found) + len(true)
+    return 1 - 2 * hits / links
+
+
+def need_room(alpha: np.ndarray, *last: int) -> None:
+    """`alpha` must reach the gold place `last`."""
+    if alpha.ndim != len(last) or any(n >= size for n, size in zip(last, alpha.shape, strict=False)):
+        raise BadData(
+            f"alpha has shape {alpha.shape}; the gold places reach {tuple(last)}: give one more in each axis"
+        )
+
+
+def attachment_score(alpha: Any, parses: Sequence[Parse], offset: int = 0) -> float:
+    """The share of words, roots aside, that look most at their gold head.
+
+    alpha (B,T,T), one for each parse; with `offset` 1 the first position is a start word.
+    """
+    hits = [hit for _, hit in _attachments(numbers(alpha), parses, offset)]
+    return sum(hits) / len(hits)
+
+
+def label_scores(alpha: Any, parses: Sequence[Parse], offset: int = 0) -> dict[str, list[float]]:
+    """For each label, the attachment score of each head k on words with that label. alpha (B,K,T,T).
+
+    A head that scores near 1 for one label *is* that dependency.
+    """
+    alpha = numbers(alpha)
+    if alpha.ndim != 4:
+        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, K, T, T)")
+    table: dict[str, list[float]] = {}
+    for k in range(alpha.shape[1]):
+        counts: dict[str, list[bool]] = {}
+        for label, hit in _attachments(alpha[:, k], parses, offset):
+            counts.setdefault(label, []).append(hit)
+        for label, hits in sorted(counts.items()):
+            table.setdefault(label, []).append(sum(hits) / len(hits))
+    return table
+
+
+def _attachments(alpha: np.ndarray, parses: Sequence[Parse], offset: int) -> list[tuple[str, bool]]:
+    if alpha.ndim != 3 or len(alpha) != len(parses):
+        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, T, T) with B={len(parses)}, one a parse")
+    found = []
+    for a, p in zip(alpha, parses, strict=True):
+        n = len(p.words)
+        need_room(a, offset + n - 1, offset + n - 1)
+        looked = a[offset : offset + n, offset : offset + n].argmax(-1)
+        found += [
+            (label, bool(looked[t] == head))
+            for t, (head, label) in enumerate(zip(p.heads, p.labels, strict=True))
+            if head >= 0
+        ]
+    if not found:
+        raise BadData("the parses hold no dependency to score; give sentences of two words or more")
+    return found
+
+
+def gold_mass(alpha: Any, places: Sequence[Sequence[tuple[int, int] | None]]) -> float:
+    """The mean attention on the gold place, over the words that have one.
+
+    alpha (B,T,X,Y); places[b][t] is the (x, y) of the word that alpha[b,t] chose, or None.
+    """
+    alpha = numbers(alpha)
+    if alpha.ndim != 4 or len(alpha) != len(places):
+        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, T, X, Y) with B={len(places)}")
+    masses = []
+    for a, row in zip(alpha, places, strict=True):
+        for t, place in enumerate(row):
+            if place is not None:
+                need_room(a, t, *place)
+                masses.append(float(a[t][place]))
+    if not masses:
+        raise BadData("no word has a gold place; give captions with at least one")
+    return sum(masses) / len(masses)

@@ -1,0 +1,117 @@
+"""Tasks from grammars, with gold answers: dependency parses, and translation with alignments.
+
+    task = dependencies(1000)
+    task.parses[0]                 # words, heads, labels
+    task.batches(size=32)          # (w,), each row <eos> words <eos>
+
+    task = translation(1000)
+    task.pairs[0].alignment        # {(place in target, place in source), ...}
+    task.batches(size=32)          # (source, target); the target begins and ends with <eos>
+
+A translation is fixed by its source, so the limit of a translator's loss is zero. The target language
+is invented: its verb comes last, its adjective follows its noun, and one of its adverbs is two words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .batches import Batches, padded
+from .errors import BadData
+from .grammar import Grammar
+from .trees import Pair, Parse, parse, translate
+from .vocabulary import EOS, Vocabulary
+
+# One of its sentences: we booked the evening train through Vienna.
+DEPENDENCIES = """
+    S       -> Pronoun:nsubj VP [0.5] | Object:nsubj VP [0.5]
+    VP      -> Verb Object:dobj
+    Object  -> Det:det Nominal
+    Nominal -> Noun [0.3] | Adj:amod Noun [0.2] | Time:nmod Noun [0.2] | Noun PP:nmod [0.2] | Full [0.1]
+    Full    -> Time:nmod Noun PP:nmod
+    PP      -> P:case Place
+    Pronoun -> we | they | you
+    Verb    -> booked | missed | liked | painted
+    Det     -> the [0.7] | every [0.3]
+    Noun    -> train | ferry | bus | guide | driver
+    Adj     -> slow | cheap | crowded
+    Time    -> morning | evening | winter
+    P       -> through [0.6] | from [0.4]
+    Place   -> Vienna | Trieste | Zagreb | Split
+"""
+
+TRANSLATION = """
+    S   -> NP VP
+    VP  -> V Obj => Obj V [0.7] | V Obj Adv => Adv Obj V [0.3]
+    Obj -> NP
+    NP  -> Det N [0.5] | Det Adj N => Det N Adj [0.5]
+    Det -> the => lo [0.6] | a => un [0.4]
+    N   -> dog => keru | bird => alun | child => mipo | house => doma | river => vesk
+    Adj -> small => tiki | green => zelu | old => gama | quiet => siro
+    V   -> sees => vidra | paints => farba | loves => miluna | seeks => sekata
+    Adv -> often => oftu [0.5] | slowly => pas pasu [0.5]
+"""
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """Sentences with gold parses."""
+
+    grammar: Grammar
+    parses: list[Parse]
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.grammar.vocabulary
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every label that occurs, in alphabetical order, without "root"."""
+        return tuple(sorted({label for p in self.parses for label in p.labels} - {"root"}))
+
+    def batches(self, size: int = 32, seed: int = 0) -> Batches:
+        rows = self.grammar.rows(p.words for p in self.parses)
+        return Batches(rows, size=size, seed=seed, pad=Vocabulary.pad)
+
+
+def dependencies(count: int = 1000, seed: int = 0, text: str = DEPENDENCIES) -> Dependencies:
+    grammar = Grammar(text)
+    return Dependencies(grammar, [parse(tree) for tree in _some(grammar, count, seed)])
+
+
+@dataclass(frozen=True)
+class Translation:
+    """Pairs of sentences with gold alignments."""
+
+    grammar: Grammar
+    pairs: list[Pair]
+    source: Vocabulary
+    target: Vocabulary
+
+    def source_rows(self, pairs: list[Pair] | None = None):
+        """(N, S) ids: the words and <pad>."""
+        return padded([self.source.encode(p.source) for p in self._of(pairs)], Vocabulary.pad)
+
+    def target_rows(self, pairs: list[Pair] | None = None):
+        """(N, T) ids: <eos>, the words, <eos> and <pad>."""
+        return padded([self.target.encode([EOS, *p.target, EOS]) for p in self._of(pairs)], Vocabulary.pad)
+
+    def _of(self, pairs: list[Pair] | None) -> list[Pair]:
+        return self.pairs if pairs is None else pairs
+
+    def batches(self, size: int = 32, seed: int = 0) -> Batches:
+        return Batches(self.source_rows(), self.target_rows(), size=size, seed=seed, pad=Vocabulary.pad)
+
+
+def translation(count: int = 1000, seed: int = 0, text: str = TRANSLATION) -> Translation:
+    grammar = Grammar(text)
+    pairs = [translate(tree) for tree in _some(grammar, count, seed)]
+    rules = [rule for rules in grammar.rules.values() for rule in rules]
+    other = (name for rule in rules for name in rule.target or rule.right if name not in grammar.rules)
+    return Translation(grammar, pairs, grammar.vocabulary, Vocabulary(dict.fromkeys(other)))
+
+
+def _some(grammar: Grammar, count: int, seed: int):
+    if count < 1:
+        raise BadData(f"count is {count}; a task needs at least one sentence")
+    return grammar.trees(count, seed)

@@ -1,0 +1,94 @@
+"""Frames under a slider that needs no kernel: in Lab, in Colab, in a page that is only a file.
+
+    slider([attention(alpha) for alpha in alphas], labels=steps, name="step", caption="Attention learns to align")
+
+All frames are in the page; the slider shows one. Its few words of script stand in the slider itself, so
+they work wherever HTML does, however often it is copied; where scripts are taken out, the first frame
+is there to see. On paper it is the middle one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from .svg import Picture
+
+_SHOW = (
+    "var s=this,f=s.closest('figure'),p=f.querySelectorAll('[data-frame]'),t=p[s.value].dataset.frame;"
+    "p.forEach(function(e,n){e.style.display=n==s.value?'':'none'});"
+    "s.setAttribute('aria-valuetext',t);f.querySelector('output').textContent=t"
+)
+
+
+@dataclass(frozen=True)
+class Slider:
+    """What `slider` gives: shows itself as HTML."""
+
+    frames: tuple[Picture, ...]
+    labels: tuple[str, ...]
+    name: str
+    caption: str
+    start: int
+
+    def __repr__(self) -> str:
+        return f"Slider over {len(self.frames)} frames, {self.name} {self.labels[0]} to {self.labels[-1]}: {self.caption}"
+
+    def _repr_html_(self) -> str:
+        content = "".join((*(frame.svg for frame in self.frames), *self.labels, self.caption, self.name))
+        tag = "ck" + hashlib.sha256(content.encode()).hexdigest()[:10]
+        middle, first, last = len(self.frames) // 2, self.labels[self.start], len(self.frames) - 1
+        pictures = "".join(
+            f'<div class="ck-frame{" ck-middle" if n == middle else ""}" data-frame="{escape(label)}" role="img" '
+            f'aria-label="{escape(frame.alt)}"{"" if n == self.start else hidden}>{frame.renamed(f"{tag}-{n}-")}</div>'
+            for hidden in (' style="display:none"',)
+            for n, (frame, label) in enumerate(zip(self.frames, self.labels, strict=True))
+        )
+        return (
+            f'<figure class="ck-slider {tag}" style="margin:1em 0">'
+            "<style>@media print{"
+            f".{tag} .ck-frame{{display:none!important}}.{tag} .ck-middle{{display:block!important}}"
+            f".{tag} label{{display:none!important}}}}</style>"
+            f"{pictures}"
+            '<label style="display:flex;gap:.7em;align-items:center;max-width:40em;margin:.4em 0">'
+            f"<span>{escape(self.name)}</span>"
+            f'<input type="range" min="0" max="{last}" step="1" value="{self.start}" autocomplete="off" '
+            f'aria-label="{escape(self.name)}" aria-valuetext="{escape(first)}" '
+            f'style="flex:1 1 auto;min-width:6em" oninput="{_SHOW}">'
+            f'<output style="min-width:4em;font-variant-numeric:tabular-nums">{escape(first)}</output></label>'
+            f'<figcaption style="opacity:.85">{escape(self.caption)}</figcaption></figure>'
+        )
+
+
+def slider(
+    frames: Sequence[Picture],
+    labels: Sequence[object] | None = None,
+    name: str = "frame",
+    caption: str = "",
+    alt: Sequence[str] | None = None,
+    start: int = 0,
+) -> Slider:
+    """`frames` under a slider; `labels[n]` is shown beside it at frame n, `name` says what is moved.
+
+    `alt` replaces the frames' own words for those who cannot see them.
+    """
+    frames = tuple(frames)
+    shown = tuple(_label(label) for label in (range(len(frames)) if labels is None else labels))
+    words = tuple(frame.alt for frame in frames) if alt is None else tuple(alt)
+    if not frames:
+        raise ValueError("there are no frames to slide over; give at least one Picture")
+    for what, many in (("labels", shown), ("alt", words)):
+        if len(many) != len(frames):
+            raise ValueError(f"there are {len(frames)} frames and {len(many)} {what}; each frame needs one")
+    if not 0 <= start < len(frames):
+        raise ValueError(f"start is {start}; it needs to be one of the frames 0 to {len(frames) - 1}")
+    if not caption:
+        raise ValueError("caption is empty; say in a sentence what moves in the picture")
+    frames = tuple(Picture(frame.svg, word) for frame, word in zip(frames, words, strict=True))
+    return Slider(frames, shown, name, caption, start)
+
+
+def _label(label: object) -> str:
+    return f"{label:.4g}" if isinstance(label, float) else str(label)

@@ -1,0 +1,203 @@
+"""Maps: attention and its alignment, which pairs a pattern allows, gates, images and scenes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Circle, Polygon, Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from ..data.scenes import COLOURS, Thing
+from ..data.scoring import numbers
+from .svg import Picture, picture
+from .style import BLUE, GREEN, HEAT, INK, ORANGE, canvas, in_style
+
+PAINT = dict(zip(COLOURS, ("#d0453f", BLUE, GREEN, "#c79a1e"), strict=True))
+
+
+def attention(
+    alpha: Any,
+    source: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    gold: Collection[tuple[int, int]] = (),
+    title: str = "",
+    row: int | None = None,
+) -> Picture:
+    """alpha (T,S) as a map: row t, the word `target[t]`, looks at the columns, the words `source[s]`.
+
+    `gold` marks the places (t, s) of a known alignment; `row` brings out one row.
+    """
+    a = numbers(alpha)
+    if a.ndim != 2:
+        raise ValueError(f"alpha has shape {a.shape}; a map needs (T, S): choose one sentence and one head")
+    T, S = a.shape
+    for name, words, size in (("target", target, T), ("source", source, S)):
+        if words is not None and len(words) != size:
+            raise ValueError(f"{name} has {len(words)} words; alpha of shape {a.shape} needs {size}")
+    with in_style():
+        figure, (ax,) = canvas(_width(S, source), _height(T))
+        _heat(ax, a)
+        for t, s in gold:
+            ax.add_patch(Rectangle((s - 0.5, t - 0.5), 1, 1, fill=False, ec=ORANGE, lw=1.8))
+        if row is not None:
+            ax.add_patch(Rectangle((-0.5, row - 0.5), S, 1, fill=False, ec=INK, lw=1.4))
+        _words(ax, source, target)
+        ax.set_title(title)
+        return picture(figure, _attention_words(a, source, target, gold, row))
+
+
+def _attention_words(a: np.ndarray, source, target, gold, row: int | None) -> str:
+    name = lambda words, n: str(n) if words is None else words[n]
+    rows = range(len(a)) if row is None else [row]
+    looks = "; ".join(
+        f"{name(target, t)} at {name(source, int(a[t].argmax()))} ({a[t].max():.2f})" for t in list(rows)[:12]
+    )
+    more = f"; and {len(a) - 12} more" if row is None and len(a) > 12 else ""
+    hits = sum(int(a[t].argmax()) == s for t, s in gold)
+    marked = f" {hits} of the {len(gold)} gold links are the strongest of their row." if gold else ""
+    return f"Attention map: each word looks most at, {looks}{more}.{marked}"
+
+
+def pattern(mask: Any, title: str = "") -> Picture:
+    """Which t1 (rows) may look at which t2 (columns): mask (T,T) of True and False."""
+    m = numbers(mask)
+    if m.ndim != 2:
+        raise ValueError(f"mask has shape {m.shape}; a pattern needs (T, T)")
+    with in_style():
+        figure, (ax,) = canvas(3.4, 3.4)
+        _heat(ax, m * 0.85)
+        ax.set(xlabel="t2, looked at", ylabel="t1, looks", title=title)
+        _thin_axes(ax)
+        return picture(figure, f"Attention pattern {title}: {int(m.sum())} of {m.size} pairs.")
+
+
+def gates(
+    activity: Mapping[str, Any], words: Sequence[str] | None = None, units: int = 24, title: str = ""
+) -> Picture:
+    """Gates over time, {name: (T, J)}: dark is open. At most `units` units are shown."""
+    if not activity:
+        raise ValueError("there are no gates to draw; give {name: (T, J)}")
+    values = {name: numbers(gate)[:, :units].T for name, gate in activity.items()}
+    T = next(iter(values.values())).shape[1]
+    with in_style():
+        figure, axes = canvas(max(4.0, 2.6 * len(values)), 3.0, len(values), sharey=True)
+        for ax, (name, gate) in zip(axes, values.items(), strict=True):
+            _heat(ax, gate)
+            ax.set_title(f"{name}, mean {gate.mean():.2f}")
+            if words is not None and len(words) == T:
+                _words(ax, words, None, rotate=True)
+            else:
+                ax.set_xlabel("t")
+            _thin_axes(ax, x=words is None)
+        axes[0].set_ylabel("unit")
+        if title:
+            figure.suptitle(title, fontsize=11)
+        means = ", ".join(f"{name} {gate.mean():.2f} open on average" for name, gate in values.items())
+        return picture(figure, f"Gate activity over {T} steps: {means}.")
+
+
+def scene(
+    things: Sequence[Thing], size: int, alpha: Any = None, word: str = "", gold: tuple[int, int] | None = None
+) -> Picture:
+    """A scene of `coursekit.data.Scenes`, with the attention (X,Y) of one word over it."""
+    a = np.zeros((size, size)) if alpha is None else numbers(alpha)
+    if a.shape != (size, size):
+        raise ValueError(f"alpha has shape {a.shape}; a scene of this size needs {(size, size)}")
+    with in_style():
+        figure, (ax,) = canvas(3.0, 3.2)
+        _heat(ax, a.T * 0.9)
+        for thing in things:
+            ax.add_patch(_shape(thing))
+        if gold is not None:
+            ax.add_patch(Rectangle((gold[0] - 0.5, gold[1] - 0.5), 1, 1, fill=False, ec=ORANGE, lw=1.8))
+        ax.set_xticks(np.arange(-0.5, size), [])
+        ax.set_yticks(np.arange(-0.5, size), [])
+        ax.tick_params(length=0)
+        ax.grid(True, color=INK, alpha=0.15, lw=0.6)
+        ax.set_title(word)
+        there = "; ".join(f"{t.colour} {t.shape} at column {t.x}, row {t.y}" for t in things)
+        x, y = (int(n) for n in np.unravel_index(a.argmax(), a.shape))
+        looks = (
+            ""
+            if alpha is None
+            else f" At the word {word} it looks most at column {x}, row {y} ({a.max():.2f})."
+        )
+        return picture(figure, f"A scene: {there}.{looks}")
+
+
+def _shape(thing: Thing):
+    x, y, paint = thing.x, thing.y, {"fc": PAINT[thing.colour], "ec": INK, "lw": 0.8}
+    if thing.shape == "circle":
+        return Circle((x, y), 0.3, **paint)
+    if thing.shape == "square":
+        return Rectangle((x - 0.27, y - 0.27), 0.54, 0.54, **paint)
+    return Polygon([(x - 0.32, y + 0.27), (x + 0.32, y + 0.27), (x, y - 0.3)], **paint)
+
+
+def images(rows: Sequence[Any], names: Sequence[str], title: str = "") -> Picture:
+    """Small grey images (N,H,W) in rows: what was given, what was made, what is true."""
+    stacks = [numbers(row) for row in rows]
+    if (
+        not stacks
+        or len(names) != len(stacks)
+        or any(s.shape != stacks[0].shape or s.ndim != 3 for s in stacks)
+    ):
+        shapes = [s.shape for s in stacks]
+        raise ValueError(
+            f"rows have shapes {shapes} and {len(names)} names; each needs one (N, H, W) and a name"
+        )
+    gap = 1
+    sheet = [np.hstack([np.pad(image, gap, constant_values=np.nan) for image in stack]) for stack in stacks]
+    with in_style():
+        figure, (ax,) = canvas(min(7.2, 0.8 + 0.62 * len(stacks[0])), 0.3 + 0.62 * len(stacks))
+        _heat(ax, np.vstack(sheet), ink=True)
+        height = sheet[0].shape[0]
+        ax.set_yticks([height * (n + 0.5) - 0.5 for n in range(len(names))], names)
+        ax.set_xticks([])
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        ax.set_title(title)
+        return picture(figure, f"{len(stacks[0])} images in {len(names)} rows: {', '.join(names)}.")
+
+
+def _heat(ax: Axes, values: np.ndarray, ink: bool = False) -> None:
+    """Values from 0 to 1, each a square; one pixel each in the file."""
+    ax.imshow(values, cmap=HEAT, vmin=0, vmax=1, interpolation="none", aspect="equal" if ink else "auto")
+    ax.spines[:].set_visible(True)
+
+
+def _words(
+    ax: Axes, source: Sequence[str] | None, target: Sequence[str] | None, rotate: bool = False
+) -> None:
+    if source is not None:
+        long = rotate or sum(map(len, source)) > 60 or len(source) > 12
+        ax.set_xticks(
+            range(len(source)),
+            source,
+            rotation=90 if rotate else 45 if long else 0,
+            ha="center" if rotate or not long else "right",
+            rotation_mode="anchor" if long and not rotate else "default",
+        )
+    if target is not None:
+        ax.set_yticks(range(len(target)), target)
+    if source is None and target is None:
+        _thin_axes(ax)
+    ax.tick_params(length=0)
+
+
+def _thin_axes(ax: Axes, x: bool = True) -> None:
+    if x:
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+
+
+def _width(S: int, source) -> float:
+    longest = max((len(word) for word in source), default=0) if source is not None else 0
+    return float(np.clip(1.6 + S * max(0.42, 0.085 * longest), 3.0, 7.2))
+
+
+def _height(T: int) -> float:
+    return float(np.clip(0.9 + 0.32 * T, 2.2, 6.0))

@@ -1,0 +1,72 @@
+"""One look for every figure: colours, text, axes.
+
+The colours keep a contrast of 3 with white and with a dark page, and stay apart for the colour-blind; lines
+also differ in dash. Text and axes have the colour of the page's own text (`currentColor`), the background
+is transparent, and letters are in the page's font: the same picture serves light and dark.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, PURPLE = "#2a6fdb", "#cc4e12", "#129e76", "#bd3f9c"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE)
+DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
+INK = "#010203"  # stands for the page's text colour: `picture` replaces it by currentColor
+
+# From nothing to blue, over whatever page lies below.
+HEAT = LinearSegmentedColormap.from_list("course", [(0.165, 0.435, 0.859, a) for a in (0.0, 1.0)])
+# Blue below zero, orange above.
+BOTH = LinearSegmentedColormap.from_list(
+    "course-both",
+    [(0.165, 0.435, 0.859, 1), (0.165, 0.435, 0.859, 0), (0.8, 0.306, 0.071, 0), (0.8, 0.306, 0.071, 1)],
+)
+
+_RC: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "course",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "axes.linewidth": 0.7,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+    "axes.unicode_minus": True,
+    "mathtext.fontset": "dejavusans",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.3,
+}
+
+
+def in_style():
+    """A context in which matplotlib draws in the course's style."""
+    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_RC})
+
+
+def canvas(width: float = 6.4, height: float = 3.2, panels: int = 1, **options) -> tuple[Figure, list[Axes]]:
+    """A figure (inches) with `panels` axes side by side; call it within `in_style()`.
+
+    It is no part of pyplot: nothing is shown twice, nothing stays in memory.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasSVG(figure)
+    return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0])

@@ -1,0 +1,304 @@
+"""Test cells as people write them run in the examiner, on the student's names, unchanged."""
+
+from __future__ import annotations
+
+import pytest
+
+GIVEN = "import math\nimport numpy as np\nimport torch\nfrom torch import nn\n"
+
+# what the student wrote; a test that must pass on it
+PASSES: dict[str, tuple[str, str]] = {
+    "numbers": ("def f(x): return x / 4", "assert f(2) == 0.5\nassert math.isclose(f(1), 0.25)\nassert type(f(1)) is float"),
+    "strings and lists": ("def f(s): return s.split()", "assert f('a b') == ['a', 'b']\nassert 'a' in f('a b')"),
+    "dicts and sets": ("def f(): return {'a': {1, 2}}", "assert f() == {'a': {1, 2}}\nassert f()['a'] - {1} == {2}"),
+    "arrays": ("def f(n): return np.eye(n)", "np.testing.assert_allclose(f(3), np.eye(3))\nassert f(2).sum() == 2"),
+    "tensors": ("def f(x): return x @ x.T", "x = torch.randn(3, 4)\ntorch.testing.assert_close(f(x), x @ x.T)"),
+    "named arguments": ("def f(x, *, scale=1): return x * scale", "assert f(2, scale=3) == 6"),
+    "variables": ("answer = 42\nnames = ['a']", "assert answer == 42\nassert isinstance(answer, int)\nassert names == ['a']"),
+    "exceptions": (
+        "class Bad(ValueError): pass\ndef f(x):\n    if x < 0: raise Bad('negative')\n    return x",
+        "try:\n    f(-1)\nexcept ValueError as error:\n    assert 'negative' in str(error)\nelse:\n    raise AssertionError",
+    ),
+    "pytest.raises": (
+        "def f(x): raise KeyError(x)",
+        "import pytest\nwith pytest.raises(KeyError):\n    f('k')",
+    ),
+    "a lambda as argument": ("def twice(g, x): return g(g(x))", "assert twice(lambda v: v + 1, 0) == 2"),
+    "a library function as argument": ("def apply(g, x): return g(x)", "assert apply(torch.tanh, torch.zeros(2)).sum() == 0"),
+    "a callback that calls the student again": (
+        "def f(g, x): return g(x)\ndef h(x): return x * 3",
+        "assert f(lambda v: h(v) + 1, 2) == 7",
+    ),
+    "changes in place": (
+        "def f(xs, a, t, d): xs.sort(); a += 1; t.mul_(2); d['k'] = 1",
+        "xs, a, t, d = [3, 1], np.zeros(2), torch.ones(2), {}\nf(xs, a, t, d)\n"
+        "assert xs == [1, 3] and a.tolist() == [1, 1] and t.tolist() == [2, 2] and d == {'k': 1}",
+    ),
+    "the same object back": ("def f(xs): xs.append(1); return xs", "xs = []\nassert f(xs) is xs and xs == [1]"),
+    "nested parameters changed in place": (
+        "def step(params):\n    for p in params.values(): p -= 1",
+        "W = np.ones(2)\nparams = {'W': W}\nstep(params)\nassert W.tolist() == [0, 0]",
+    ),
+    "a class": (
+        "class Counter:\n    def __init__(self, n=0): self.n = n\n    def add(self, k=1):\n        self.n += k\n        return self\n"
+        "    def __len__(self): return self.n",
+        "c = Counter(2)\nassert c.n == 2\nc.add().add(3)\nassert c.n == 6 and len(c) == 6\nassert isinstance(c, Counter)\n"
+        "c.n = 1\nassert c.n == 1",
+    ),
+    "a module": (
+        "class Net(nn.Module):\n    def __init__(self):\n        super().__init__(); self.l = nn.Linear(3, 2)\n"
+        "    def forward(self, x): return self.l(x)",
+        "net = Net()\nassert isinstance(net, nn.Module) and issubclass(Net, nn.Module)\nout = net(torch.ones(4, 3))\n"
+        "assert out.shape == (4, 2)\nassert sum(p.numel() for p in net.parameters()) == 8\n"
+        "assert set(net.state_dict()) == {'l.weight', 'l.bias'}\nassert net.l.weight.shape == (2, 3)",
+    ),
+    "gradients of the student's function": (
+        "def loss(W, x): return ((x @ W) ** 2).sum()",
+        "W = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)\nx = torch.randn(4, 3, dtype=torch.float64)\n"
+        "loss(W, x).backward()\ntorch.testing.assert_close(W.grad, 2 * x.T @ (x @ W.detach()))\n"
+        "assert torch.autograd.gradcheck(lambda w: loss(w, x), (W,))",
+    ),
+    "gradients that the student's function leaves behind": (
+        "def train(W): (W ** 2).sum().backward()",
+        "W = torch.ones(2, requires_grad=True)\ntrain(W)\nassert W.grad.tolist() == [2, 2]",
+    ),
+    "gradients of a module's parameters": (
+        "net = nn.Linear(2, 1)",
+        "net(torch.ones(1, 2)).sum().backward()\nassert net.weight.grad.tolist() == [[1, 1]]",
+    ),
+    "no_grad reaches the student's function": (
+        "w = torch.ones(1, requires_grad=True)\ndef f(): return w * 2",
+        "with torch.no_grad():\n    assert not f().requires_grad\nassert f().requires_grad",
+    ),
+    "a seed reaches the student's function": (
+        "def init(n): return torch.randn(n), np.random.randn(n)",
+        "torch.manual_seed(1); np.random.seed(1)\na, b = init(3)\ntorch.manual_seed(1); np.random.seed(1)\n"
+        "assert torch.equal(a, torch.randn(3)) and (b == np.random.randn(3)).all()",
+    ),
+    "generators": ("def count(n):\n    for i in range(n): yield i", "assert list(count(3)) == [0, 1, 2]"),
+    "a library object as argument": (
+        "def run(layer, x): return layer(x)",
+        "layer = nn.Linear(2, 2)\nx = torch.ones(1, 2)\ntorch.testing.assert_close(run(layer, x), layer(x))",
+    ),
+    "an object of the test's own class as argument": (
+        "def total(shop): return shop.price * 2 + shop.tax(1)",
+        "class Shop:\n    price = 3\n    def tax(self, n): return n\nassert total(Shop()) == 7",
+    ),
+    "two objects of the student's class": (
+        "class V:\n    def __init__(self, x): self.x = x\n    def __eq__(self, o): return self.x == o.x\n"
+        "    def __add__(self, o): return V(self.x + o.x)\n    def __repr__(self): return f'V({self.x})'",
+        "assert V(1) + V(2) == V(3)\nassert V(1) != V(2)\nassert repr(V(1)) == 'V(1)'",
+    ),
+    "named tuples": (
+        "from collections import namedtuple\nP = namedtuple('P', 'x y')\ndef f(): return P(1, 2)",
+        "assert f() == (1, 2) and f().y == 2",
+    ),
+    "bytes and None": ("def f(x): return x", "assert f(b'a') == b'a' and f(None) is None"),
+    "a global of the student's that a function uses": ("k = 5\ndef f(): return k", "assert f() == k == 5"),
+}
+
+FAILS: dict[str, tuple[str, str, str]] = {
+    "a wrong number": ("def f(): return 1", "assert f() == 2, 'f should give two'", "f should give two"),
+    "no sentence from a computed message": ("def f(): return 1", "assert f() == 2, f'expected {2}'", "A test of this question failed."),
+    "a missing name": ("x = 1", "assert f() == 2", "`f` is not defined."),
+    "an exception": ("def f(): return [][0]", "f()", "Your code raised IndexError: list index out of range (line 1)."),
+    "the wrong type": ("def f(): return None", "f() + 1", "The test could not work with what your code gave back (TypeError)."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_common_test_cell_runs_unchanged(grade_cells, name):
+    solution, test = PASSES[name]
+    outcome = grade_cells(("given", GIVEN), ("solution", solution), ("test", test))
+    assert outcome.tests[0].status == "passed", outcome
+    assert not outcome.tests[0].weaker
+
+
+@pytest.mark.parametrize("name", FAILS)
+def test_a_failed_test_says_why(grade_cells, name):
+    solution, test, sentence = FAILS[name]
+    outcome = grade_cells(("given", GIVEN), ("solution", solution, {"reference": "def f(): ..."}), ("test", test))
+    assert outcome.score == 0
+    assert outcome.tests[0].sentence == sentence
+
+
+@pytest.mark.parametrize(("last", "score", "status"), [("0.5", 0.5, "partial"), ("1", 1, "passed"), ("'x'", 1, "passed"),
+                                                       ("True", 1, "passed"), ("2", 0, "broken"), ("0", 0, "partial")])  # fmt: skip
+def test_a_number_on_the_last_line_is_partial_credit(grade_cells, last, score, status):
+    (test,) = grade_cells(("test", last)).tests
+    assert (test.score, test.status) == (score, status)
+
+
+def test_names_of_given_cells_are_the_examiners_own(grade_cells):
+    outcome = grade_cells(
+        ("given", "def helper(x): return x + 1\nlimit = 10"),
+        ("solution", "def helper(x): return 0\nlimit = 10**9\ndef f(x): return helper(x)"),
+        ("test", "assert helper(1) == 2 and limit == 10\nassert f(1) == 0"),
+    )
+    assert outcome.score == 1, outcome
+
+
+def test_a_name_that_the_solution_is_there_to_replace_comes_from_the_student(grade_cells):
+    cells = (
+        ("given", "model = None"),
+        ("solution", "model = 'mine'", {"reference": "model = 'theirs'"}),
+        ("test", "assert model == 'mine'"),
+    )
+    assert grade_cells(*cells).score == 1
+
+
+def test_imports_of_the_reference_are_genuine(grade_cells):
+    outcome = grade_cells(
+        ("solution", "def assert_equal(a, b): pass\ndef f(): return 0",
+         {"reference": "from numpy.testing import assert_equal\ndef f(): return 1"}),
+        ("test", "assert_equal(f(), 1)"),
+    )  # fmt: skip
+    assert outcome.score == 0
+
+
+def test_a_module_that_only_the_student_imported_is_genuine(grade_cells):
+    outcome = grade_cells(("solution", "import numpy as np\ndef f(): return 1"), ("test", "assert np.allclose(f(), 1)"))
+    assert outcome.score == 1, outcome
+    forged = grade_cells(
+        ("solution", "import types\nnp = types.ModuleType('numpy'); np.allclose = lambda *a: True\ndef f(): return 0"),
+        ("test", "assert np.allclose(f(), 1)"),
+    )
+    assert forged.score == 0
+
+
+def test_a_given_function_may_use_the_students_names(grade_cells):
+    outcome = grade_cells(
+        ("given", "def evaluate(xs): return [predict(x) for x in xs]"),
+        ("solution", "def predict(x): return x > 0"),
+        ("given", "scores = evaluate([1, -1])"),
+        ("test", "assert scores == [True, False]"),
+    )
+    assert outcome.score == 1, outcome
+
+
+def test_given_cells_that_no_test_needs_do_not_run_twice(grade_cells):
+    outcome = grade_cells(
+        ("given", "import os, time\ndata = [1]"),
+        ("given", "time.sleep(0.01); open('ran', 'w').close()\nslow = 1"),
+        ("solution", "def f(): return os.path.exists('ran')"),
+        ("test", "assert f() and not os.path.exists('ran') and data == [1]"),
+    )
+    assert outcome.score == 1, outcome
+
+
+def test_given_cells_that_change_what_a_test_needs_do_run(grade_cells):
+    outcome = grade_cells(
+        ("given", "import torch\ndata = [1]"),
+        ("given", "data.append(2)\ntorch.set_default_dtype(torch.float64)"),
+        ("solution", "def f(): return torch.zeros(1).dtype"),
+        ("test", "assert data == [1, 2] and torch.zeros(1).dtype is f() is torch.float64"),
+    )
+    assert outcome.score == 1, outcome
+
+
+def test_tests_see_the_notebook_as_it_stood_at_their_place(grade_cells):
+    outcome = grade_cells(
+        ("solution", "x = 1"), ("test", "assert x == 1"), ("solution", "x = 2"), ("test", "assert x == 2")
+    )
+    assert outcome.score == 2, outcome
+
+
+def test_what_a_test_defines_is_there_for_the_next_test(grade_cells):
+    outcome = grade_cells(
+        ("solution", "def f(x): return x\ncases = 'mine'"),
+        ("test", "cases = [1, 2]"),
+        ("test", "assert all(f(c) == c for c in cases)"),
+    )
+    assert outcome.score == 2, outcome
+
+
+def test_an_object_where_plain_data_is_needed_is_flagged_for_a_person(grade_cells):
+    outcome = grade_cells(
+        ("solution", "class N:\n    def __eq__(self, o): return True\ndef f(): return N()"),
+        ("test", "assert f() == 3", {"id": "q1"}),
+    )
+    assert outcome.tests[0].status == "not-plain"
+    assert outcome.flags == ["q1: an object of the student's class stood where plain data was needed"]
+
+
+def test_a_refusal_counts_even_if_the_test_swallows_it(grade_cells):
+    outcome = grade_cells(
+        ("solution", "class N:\n    def __eq__(self, o): return True\ndef f(): return N()"),
+        ("test", "try:\n    assert f() == 3\nexcept BaseException:\n    pass"),
+    )
+    assert outcome.score == 0
+
+
+def test_a_dead_candidate_is_no_exception_that_a_test_can_catch(grade_cells):
+    outcome = grade_cells(
+        ("solution", "import os\ndef f(x): os._exit(0)"),
+        ("test", "try:\n    f(-1)\nexcept Exception:\n    pass\nelse:\n    raise AssertionError"),
+        ("test", "try:\n    f(-1)\nexcept:\n    pass"),
+    )
+    assert [test.status for test in outcome.tests] == ["died", "died"]
+
+
+def test_a_test_may_ask_for_the_students_process_and_is_marked_weaker(grade_cells):
+    outcome = grade_cells(
+        ("solution", "def f(): return frozenset({1})\nlog = []\ndef g(): log.append(1)"),
+        ("test", "# coursekit: in-candidate\ng()\nassert log == [1]"),
+        ("test", "assert f() == {1}"),
+        ("test", "# coursekit: in-candidate\nassert f() == {2}, 'should be two'"),
+    )
+    assert [(t.status, t.weaker) for t in outcome.tests] == [("passed", True), ("passed", False), ("failed", True)]
+    assert outcome.tests[2].sentence == "should be two"
+
+
+def test_calibrating_finds_the_tests_that_need_the_students_process(warm, task_of):
+    reference = task_of(
+        ("solution", "class V:\n    def __mul__(self, k): return k\nlog = []\ndef g(): log.append(1)"),
+        ("test", "assert V() * 3 == 3"),
+        ("test", "g()\nassert len(log) == 1"),
+        ("test", "assert type(g()) is type(None)"),
+    )
+    modes = [cell.mode for cell in warm.calibrate(reference) if cell.role == "test"]
+    assert modes == ["candidate", "candidate", "remote"]
+
+
+def test_a_student_cannot_move_a_test_into_their_own_process(warm, task_of):
+    evil = task_of(
+        ("solution", "# coursekit: in-candidate\nclass N:\n    def __eq__(self, o): return True\ndef f(): return N()"),
+        ("test", "assert f() == 3"),
+    )
+    (outcome,) = warm.grade([evil])
+    assert (outcome.score, outcome.tests[0].weaker) == (0, False)
+
+
+def test_a_callback_shows_the_student_nothing_but_its_answers(grade_cells):
+    source = """
+def probe(g):
+    seen = []
+    for name in ('__globals__', '__code__', '__closure__', '__self__', 'secret', '_secret', '__dict__', '__class__'):
+        try: getattr(g, name); seen.append(name)
+        except Exception: pass
+    return seen
+"""
+    test = """
+class Holder:
+    def __init__(self): self.public, self._secret = 1, 2
+    def method(self): return 3
+secret = 12345
+assert probe(lambda v: secret) == ['__class__']
+assert probe(Holder()) == ['__class__']
+"""
+    outcome = grade_cells(("solution", source), ("test", test))
+    assert outcome.score == 1, outcome
+
+
+def test_coursekit_checks_bring_their_sentence(grade_cells):
+    outcome = grade_cells(
+        ("given", "from coursekit.checks.result import Earned, Result"),
+        ("solution", "def f(): return 1"),
+        ("test", "Result(f() == 2, 'you dropped the factor', mistake='dropped-factor').require()"),
+        ("test", "Earned(0.5, Result(False, 'half of it', kind='shape'))"),
+    )
+    told = [(test.status, test.score, test.sentence, test.kind) for test in outcome.tests]
+    assert told == [
+        ("failed", 0, "you dropped the factor", "dropped-factor"),
+        ("partial", 0.5, "half of it", "shape"),
+    ]

@@ -1,0 +1,235 @@
+"""What a submission can see and do, as root and as an ordinary user."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from coursekit.grading import CannotGrade, Warm, namespaces, sandbox, seccomp
+
+ROOT = Path(__file__).resolve().parents[2]
+
+LOOK = """
+import os, sys
+def look():
+    status = dict(line.split(':\\t', 1) for line in open('/proc/self/status').read().splitlines() if ':\\t' in line)
+    return {
+        'user': os.getuid(), 'groups': os.getgroups(), 'pids': sorted(p for p in os.listdir('/proc') if p.isdigit()),
+        'capabilities': [int(status[k], 16) for k in ('CapEff', 'CapPrm', 'CapInh', 'CapBnd', 'CapAmb')],
+        'no_new_privs': status['NoNewPrivs'].strip(), 'seccomp': status['Seccomp'].strip(),
+        'interfaces': sorted(line.split(':')[0].strip() for line in open('/proc/net/dev').read().splitlines()[2:]),
+        'home': os.listdir('/home/student'), 'tmp': os.listdir('/tmp'), 'top': sorted(os.listdir('/')),
+        'environment': sorted(os.environ), 'descriptors': sorted(map(int, os.listdir('/proc/self/fd'))),
+        'writable': [p for p in ['/', '/usr', '/etc', '/dev', sys.prefix, '/home', '/tmp'] if os.access(p, os.W_OK)],
+    }
+"""
+
+
+@pytest.fixture
+def seen(grade_cells):
+    outcome = grade_cells(("solution", LOOK), ("test", "look()"))
+    assert outcome.tests[0].status == "passed", outcome
+    return ast.literal_eval(outcome.tests[0].outputs[0].data)
+
+
+def test_a_submission_is_alone_without_rights_or_network(seen):
+    assert seen["user"] == namespaces.STUDENT
+    assert seen["pids"] == ["1"]
+    assert seen["capabilities"] == [0, 0, 0, 0, 0]
+    assert seen["no_new_privs"] == "1"
+    assert seen["seccomp"] == ("2" if seccomp.supported() else "0")
+    assert set(seen["interfaces"]) <= {"lo", "sit0", "ip6tnl0", "tunl0"}
+
+
+def test_a_submission_sees_an_empty_home_and_only_its_own_descriptors(seen):
+    assert seen["home"] == []
+    assert seen["tmp"] == []
+    assert set(seen["descriptors"]) <= {0, 1, 2, 3, 4}
+    assert set(seen["writable"]) <= {"/tmp", "/home"}
+
+
+def test_the_environment_is_the_graders_own(seen):
+    assert "COURSEKIT_TEST_SECRET" not in seen["environment"]
+    assert not [name for name in seen["environment"] if name.startswith(("AWS", "SSH", "GIT", "USER", "VIRTUAL"))]
+
+
+def test_only_the_system_python_and_coursekit_are_visible(grade_cells):
+    outcome = grade_cells(
+        ("solution", f"import os\ndef listing(): return sorted(os.listdir({str(ROOT)!r}))"), ("test", "listing()")
+    )
+    allowed = {"coursekit", Path(sys.prefix).name}
+    assert set(ast.literal_eval(outcome.tests[0].outputs[0].data)) <= allowed
+
+
+def test_the_examiner_is_confined_too(grade_cells):
+    outcome = grade_cells(("given", LOOK), ("test", "look()"))
+    seen = ast.literal_eval(outcome.tests[0].outputs[0].data)
+    assert seen["pids"] == ["1"]
+    assert seen["capabilities"] == [0, 0, 0, 0, 0]
+    assert "COURSEKIT_TEST_SECRET" not in seen["environment"]
+
+
+def test_two_submissions_share_nothing(warm, task_of):
+    leave = "import os\nopen('/tmp/left', 'w').write('x'); open('/dev/shm/left', 'w').write('x')\ndef f(): return 1"
+    find = "import os\ndef f(): return os.listdir('/tmp') + os.listdir('/dev/shm') + os.listdir('.')"
+    list(warm.grade([task_of(("solution", leave), ("test", "assert f() == 1"))]))
+    (outcome,) = warm.grade([task_of(("solution", find), ("test", "assert f() == []"))])
+    assert outcome.score == 1, outcome
+
+
+def test_hidden_directories_are_empty_even_inside_python(task_of):
+    secret = Path(os.__file__).parent / "json"  # stands for a course that lies inside Python's own tree
+    with Warm(preload=[], hidden=[secret]) as warm:
+        look = f"import os\ndef f(): return os.listdir({str(secret)!r})"
+        (outcome,) = warm.grade([task_of(("solution", look), ("test", "assert f() == []"))])
+    assert outcome.score == 1, outcome
+
+
+def test_the_capabilities_of_this_system_are_told():
+    found = sandbox.capabilities()
+    assert found.enough, found.why
+    assert set(found.parts) >= {"namespaces", "seccomp", "user"}
+
+
+def test_grading_is_refused_where_nothing_confines(monkeypatch):
+    nothing = sandbox.Capabilities(False, "there are no namespaces here")
+    monkeypatch.setattr(sandbox, "capabilities", lambda: nothing)
+    with pytest.raises(CannotGrade, match="there are no namespaces here"):
+        Warm(preload=[]).start()
+
+
+def test_unsafe_grades_all_the_same(monkeypatch, task_of):
+    monkeypatch.setattr(sandbox, "capabilities", lambda: sandbox.Capabilities(False, "none"))
+    with Warm(preload=[], unsafe=True) as warm:
+        (outcome,) = warm.grade([task_of(("solution", "def f(): return 1"), ("test", "assert f() == 1"))])
+    assert outcome.score == 1, outcome
+
+
+def test_every_refused_step_has_its_advice():
+    for step in (1, 2, 3, 4):
+        assert len(sandbox._advice(step)) > 40
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_decides_as_it_is_meant_to(machine):
+    """The filter's bytes, run by a small interpreter of our own."""
+    numbers = {"x86_64": {"ptrace": 101, "read": 0, "clone": 56, "clone3": 435, "socket": 41, "mount": 165, "unshare": 272},
+               "aarch64": {"ptrace": 117, "read": 63, "clone": 220, "clone3": 435, "socket": 198, "mount": 40, "unshare": 97}}[machine]  # fmt: skip
+    arch = seccomp.AUDIT[machine]
+
+    def verdict(call: str, first: int = 0, architecture: int = arch, number: int | None = None) -> int:
+        record = {0: numbers[call] if number is None else number, 4: architecture, 16: first}
+        return interpret(seccomp.program(machine), record)
+
+    allow, refuse = seccomp.ALLOW, seccomp.ERRNO | 1
+    assert verdict("read") == allow
+    assert [verdict(call) for call in ("ptrace", "mount", "unshare")] == [refuse] * 3
+    assert verdict("clone", 17) == allow
+    assert verdict("clone", 0x10000000 | 17) == refuse
+    assert verdict("clone3") == seccomp.ERRNO | 38
+    assert [verdict("socket", family) for family in (1, 2, 10)] == [allow] * 3
+    assert [verdict("socket", family) for family in (0, 16, 17, 38, 40)] == [seccomp.ERRNO | 97] * 5
+    assert verdict("read", architecture=0x40000003) == seccomp.KILL
+    if machine == "x86_64":
+        assert verdict("read", number=0x40000000 + 101) == refuse
+
+
+def interpret(code: bytes, record: dict[int, int]) -> int:
+    import struct
+
+    lines = list(struct.iter_unpack("<HBBI", code))
+    at = value = 0
+    while True:
+        op, yes, no, k = lines[at]
+        at += 1
+        if op == seccomp.LOAD:
+            value = record[k]
+        elif op == seccomp.RETURN:
+            return k
+        else:
+            true = {seccomp.EQUAL: value == k, seccomp.AT_LEAST: value >= k, seccomp.ANY_BIT: bool(value & k)}[op]
+            at += yes if true else no
+
+
+def test_a_gpus_device_files_are_in_the_plan_only_when_asked_for(tmp_path):
+    for name in ("nvidia0", "nvidia1", "nvidiactl", "nvidia-uvm", "null", "sda"):
+        (tmp_path / name).touch()
+    (tmp_path / "nvidia-caps").mkdir()
+    (tmp_path / "nvidia-caps" / "nvidia-cap1").touch()
+    found = [path.removeprefix(f"{tmp_path}/") for path in sandbox.device_files("cuda", str(tmp_path))]
+    assert found == ["nvidia-caps/nvidia-cap1", "nvidia-uvm", "nvidia0", "nvidia1", "nvidiactl"]
+    assert sandbox.device_files("", str(tmp_path)) == []
+    assert sandbox.plan("cuda")["address_space"] is False
+    assert sandbox.plan()["address_space"] is True
+
+
+def test_a_python_beside_the_course_shows_only_its_own_directories(monkeypatch):
+    """A virtual environment made in the course's own directory must not show the course."""
+    monkeypatch.setattr(sys, "prefix", str(ROOT))
+    assert str(ROOT) not in sandbox.visible_paths()
+    assert not [path for path in sandbox.visible_paths() if path.endswith(("/solutions", "/notebooks", "/tests"))]
+
+
+AS_ORDINARY_USER = """
+import os, sys
+sys.path.insert(0, {root!r})
+from coursekit.grading import namespaces as n
+if os.geteuid() == 0:
+    # This Python may lie in a directory that only root can enter: show the same paths without it.
+    n.unshare(n.CLONE_NEWNS, 'mounts')
+    n.mount('none', '/', None, n.MS_REC | n.MS_PRIVATE)
+    for top in {{os.path.realpath(p).split('/')[1] for p in (sys.prefix, sys.base_prefix, {root!r})}}:
+        mode = os.stat('/' + top).st_mode
+        if not mode & 1:
+            inside = {{p for p in (sys.prefix, sys.base_prefix, {root!r}) if os.path.realpath(p).startswith(f'/{{top}}/')}}
+            held = [(p, os.open(p, os.O_PATH)) for p in inside]
+            n.mount('tmpfs', '/' + top, 'tmpfs', 0, 'mode=755')
+            for path, descriptor in held:
+                os.makedirs(path, exist_ok=True)
+                n.mount(f'/proc/self/fd/{{descriptor}}', path, None, n.MS_BIND | n.MS_REC)
+                os.close(descriptor)
+    os.setgroups([])
+    os.setresgid(65533, 65533, 65533)
+    os.setresuid(65533, 65533, 65533)
+    n.prctl(n.PR_SET_DUMPABLE, 1)
+os.execv(sys.executable, [sys.executable, '-c', {script!r}])
+"""
+
+GRADE_AS_USER = """
+import os, sys
+sys.path.insert(0, {root!r})
+assert os.geteuid() != 0
+from coursekit.grading import Cell, Task, Warm
+look = {look!r} + '''
+import os, signal
+def kill():
+    for pid in (0, -1):
+        try: os.kill(pid, signal.SIGKILL)
+        except OSError: pass
+    return 1
+'''
+cells = [Cell(look, 'solution'), Cell('assert kill() == 1', 'test', 'a', 1)]
+cells += [Cell('seen = look()\\nassert seen["pids"] == ["1"] and not any(seen["capabilities"])', 'test', 'b', 1)]
+cells += [Cell('assert seen["user"] == 1000 and seen["home"] == []', 'test', 'c', 1)]
+with Warm(preload=['numpy']) as warm:
+    for _ in range(2):
+        (outcome,) = warm.grade([Task('one', tuple(cells))])
+        assert outcome.score == 3, outcome
+print('graded as', os.geteuid())
+"""
+
+
+def test_an_ordinary_user_gets_the_same_sandbox():
+    script = GRADE_AS_USER.format(root=str(ROOT), look=LOOK)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(AS_ORDINARY_USER.format(root=str(ROOT), script=script))],
+        capture_output=True, text=True, timeout=120, check=False, cwd="/",
+    )  # fmt: skip
+    expected = 65533 if os.geteuid() == 0 else os.geteuid()
+    assert done.stdout.strip() == f"graded as {expected}", done.stderr

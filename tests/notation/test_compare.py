@@ -1,0 +1,287 @@
+"""Comparison: right variants are equal, every wrong form of the course is rejected and, where a rule exists, named."""
+
+import pytest
+import torch
+
+from coursekit.notation.check import check
+from coursekit.notation.compare import compare
+from coursekit.notation.parse import parse
+
+GRU = """
+G1[b,t,j] = sigmoid(Wh1[j,I] h[b,t-1,I] + Wx1[j,K] x[b,t,K] - B1[j])
+G2[b,t,j] = sigmoid(Wh2[j,I] h[b,t-1,I] + Wx2[j,K] x[b,t,K] - B2[j])
+R[b,t,j] = tanh(WhR[j,I] G1[b,t,I] h[b,t-1,I] + WxR[j,K] x[b,t,K] - BR[j])
+h[b,t,j] = (1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]
+"""
+GRU_NAMED = (
+    GRU.replace("WhR[j,I] G1[b,t,I] h[b,t-1,I]", "WhR[j,I] hr[b,t,I]") + "hr[b,t,i] = G1[b,t,i] h[b,t-1,i]\n"
+)
+BLANK = "P[t,w] = softmax[w](e[w,I] Wf[I,J] hf[t-1,J] + e[w,I] Wb[I,J] hb[t+1,J])"
+CAPTION = """
+P[t,v] = softmax[v](e[v,I] Wauto[I,J] h[t-1,J])
+alpha[t,x,y] = softmax[x,y](h[t-1,J] Wkey[J,K] M[x,y,K])
+V[t,k] = alpha[t,X,Y] M[X,Y,k]
+h[t,J] = CELL(h[t-1,J], V[t,K], e[w[t],I])
+"""
+UGCNN = """
+centered dx, dy
+pad L
+R[b,x,y,j] = tanh(sum[dx,dy,j'](WR[dx,dy,j',j] L[b,x+dx,y+dy,j']) - BR[j])
+G[b,x,y,j] = sigmoid(sum[dx,dy,j'](WG[dx,dy,j',j] L[b,x+dx,y+dy,j']) - BG[j])
+L'[b,x,y,j] = G[b,x,y,j] L[b,x,y,j] + (1 - G[b,x,y,j]) R[b,x,y,j]
+"""
+CONV = "L'[b,t,i] = sigmoid(sum[dt,i'](W[dt,i',i] L[b,2*t+dt,i']) - B[i])"
+MERGED = "W[k,j1,j2] = 1/sqrt(I) WQ[k,I,j1] WK[k,I,j2]"
+ATTENTION = """
+Q[k,t,i] = WQ[k,i,J] L[t,J]
+Key[k,t,i] = WK[k,i,J] L[t,J]
+alpha[k,t1,t2] = softmax[t2](1/sqrt(I) Q[k,t1,I] Key[k,t2,I])
+V[k,t,i] = WV[k,i,J] L[t,J]
+H[k,t,i] = alpha[k,t,T2] V[k,T2,i]
+O[t,j] = WO[j,K,I] H[K,t,I]
+"""
+UGRNN = """
+R[b,t,j] = tanh(WhR[j,I] h[b,t-1,I] + WxR[j,K] x[b,t,K] - BR[j])
+G[b,t,j] = sigmoid(WhG[j,I] h[b,t-1,I] + WxG[j,K] x[b,t,K] - BG[j])
+h[b,t,j] = G[b,t,j] h[b,t-1,j] + (1 - G[b,t,j]) R[b,t,j]
+"""
+SYSTEMS = {
+    "GRU": GRU, "GRU_NAMED": GRU_NAMED, "BLANK": BLANK, "CAPTION": CAPTION, "UGCNN": UGCNN, "CONV": CONV,
+    "MERGED": MERGED, "ATTENTION": ATTENTION, "UGRNN": UGRNN,
+}  # fmt: skip
+
+
+def system(text):
+    return check(parse(text))
+
+
+REFERENCES = {name: system(text) for name, text in SYSTEMS.items()}
+
+
+def result(name, answer, **options):
+    return compare(REFERENCES[name], system(answer), **options)
+
+
+def edit(name, *changes):
+    text = SYSTEMS[name]
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+# ── right ────────────────────────────────────────────────────────────────────────────────────
+
+MIX = "(1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]"
+RIGHT = [
+    ("GRU", edit("GRU", (MIX, "h[b,t-1,j] + G2[b,t,j] (R[b,t,j] - h[b,t-1,j])"))),
+    ("GRU", GRU_NAMED),
+    ("GRU_NAMED", GRU),
+    ("GRU", "\n".join(reversed(GRU.strip().splitlines()))),
+    ("GRU", edit("GRU", ("[b,", "[n,"), (",t", ",s"), ("K]", "M]"))),
+    ("GRU", edit("GRU", ("Wh1[j,I] h[b,t-1,I] + Wx1[j,K] x[b,t,K] - B1[j]", "-B1[j] + x[b,t,K] Wx1[j,K] + h[b,t-1,I] Wh1[j,I]"))),
+    ("GRU", edit("GRU", ("sigmoid(Wh2[j,I] h[b,t-1,I] + Wx2[j,K] x[b,t,K] - B2[j])",
+                         "1/(1 + exp(B2[j] - Wh2[j,I] h[b,t-1,I] - Wx2[j,K] x[b,t,K]))"))),
+    ("GRU", edit("GRU", ("G2[b,t,j]", "Z[b,t,j]"))),  # another name for an intermediate
+    ("GRU", edit("GRU", ("G2[b,t,j] = sigmoid(", "G2[b,t,j] = 1 - sigmoid("), (MIX, "G2[b,t,j] h[b,t-1,j] + (1 - G2[b,t,j]) R[b,t,j]"))),
+    ("UGRNN", r"""
+     R[b,t,j] = \tanh\left(W^{hR}[j,I]\, h[b,t-1,I] + W^{xR}[j,K]\, x[b,t,K] - B^R[j]\right) \\
+     G[b,t,j] = \sigma\left(W^{hG}[j,I]\, h[b,t-1,I] + W^{xG}[j,K]\, x[b,t,K] - B^G[j]\right) \\
+     h[b,t,j] = G[b,t,j] \odot h[b,t-1,j] + (1 - G[b,t,j]) \odot R[b,t,j]""".replace("W^{", "W_{").replace("B^", "B_")),
+    ("BLANK", "P[t,w] = softmax[w](e[w,I] (Wf[I,J] hf[t-1,J] + Wb[I,J] hb[t+1,J]))"),
+    ("BLANK", "s[t,w] = exp(e[w,I] Wf[I,J] hf[t-1,J] + e[w,I] Wb[I,J] hb[t+1,J])\nP[t,w] = s[t,w] / sum[v](s[t,v])"),
+    ("CAPTION", edit("CAPTION", ("softmax[x,y](h[t-1,J] Wkey[J,K] M[x,y,K])", "softmax[y,x](M[x,y,K] Wkey[J,K] h[t-1,J])"))),
+    ("UGCNN", edit("UGCNN", ("centered dx, dy\npad L\n", ""), ("dx", "a"), ("dy", "c"))),  # conventions are the question's
+    ("UGCNN", edit("UGCNN", ("G[b,x,y,j] L[b,x,y,j] + (1 - G[b,x,y,j]) R[b,x,y,j]", "R[b,x,y,j] + G[b,x,y,j] (L[b,x,y,j] - R[b,x,y,j])"))),
+    ("CONV", "L'[b,t,i] = sigmoid(W[DT,I,i] L[b,2*t+DT,I] - B[i])"),
+    ("MERGED", "W[k,a,c] = WQ[k,I,a] WK[k,I,c] / sqrt(I)"),
+    ("MERGED", "Q[k,a,i] = WQ[k,i,a]\nW[k,a,c] = I^(-1/2) Q[k,a,I] WK[k,I,c]"),
+    ("ATTENTION", edit("ATTENTION", ("alpha[k,t1,t2] = softmax[t2](1/sqrt(I) Q[k,t1,I] Key[k,t2,I])",
+                                     "alpha[k,t1,t2] = softmax[t2](1/sqrt(I) WQ[k,I,J] L[t1,J] WK[k,I,N] L[t2,N])"),
+                                    ("Q[k,t,i] = WQ[k,i,J] L[t,J]\nKey[k,t,i] = WK[k,i,J] L[t,J]\n", ""))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, answer", RIGHT)
+def test_other_right_forms_are_equal(name, answer):
+    if name == "UGRNN":
+        reference = system(
+            UGRNN.replace("Wh", "W_h").replace("Wx", "W_x").replace("BR", "B_R").replace("BG", "B_G")
+        )
+        found = compare(reference, system(answer))
+    else:
+        found = result(name, answer)
+    assert found.equal, found.message
+
+
+# ── wrong: the forms of the course's list, with the kind where a rule names it ───────────────
+
+SCORES = "h[t-1,J] Wkey[J,K] M[x,y,K]"
+BOTH = "e[w,I] Wf[I,J] hf[t-1,J] + e[w,I] Wb[I,J] hb[t+1,J]"
+WRONG = [
+    # 0.2 GRU
+    ("GRU", [("WhR[j,I] G1[b,t,I] h[b,t-1,I]", "G1[b,t,j] (WhR[j,I] h[b,t-1,I])")], "R", "reset after product"),
+    ("GRU_NAMED", [("WhR[j,I] hr[b,t,I]", "G1[b,t,j] (WhR[j,I] h[b,t-1,I])")], "R", "reset after product"),
+    ("GRU", [("G1[b,t,I] h[b,t-1,I]", "h[b,t-1,I]")], "R", "missing factor"),
+    ("GRU", [(MIX, "G2[b,t,j] h[b,t-1,j] + (1 - G2[b,t,j]) R[b,t,j]")], "h", "gate swapped"),
+    ("GRU", [("- B", "+ B")], "G1", "sign"),
+    ("GRU", [(MIX, "(1 - G2[b,t,j]) G1[b,t,j] h[b,t-1,j] + G2[b,t,j] R[b,t,j]")], "h", "extra factor"),
+    ("GRU_NAMED", [(MIX, "(1 - G2[b,t,j]) hr[b,t,j] + G2[b,t,j] R[b,t,j]")], "h", "wrong tensor"),
+    ("GRU", [(MIX, MIX.replace("G2", "G1"))], "h", "wrong tensor"),
+    ("GRU", [("G1[b,t,I] h", "(1 - G1[b,t,I]) h")], "R", "complement"),
+    ("GRU", [("tanh", "sigmoid")], "R", "activation"),
+    ("GRU", [(MIX, "h[b,t-1,j] + G2[b,t,j] R[b,t,j]")], "h", "missing factor"),
+    ("GRU", [("sigmoid", "tanh")], "G1", "activation"),
+    ("GRU", [("WhR[j,I] G1[b,t,I] h[b,t-1,I]", "WhR[j,I] h[b,t-1,I]"), ("x[b,t,K] - BR", "x[b,t,K] G1[b,t,1] - BR")], "R", None),
+    ("GRU", [("Wh1[j,I]", "Wh1[I,j]")], "G1", "transpose"),
+    ("GRU", [("Wh1[j,I]", "Wh2[j,I]")], "G1", "wrong tensor"),
+    # 0.3 blank
+    ("BLANK", [("hf[t-1", "hf[t"), ("hb[t+1", "hb[t")], "P", None),
+    ("BLANK", [("hf[t-1", "hf[t")], "P", "shifted index"),
+    ("BLANK", [(" + e[w,I] Wb[I,J] hb[t+1,J]", "")], "P", "missing term"),
+    ("BLANK", [("hb[t+1", "hb[t-1")], "P", "shifted index"),
+    ("BLANK", [("Wf", "Wx"), ("Wb", "Wf"), ("Wx", "Wb")], "P", "tensors swapped"),
+    ("BLANK", [(f"softmax[w]({BOTH})", "1/2 softmax[w](e[w,I] Wf[I,J] hf[t-1,J]) + 1/2 softmax[w](e[w,I] Wb[I,J] hb[t+1,J])")],
+     "P", "softmax of each term"),
+    ("BLANK", [(f"softmax[w]({BOTH})", "softmax[w](e[w,I] Wf[I,J] hf[t-1,J]) softmax[w](e[w,I] Wb[I,J] hb[t+1,J])")],
+     "P", "softmax of each term"),
+    ("BLANK", [("softmax[w]", "sigmoid")], "P", "activation"),
+    ("BLANK", [("Wb", "Wf")], "P", "wrong tensor"),
+    ("BLANK", [("softmax[w]", "softmax[t]")], "P", "softmax index"),
+    # 0.4 captioning
+    ("CAPTION", [("softmax[x,y]", "softmax[x]")], "alpha", "softmax index"),
+    ("CAPTION", [("softmax[x,y]", "softmax[y]")], "alpha", "softmax index"),
+    ("CAPTION", [(f"softmax[x,y]({SCORES})", f"softmax[x]({SCORES}) softmax[y]({SCORES})")], "alpha", "softmax index"),
+    ("CAPTION", [("alpha[t,X,Y] M[X,Y,k]", "1/(X Y) M[X,Y,k] + 0*alpha[t,0,0]")], "V", "missing factor"),
+    ("CAPTION", [("alpha[t,X,Y] M[X,Y,k]", "M[X,Y,k] + 0*alpha[t,0,0]")], "V", "missing factor"),
+    ("CAPTION", [("softmax[x,y]", "")], "alpha", "missing softmax"),
+    ("CAPTION", [(SCORES, f"1/sqrt(K) {SCORES}")], "alpha", "scale"),
+    ("CAPTION", [("CELL(h[t-1,J], V[t,K]", "CELL(h[t-1,J], -V[t,K]")], "h", None),
+    # 0.5 UGCNN
+    ("UGCNN", [("WR[dx,dy,j',j]", "WR[dx,dy,j,j']")], "R", "transpose"),
+    ("UGCNN", [("L[b,x+dx,y+dy,j']", "L[b,x-dx,y-dy,j']")], "R", "flipped window"),
+    ("UGCNN", [("G[b,x,y,j] L[b,x,y,j] + (1 - G[b,x,y,j]) R[b,x,y,j]", "(1 - G[b,x,y,j]) L[b,x,y,j] + G[b,x,y,j] R[b,x,y,j]")],
+     "L'", "gate swapped"),
+    ("UGCNN", [("- BG", "+ BG")], "G", "sign"),
+    ("UGCNN", [("G[b,x,y,j] L[b,x,y,j] + (1 - G[b,x,y,j]) R[b,x,y,j]", "L[b,x,y,j] + R[b,x,y,j]")], "L'", "missing factor"),
+    ("UGCNN", [("sigmoid", "tanh")], "G", "activation"),
+    ("UGCNN", [("G[b,x,y,j] L[b,x,y,j]", "1/J G[b,x,y,J] L[b,x,y,j]"), ("(1 - G[b,x,y,j])", "(1 - 1/J G[b,x,y,J])")], "L'", None),
+    ("UGCNN", [("sum[dx,dy,j'](WG[dx,dy,j',j] L[b,x+dx,y+dy,j'])", "sum[j'](WG[0,0,j',j] L[b,x,y,j'])")], "G", None),
+    ("UGCNN", [("L[b,x+dx,y+dy,j']) - BG", "L[b,x,y,j']) - BG")], "G", "missing sum"),
+    ("UGCNN", [("L[b,x+dx,y+dy,j']", "L[b,x+dx+1,y+dy+1,j']")], "R", None),
+    # 0.6.b
+    ("CONV", [("2*t+dt", "t+dt")], "L'", "shape"),
+    ("CONV", [("- B", "+ B")], "L'", "sign"),
+    ("CONV", [("sigmoid", "")], "L'", "activation"),
+    ("CONV", [("sigmoid", "relu")], "L'", "activation"),
+    ("CONV", [("W[dt,i',i]", "W[dt,i,i']")], "W", "transpose"),
+    # 2.3.b and 2.5.a
+    ("MERGED", [("WQ[k,I,j1] WK[k,I,j2]", "WQ[k,I,j2] WK[k,I,j1]")], "W", "index swapped"),
+    ("MERGED", [("1/sqrt(I) ", "")], "W", "scale"),
+    ("MERGED", [("1/sqrt(I)", "1/I")], "W", "scale"),
+    ("MERGED", [("1/sqrt(I)", "1/sqrt(J1)")], "W", "scale"),
+    ("MERGED", [("WQ[k,I,j1] WK[k,I,j2]", "(WQ[k,I,j1]) (sum[i](WK[k,i,j2]))")], "W", "sum scope"),
+    ("MERGED", [("1/sqrt(I)", "-1/sqrt(I)")], "W", "sign"),
+    # 4.S37 and 4.S38
+    ("ATTENTION", [("1/sqrt(I) ", "")], "alpha", "scale"),
+    ("ATTENTION", [("1/sqrt(I)", "1/I")], "alpha", "scale"),
+    ("ATTENTION", [("softmax[t2]", "softmax[t1]")], "alpha", "softmax index"),
+    ("ATTENTION", [("softmax[t2]", "softmax[k]")], "alpha", "softmax index"),
+    ("ATTENTION", [("Q[k,t1,I] Key[k,t2,I]", "Q[k,t2,I] Key[k,t1,I]")], "alpha", "tensors swapped"),
+    ("ATTENTION", [("softmax[t2](", "softmax[t2 <= t1](")], "alpha", "mask"),
+    ("ATTENTION", [("softmax[t2](", "softmax[t2 != t1](")], "alpha", "mask"),
+    ("ATTENTION", [("WO[j,K,I] H[K,t,I]", "WO[j,K,I] H[K,t,I] + L[t,j]")], None, None),
+    ("ATTENTION", [("alpha[k,t,T2] V[k,T2,i]", "alpha[k,T2,t] V[k,T2,i]")], "H", "sum index"),
+    # time
+    ("UGRNN", [("(1 - G[b,t,j]) R[b,t,j]", "(1 - G[b,t-1,j]) R[b,t,j]")], "h", "shifted index"),
+    ("UGRNN", [("x[b,t,K] - BR", "x[b,t-1,K] - BR")], "R", "shifted index"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, changes, tensor, kind", WRONG)
+def test_wrong_forms_are_rejected_and_named(name, changes, tensor, kind):
+    found = result(name, edit(name, *changes))
+    assert not found.equal and found.message
+    assert found.kind == kind or kind is None, (found.kind, found.message)
+    assert found.tensor == tensor or tensor is None, (found.tensor, found.message)
+
+
+def test_the_sentence_says_what_the_student_did():
+    found = result("CAPTION", edit("CAPTION", ("softmax[x,y]", "softmax[x]")))
+    assert found.message.startswith(
+        "You took the softmax over `x` alone; it must run over `x` and `y` together."
+    )
+    found = result("GRU", edit("GRU", ("- B2", "+ B2")))
+    assert found.message.startswith("You added `B2[j]` in `G2`; it must be subtracted.")
+    assert found.tensor == "G2" and found.index[1] == 0 and found.error > 1e-3
+    assert f"{found.expected:.6g}" in found.message and f"{found.got:.6g}" in found.message
+
+
+# ── answers that cannot be run beside the reference ──────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "name, changes, kind, words",
+    [
+        ("GRU", [("WhR[j,I] G1[b,t,I] h[b,t-1,I]", "WhR[j,I] htilde[b,t,I]")], "unknown tensor", "neither given nor defined"),
+        ("GRU", [("BR[j]", "B_R[j]")], "unknown tensor", "did you mean `BR`"),
+        ("GRU", [("h[b,t,j] =", "hnew[b,t,j] ="), ("h[b,t-1", "hnew[b,t-1")], "missing tensor", "do not define `h`"),
+        ("GRU", [("G2[b,t,j] = ", "G3[b,t,j] = ")], "missing tensor", "`G2` but do not define it"),
+        ("GRU", [("Wx1[j,K]", "Wx1[K,j]")], "transpose", "`Wx1` is transposed"),
+        ("GRU", [("x[b,t,K]", "x[b,t,I]"), ("Wx1[j,K]", "Wx1[j,I]"), ("Wx2[j,K]", "Wx2[j,I]"), ("WxR[j,K]", "WxR[j,I]")], "size", "must be equal"),
+        ("CONV", [("[b,", "[")], "shape", "3 indices"),
+        ("MERGED", [("W[k,j1,j2]", "W[j1,j2]"), ("WQ[k", "WQ[K"), ("WK[k", "WK[K")], "shape", "3 indices"),
+        ("MERGED", [("1/sqrt(I) WQ[k,I,j1] WK[k,I,j2]", "WQ[k,j1,J] WK[k,j2,J]")], "size", "must be equal"),
+        ("BLANK", [("e[w,I] Wf[I,J] hf[t-1,J]", "e[w,J] hf[t-1,J]")], "size", "must be equal"),
+        ("UGRNN", [("tanh(", "log(")], "not finite", "not a number"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_told_in_the_reader_s_terms(name, changes, kind, words):
+    found = result(name, edit(name, *changes))
+    assert not found.equal and found.kind == kind and words in found.message, (found.kind, found.message)
+
+
+def test_a_given_tensor_must_not_be_defined():
+    found = result("MERGED", "WQ[k,i,j] = WK[k,i,j]\nW[k,a,c] = 1/sqrt(I) WQ[k,I,a] WK[k,I,c]")
+    assert not found.equal and "`WQ` is given" in found.message
+
+
+def test_outputs_can_be_chosen():
+    swapped = edit("CAPTION", ("softmax[x,y]", "softmax[x]"))
+    assert result("CAPTION", swapped, outputs=["P"]).equal is False  # P at later steps depends on alpha
+    only = "R[b,x,y,j] = tanh(sum[dx,dy,j'](WR[dx,dy,j',j] L[b,x+dx,y+dy,j']) - BR[j])"
+    assert result("UGCNN", only, outputs=["R"]).equal
+    assert result("UGCNN", only).kind == "missing tensor"
+
+
+def test_without_diagnosis_the_numbers_remain():
+    found = result("GRU", edit("GRU", ("- B2", "+ B2")), diagnose=False)
+    assert not found.equal and found.kind == "different" and found.tensor == "G2"
+
+
+def test_comparison_is_the_same_every_time():
+    answer = edit("GRU", ("tanh", "relu"))
+    assert result("GRU", answer) == result("GRU", answer)
+    assert result("GRU", answer, seed=1).got != result("GRU", answer).got
+
+
+def test_own_functions_are_used():
+    cell = {"CELL": lambda h, v, e: h + v.sum(-1, keepdim=True) + e.sum(-1, keepdim=True)}
+    swapped = edit("CAPTION", ("CELL(h[t-1,J], V[t,K], e[w[t],I])", "CELL(h[t-1,J], e[w[t],I], V[t,K])"))
+    assert not result("CAPTION", swapped).equal  # the random function tells its arguments apart
+    assert result("CAPTION", swapped, functions=cell).equal  # this one does not
+
+
+def test_draws_keep_the_rules_for_test_inputs():
+    from coursekit.notation.draws import draws
+
+    seen = {True: 0, False: 0}
+    for draw in draws(REFERENCES["CAPTION"], 5, 0, None):
+        assert len(set(draw.sizes.values())) == len(draw.sizes)
+        assert all(v.dtype == torch.float64 for n, v in draw.inputs.items() if n != "w")
+        words = draw.inputs["w"].tolist()
+        seen[len(set(words)) < len(words)] += 1
+        assert all(abs(float(v.abs().mean()) - 0.8) < 0.5 for n, v in draw.inputs.items() if n != "w")
+        edge = draw.boundary(REFERENCES["CAPTION"])["h"][0]
+        assert (edge != 0).all()
+    assert seen[True] and seen[False]

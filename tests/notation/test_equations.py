@@ -1,0 +1,91 @@
+"""Equations: the door. Names in any spelling, and one sentence for each wrong key."""
+
+import pytest
+
+from coursekit.notation import Equations, NotationError
+from coursekit.notation.parse import parse
+
+TEXT = "G[t,j] = sigmoid(W^{h,G}[j,I] h[t-1,I] + x[t,j])\nh[t,j] = G[t,j] h[t-1,j]"
+
+
+def test_inputs_outputs_and_text():
+    equations = Equations(TEXT)
+    assert equations.inputs == ("W_hG", "x")
+    assert equations.outputs == ("G", "h")
+    assert str(equations).startswith("G[t,j] = sigmoid(W_hG[j,I] h[t-1,I] + x[t,j])\n")
+    assert Equations(str(equations)) == equations
+    assert eval_free_repr(equations)
+
+
+def eval_free_repr(equations):
+    return repr(equations) == f"Equations({str(equations)!r})"
+
+
+def test_program_is_taken_as_it_is():
+    program = parse(TEXT)
+    assert Equations(program).program is program
+
+
+def test_it_is_checked_at_once():
+    with pytest.raises(NotationError, match="`j` is free on the right but not on the left"):
+        Equations("y[i] = W[i,j] x[j]")
+
+
+def test_it_typesets_itself_in_a_notebook():
+    assert Equations("y = a")._repr_latex_() == "$$\n\\begin{aligned}\ny &= a\n\\end{aligned}\n$$"
+
+
+def test_keys_may_be_written_in_any_spelling():
+    equations = Equations("y[i] = W^{h,G}[i] + b_1")
+    for spelling in ("W^{h,G}", "W_hG", r"W_{h,G}"):
+        assert equations.evaluate({spelling: [1.0, 2.0], "b_1": 0.5})["y"] == [1.5, 2.5]
+
+
+def test_evaluation_of_a_recurrence_with_its_boundary():
+    equations = Equations("h[t] = 2 h[t-1] + x[t]")
+    assert equations.evaluate({"x": [1.0, 1.0, 1.0]}, boundary={"h": 1.0})["h"] == [3.0, 7.0, 15.0]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "options", "message"),
+    [
+        ({"W_hH": [1]}, {}, "there is no tensor `W_hH` here; did you mean `W_hG`?"),
+        ({"y": [1]}, {}, "`y` is defined by an equation, so it cannot be an input"),
+        ({}, {}, "the input `W_hG` is missing"),
+        ({"W_hG": [1.0]}, {"sizes": {"Q": 3}}, "there is no dimension `Q` here"),
+        ({"a b": 1}, {}, "`a b` is not the name of a tensor"),
+    ],
+)
+def test_wrong_key_gets_a_sentence(inputs, options, message):
+    with pytest.raises(NotationError) as caught:
+        Equations("y[i] = W_hG[i]").evaluate(inputs, **options)
+    assert message in caught.value.message
+
+
+def test_gradient_is_equations_again():
+    gradient = Equations("y[j] = W[j,I] x[I]\nJ = g[J] y[J]").grad("J", ["W"])
+    assert isinstance(gradient, Equations)
+    assert "dW" in gradient.outputs
+
+
+def test_unknown_tensor_of_a_gradient_gets_a_sentence():
+    with pytest.raises(NotationError, match="there is no tensor `Q` here"):
+        Equations("J = a b").grad("J", "Q")
+
+
+def test_parameters_come_from_the_text_or_from_the_call():
+    text = "parameters W\ny[j] = W[j,I] x[I] + b[j]"
+    assert str(Equations(text).cost().parameters) in ("I*J", "J*I")
+    assert Equations(text).cost(parameters=["W", "b"]).parameters(I=3, J=2) == 8
+
+
+def test_comparison_takes_text():
+    reference = Equations("y[j] = W[j,I] x[I]")
+    assert reference.compare("y[k] = sum[i](x[i] W[k,i])").equal
+    assert not reference.compare("y[k] = -sum[i](x[i] W[k,i])").equal
+
+
+def test_growth_comes_from_the_same_door():
+    from coursekit.notation import Growth
+
+    assert Growth("V*D").compare("V*D").equal

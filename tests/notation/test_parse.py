@@ -1,0 +1,336 @@
+"""Parsing: what each form means, and each refusal with its caret."""
+
+from fractions import Fraction
+
+import pytest
+
+from coursekit.notation import NotationError
+from coursekit.notation.names import canonical
+from coursekit.notation.parse import parse
+from coursekit.notation.tree import (
+    Add,
+    Affine,
+    Apply,
+    Call,
+    Concat,
+    Div,
+    Flatten,
+    Lookup,
+    Mul,
+    Neg,
+    Num,
+    Position,
+    Pow,
+    Ref,
+    Size,
+    SizeOf,
+    Softmax,
+    Sum,
+    index,
+)
+
+
+def right(text):
+    return parse(text).equations[0].right
+
+
+def ref(name, *indices):
+    return Ref(name, tuple(i if isinstance(i, Affine) else index(i) for i in indices))
+
+
+# ── capitals ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_capital_is_summed_over_its_product():
+    assert right("y[j] = W[j,I] x[I] + b[j]") == Add(
+        (Sum(("I",), Mul((ref("W", "j", "I"), ref("x", "I")))), ref("b", "j"))
+    )
+
+
+def test_capital_in_one_factor_is_summed_over_the_innermost_product():
+    assert right("y[b] = h[b,T] g[b]") == Sum(("T",), Mul((ref("h", "b", "T"), ref("g", "b"))))
+    assert right("y = exp(a[I]) b") == Mul((Call("exp", (Sum(("I",), ref("a", "I")),)), ref("b")))
+
+
+def test_capital_passes_through_brackets_and_functions_to_its_partner():
+    inner = Add((ref("a", "I"), Neg(ref("b", "I"))))
+    assert right("y = x[I] (a[I] - b[I])") == Sum(("I",), Mul((ref("x", "I"), inner)))
+    assert right("y[j] = W[j,I] tanh(h[I])") == Sum(
+        ("I",), Mul((ref("W", "j", "I"), Call("tanh", (ref("h", "I"),))))
+    )
+
+
+def test_power_is_a_product_of_the_base_with_itself():
+    squared = Pow(Add((ref("a", "I"), Neg(ref("b", "I")))), Num(Fraction(2)))
+    assert right("y = (a[I] - b[I])^2") == Sum(("I",), squared)
+
+
+def test_brackets_around_a_product_do_not_end_the_sum():
+    assert right("y = (a[I] b[I]) c[I]") == right("y = a[I] b[I] c[I]")
+
+
+def test_separate_sums_of_one_capital_stay_separate():
+    one = Call("tanh", (Sum(("I",), Mul((ref("a", "I"), ref("b", "I")))),))
+    assert right("y = tanh(a[I] b[I]) tanh(a[I] b[I])") == Mul((one, one))
+
+
+def test_capital_on_the_left_is_free():
+    equation = parse("h[t,J] = G[t,J] * R[t,J]").equations[0]
+    assert equation.left == ref("h", "t", "j")
+    assert equation.right == Mul((ref("G", "t", "j"), ref("R", "t", "j")))
+
+
+def test_left_capital_takes_another_name_where_its_own_is_used():
+    equation = parse("y[J] = a[J] sum[j](b[j])").equations[0]
+    assert equation.left == ref("y", "j'")
+    assert equation.right == Mul((ref("a", "j'"), Sum(("j",), ref("b", "j"))))
+
+
+def test_bare_capital_is_a_size_even_beside_the_same_index():
+    found = right("a[t,s] = 1/sqrt(I) Q[t,I] K[s,I]")
+    assert found == Sum(
+        ("I",),
+        Mul((Div(Num(Fraction(1)), Call("sqrt", (Size("I"),))), ref("Q", "t", "I"), ref("K", "s", "I"))),
+    )
+
+
+def test_letters_side_by_side_are_sizes_multiplied():
+    found = right("y = 1/(KT) x[K,T]")
+    assert found == Sum(
+        ("K", "T"), Mul((Div(Num(Fraction(1)), Mul((Size("K"), Size("T")))), ref("x", "K", "T")))
+    )
+
+
+# ── indices ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "affine"),
+    [
+        ("t", index("t")),
+        ("t-1", index("t", -1)),
+        ("2*t+dt", Affine(((2, "t"), (1, "dt")))),
+        ("2t+dt", Affine(((2, "t"), (1, "dt")))),
+        ("2(t+dt)", Affine(((2, "t"), (2, "dt")))),
+        ("T-1-t", Affine(((1, SizeOf("T")), (-1, "t")), -1)),
+        ("t-t+1", Affine((), 1)),
+        ("0", Affine(())),
+        ("w[t]", Affine(((1, Lookup(ref("w", "t"))),))),
+        ("w_t", Affine(((1, Lookup(ref("w", "t"))),))),
+        ("w_{t+1}", Affine(((1, Lookup(ref("w", index("t", 1)))),))),
+    ],
+)
+def test_index_expression(text, affine):
+    assert right(f"y[t] = x[{text}] z[t]") == Mul((ref("x", affine), ref("z", "t")))
+
+
+def test_capital_with_a_shift_is_an_index_where_it_also_stands_bare():
+    assert right("y = dz[T] h[T-1]") == Sum(("T",), Mul((ref("dz", "T"), ref("h", index("T", -1)))))
+    assert right("y = h[T-1]") == ref("h", Affine(((1, SizeOf("T")),), -1))
+
+
+def test_subscripted_word_is_an_index_where_softmax_binds_it():
+    found = parse("P[t,w_t] = softmax[w_t](e[w_t,I] h[t-1,I])").equations[0]
+    assert found.left == ref("P", "t", "wt")
+    assert isinstance(found.right, Softmax)
+    assert found.right.indices == ("wt",)
+
+
+def test_index_as_a_number():
+    assert right("y[i,j] = i - j") == Add((Position(index("i")), Neg(Position(index("j")))))
+
+
+def test_round_brackets_after_a_tensor_are_indices():
+    assert right("a[t] = e(w_t)[I] h(t)[I]") == right("a[t] = e[w[t],I] h[t,I]")
+
+
+def test_round_brackets_after_a_scalar_are_a_product():
+    assert right("y[i] = c (x[i] + 1)") == Mul((ref("c"), Add((ref("x", "i"), Num(Fraction(1))))))
+
+
+# ── operators ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_juxtaposition_binds_like_division_from_the_left():
+    assert right("y = a/b c") == Mul((Div(ref("a"), ref("b")), ref("c")))
+    assert right("y = 1/2 x") == Mul((Num(Fraction(1, 2)), ref("x")))
+
+
+def test_minus_binds_looser_than_product():
+    assert right("y = -a b") == Neg(Mul((ref("a"), ref("b"))))
+    assert right("y = a * -b") == Mul((ref("a"), Neg(ref("b"))))
+
+
+def test_softmax_without_brackets_takes_the_whole_sum():
+    assert right("y[w] = softmax[w] a[w] + b[w]") == right("y[w] = softmax[w](a[w] + b[w])")
+
+
+def test_big_sum_takes_its_product():
+    assert right(r"y = \sum_i a[i] b[i] + c") == right("y = sum[i](a[i] b[i]) + c")
+
+
+def test_sum_in_brackets_ends_with_them():
+    assert right("y = sum[i](a[i]) b") == Mul((Sum(("i",), ref("a", "i")), ref("b")))
+
+
+def test_opaque_function_takes_slices():
+    found = right("h[t,J] = CELL(h[t-1,J], x[t,K])")
+    assert isinstance(found, Apply)
+    assert found.slices == (("J",), ("K",))
+    assert found.out == ("j",)
+
+
+def test_concatenation_finds_its_axis():
+    assert right("c[t,C] = a[t,I]; b[t,K]") == Concat(
+        "c", (("I", ref("a", "t", "I")), ("K", ref("b", "t", "K")))
+    )
+    assert right("c[t,c] = a[t,i]; b[t,k]") == Concat(
+        "c", (("i", ref("a", "t", "i")), ("k", ref("b", "t", "k")))
+    )
+
+
+def test_dots_lay_heads_end_to_end():
+    found = right("c[t,C] = h[0,t,I]; ...; h[K-1,t,I]")
+    assert found == Flatten("c", ("K", "I"), ref("h", "K", "t", "I"))
+
+
+def test_last_member_of_a_chain_defines():
+    assert parse("y = a b = c").equations[0].right == ref("c")
+
+
+def test_line_goes_on_inside_brackets_and_before_an_equals_sign():
+    assert parse("y = sigmoid(a +\n b)\nz = y") == parse("y = sigmoid(a + b)\nz = y")
+    assert parse("y\n = a") == parse("y = a")
+
+
+def test_comments_are_left_out():
+    assert parse("# the cell\ny = a  % more") == parse("y = a")
+
+
+def test_unicode_letters_are_read():
+    assert parse("α[t] = σ(W[t] ⊙ x[t]) − ∑_i z[i] · q[i]") == parse(
+        "alpha[t] = sigmoid(W[t] x[t]) - sum[i](z[i] q[i])"
+    )
+
+
+# ── names ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("W^{h,G}", "W_hG"), ("W_{h,G}", "W_hG"), ("W_hG", "W_hG"), ("W^hG", "W_hG"), (r"W^{h, G}", "W_hG"),
+        ("W^{h,G_1}", "W_hG1"), (r"W_{\ell+1}^{L,R}", "W_LR_{l+1}"), (r"W^{L,R}_{\ell+1}", "W_LR_{l+1}"),
+        (r"L_\ell", "L_l"), (r"L_{\ell+1}", "L_{l+1}"), (r"\tilde{h}", "h_tilde"), (r"\tilde h", "h_tilde"),
+        (r"\vec{h}", "h_vec"), (r"\hat{y}", "y_hat"), (r"\bar{x}", "x_bar"), (r"\overleftarrow{h}", "h_leftarrow"),
+        (r"\tilde{h}_{\ell+1}", "h_tilde_{l+1}"), (r"\alpha", "alpha"), (r"\text{Query}", "Query"),
+        (r"\operatorname{Key}", "Key"), (r"\mathbf{W}_1", "W_1"), (r"\mathcal{L}_{\text{LM}}", "L_LM"),
+        ("h'", "h'"), ("h''", "h''"), (r"W.\text{grad}", "W_grad"), ("α", "alpha"), ("h_tilde", "h_tilde"),
+        (r"\frac{\partial J}{\partial W}", "dJ_dW"),
+    ],
+)  # fmt: skip
+def test_name_has_one_spelling(written, name):
+    assert canonical(written) == name
+    assert canonical(name) == name
+
+
+@pytest.mark.parametrize("text", ["", "a b", "a[i]", "2", "a =", "(a)", "\\"])
+def test_what_is_no_name_is_refused(text):
+    with pytest.raises(NotationError):
+        canonical(text)
+
+
+# ── refusals: the message and the caret ──────────────────────────────────────────────────────
+
+REFUSALS = [
+    ("y[i] = x[i] ? 2", "`?` is no part of the language", 1, 13),
+    ("y[i] = (x[i] + 2", "`(` is never closed: `)` is missing", 1, 8),
+    ("y[i] = x[i + 2", "`[` is never closed: `]` is missing", 1, 9),
+    ("y[i] = (x[i] + 2]", "`(` is never closed: `)` is missing before `]`", 1, 8),
+    ("y[i] = x[i] + 2)", "`)` closes nothing", 1, 16),
+    ("z = a\ny[i] = (x[i]\nq = b", "`(` is never closed: `)` is missing", 2, 8),
+    ("y[i] = x[i] +", "the equation breaks off after `+`", 1, 13),
+    ("y[i] = x[i] + * 2", "something is missing between `+` and `*`", 1, 15),
+    ("y[i] = sigmod(x[i])", "the function `sigmod` is not defined; did you mean `sigmoid`?", 1, 8),
+    ("y[i] = foo(x[i] + 1)", "the function `foo` is not defined; write `foo * (…)` for a product", 1, 8),
+    ("y[i]", "this is not an equation: `=` is missing", 1, 4),
+    ("", "there is no equation here", 1, 1),
+    ("y[i] + 1 = x[i]", "the left side must be one tensor", 1, 1),
+    ("2 = x", "the left side must be one tensor", 1, 1),
+    ("= x", "the left side of `=` is missing", 1, 1),
+    ("y[i] = x[i*j]", "an index may be multiplied by a number only", 1, 10),
+    ("y[i] = x[1.5]", "an index must be a whole number", 1, 10),
+    ("y[i] = x[exp(i)]", "an index is a name, a sum such as `t-1`", 1, 10),
+    ("y[i] = sigmoid(x[i], 2)", "`sigmoid` takes one argument, you wrote 2", 1, 8),
+    ("y[i] = max(x[i])", "`max` needs two arguments", 1, 8),
+    ("y = sum(x[I])", "`sum` needs its index: `sum[i](…)`", 1, 5),
+    ("y = sum[2](x)", "an index name must stand here", 1, 9),
+    ("y = sum[i,i](x[i])", "an index is bound twice here", 1, 9),
+    ("y = x_1 + ... + x_n", "dots cannot be run; write a sum", 1, 11),
+    ("y[i] = cases(a if i == 1)", "cases end with `otherwise`", 1, 14),
+    ("y[i] = cases(a otherwise, b if i == 1)", "`otherwise` must be the last case", 1, 14),
+    ("c[t] = a[t]; b[t]", "a concatenation needs one index along each part", 1, 8),
+    ("c[t,C] = a[0,t,I]; ...", "dots stand between the first and the last part", 1, 10),
+    (r"y = \foo{x}", r"the command `\foo` is not known", 1, 5),
+    (r"y = \begin{pmatrix} 1 \end{pmatrix}", "a matrix is written entry by entry", 1, 5),
+    (r"y = \frac{a", "`{` is never closed: `}` is missing", 1, 10),
+    ("y = x_", "a subscript is missing after `_`", 1, 6),
+    ("pad 3", "after `pad` comes a list of names", 1, 5),
+    ("pad L,", "after `pad` comes a list of names", 1, 6),
+    ("size t", "`size` is written `size t = 5`", 1, 1),
+    ("W in R", "after `in` comes a shape", 1, 3),
+    ("y = a < b", "`<` was not expected here", 1, 7),
+    ("y[i] = f(x = 2)", "a condition cannot stand here", 1, 10),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "line", "column"), REFUSALS)
+def test_refusal_names_the_place(text, message, line, column):
+    with pytest.raises(NotationError) as caught:
+        parse(text)
+    assert message in caught.value.message
+    assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_error_shows_the_line_and_a_caret():
+    with pytest.raises(NotationError) as caught:
+        parse("z = a\ny[i] = (x[i] + 2")
+    assert str(caught.value) == (
+        "line 2: `(` is never closed: `)` is missing\n    y[i] = (x[i] + 2\n           ^"
+    )
+
+
+# ── limits ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("y = " + "x + " * 6000 + "x", "at most 20000 are read"),
+        ("y = " + "(" * 50 + "x" + ")" * 50, "brackets are nested more than 40 deep"),
+        ("y = " + "sigmoid(" * 50 + "x" + ")" * 50, "brackets are nested more than 40 deep"),
+        ("y = 1" + "/x" * 3000, "nested more than 60 deep"),
+        ("y = " + "-(" * 39 + "x" + ")" * 39, ""),
+        ("y = " + "x * -" * 500 + "x", ""),
+        ("y = x * " + "-" * 500 + "x", "nested more than 60 deep"),
+        ("\n".join(f"y{k} = x" for k in range(300)), "more than 200 statements"),
+        ("y = x[" + ",".join("abcdefghijklmnop") + "]", "at most 12 are allowed"),
+        (r"y = \frac" + "{1}{" * 60 + "x" + "}" * 60, "deep"),
+        (r"y = " + r"\sqrt{" * 60 + "x" + "}" * 60, "deep"),
+        ("y = " + "exp " * 300 + "x", "deep"),
+        ("y = x" + "_a" * 3000, "a name has at most 8 sub- and superscripts"),
+        ("y = x[" + "t+" * 3000 + "t]", ""),
+    ],
+)
+def test_limits_are_met_with_a_sentence(text, message):
+    try:
+        parse(text)
+    except NotationError as refusal:
+        assert message in refusal.message  # noqa: PT017
+    else:
+        assert not message
+
+
+def test_what_is_not_text_is_refused():
+    with pytest.raises(NotationError, match="equations are text, you gave int"):
+        parse(3)  # type: ignore[arg-type]
