@@ -4,15 +4,16 @@
     history.plot()
 
 `data` is anything that has a batch for every step: a `coursekit.data.Batches`, a list of batches, or a
-function from the step to a batch. A batch is a tuple of tensors, and the loss is `model.loss(*batch)`, or
-what `loss(model, *batch)` gives. With a checkpoint, a run that was stopped goes on where it was and gives,
-on the same machine, the very numbers of a run that was not: weights, optimiser and random state are kept,
-and the data is a function of the step.
+function from the step to a batch. A batch is a tensor or a tuple of tensors, and the loss is
+`model.loss(*batch)`, or what `loss(model, *batch)` gives. With a checkpoint, a run that was stopped goes on
+where it was and gives, on the same machine, the very numbers of a run that was not: weights, optimiser and
+torch's random state are kept, and the data is a function of the step.
 """
 
 from __future__ import annotations
 
-import os
+import signal
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from math import exp, isfinite
@@ -22,6 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from . import checkpoint as disk
 from . import device as best_device
 from .figures.bar import Bar
 from .models.clipping import clip_each, clip_global
@@ -59,9 +61,10 @@ class History:
     def __repr__(self) -> str:
         if not self.losses:
             return "History of no steps"
+        ends = f"loss {self.losses[0]:.4f} → {self.losses[-1]:.4f}"
         valid = f", validation {self.valid[-1][1]:.4f}" if self.valid else ""
         limit = f", limit {self.limit:.4f}" if self.limit is not None else ""
-        return f"History of {len(self.losses)} steps: loss {self.losses[0]:.4f} → {self.losses[-1]:.4f}{valid}{limit}"
+        return f"History of {len(self.losses)} steps: {ends}{valid}{limit}"
 
 
 def train(
@@ -76,7 +79,7 @@ def train(
     clip: float | None = None,
     clipping: str = "global",
     seed: int = 0,
-    valid: Iterable[tuple] | None = None,
+    valid: Any = None,
     eval_every: int = 50,
     limit: float | None = None,
     checkpoint: str | Path | None = None,
@@ -87,52 +90,55 @@ def train(
 ) -> History:
     """Train `model` in place for `steps` (or `epochs` of the data) and return what was measured.
 
-    `clip` is the largest norm of the gradient, of all tensors together or of "each". `valid` is a list or
+    `clip` is the largest norm of the gradient: of all tensors together, or of "each". `valid` is a list or
     `Batches`, evaluated every `eval_every` steps and at the end. `seed` fixes what the model draws while it
-    trains (dropout); the model's first weights were drawn before, where it was made. An interrupt leaves a
-    checkpoint and returns the history so far.
+    trains (dropout); its first weights were drawn before, where it was made. An interrupt ends the run after
+    its step, leaves a checkpoint where one was asked for, and returns the history so far.
     """
     steps = _steps(data, steps, epochs)
-    if clipping not in CLIPPING:
-        raise ValueError(f'clipping is {clipping!r}; it needs to be "global" or "each"')
+    clip_all = _named("clipping", clipping, CLIPPING)
     device = best_device() if device is None else device
     model.to(device).train()
-    made = _optimiser(model, optimiser, rate)
-    run = _Run(model, made, History(limit=limit), device, Path(checkpoint) if checkpoint else None)
-    run.settings = {
+    step_down = _optimiser(model, optimiser, rate)
+    settings = {
         "seed": seed,
         "rate": rate,
-        "optimiser": type(made).__name__,
         "clip": clip,
         "clipping": clipping,
+        "optimiser": type(step_down).__name__,
     }
+    path = None if checkpoint is None else Path(checkpoint)
     torch.manual_seed(seed)
-    if resume:
-        run.resume()
+    history = History()
+    if path is not None and resume and path.exists():
+        history = History(**disk.load(path, model, step_down, device, settings))
+    history.limit = limit
     loss_of = _loss(data, loss)
-    history = run.history
-    with Bar(steps, len(history.losses), show=progress) as bar:
-        try:
-            for step in range(len(history.losses), steps):
-                value, norm = run.step(loss_of, _to(_batch(data, step), device), step, clip, clipping)
-                history.losses.append(value)
-                history.norms.append(norm)
-                done = step + 1
-                if valid is not None and (done % eval_every == 0 or done == steps):
-                    history.valid.append((done, evaluate(model, valid, loss, device)))
-                if done % checkpoint_every == 0 or done == steps:
-                    run.save()
-                bar.update(done, f"loss {value:.4f}")
-        except KeyboardInterrupt:
-            run.save()
-            where = f"; {run.path} has it, and the same call goes on" if run.path else ""
-            bar.close(f"stopped at step {len(history.losses)} of {steps}{where}")
+    done = len(history.losses)
+    with Bar(steps, done, show=progress) as bar, _Interrupt() as interrupt:
+        for step in range(done, steps):
+            value, norm = _step(
+                model, step_down, loss_of, _to(_batch(data, step), device), clip, clip_all, step, rate
+            )
+            history.losses.append(value)
+            history.norms.append(norm)
+            done = step + 1
+            ends = done == steps or interrupt.asked
+            if valid is not None and (done % eval_every == 0 or done == steps):
+                history.valid.append((done, evaluate(model, valid, loss, device)))
+            if path is not None and (done % checkpoint_every == 0 or ends):
+                disk.save(path, model, step_down, device, settings, asdict(history))
+            bar.update(done, f"loss {value:.4f}")
+            if interrupt.asked and done < steps:
+                kept = f"; the same call goes on from {path}" if path else ""
+                bar.close(f"stopped after step {done}{kept}")
+                break
     return history
 
 
 def evaluate(
     model: nn.Module,
-    data: Iterable[tuple],
+    data: Any,
     loss: Callable[..., Tensor] | None = None,
     device: torch.device | None = None,
 ) -> float:
@@ -154,86 +160,54 @@ def evaluate(
     return total / weight
 
 
-@dataclass
-class _Run:
-    """All that a checkpoint holds, and where it is."""
+def _step(model, step_down, loss_of, batch, clip, clip_all, step: int, rate: float) -> tuple[float, float]:
+    """One update of the weights; returns the loss before it and the norm of its gradient."""
+    step_down.zero_grad()
+    loss = loss_of(model, *batch)
+    value = float(loss.detach())
+    _need_finite("loss", value, step, rate, clip)
+    loss.backward()
+    used = [p for p in model.parameters() if p.grad is not None]
+    gradients = [p.grad for p in used]
+    norm = float(torch.stack([g.norm() for g in gradients]).norm())
+    _need_finite("norm of the gradient", norm, step, rate, clip)
+    if clip is not None:
+        for p, clipped in zip(used, clip_all(gradients, clip), strict=True):
+            p.grad = clipped
+    step_down.step()
+    return value, norm
 
-    model: nn.Module
-    optimiser: torch.optim.Optimizer
-    history: History
-    device: torch.device
-    path: Path | None
-    settings: dict[str, Any] = field(default_factory=dict)
 
-    def step(
-        self, loss_of: Callable[..., Tensor], batch: tuple, step: int, clip: float | None, clipping: str
-    ) -> tuple[float, float]:
-        """One update; the loss before it and the norm of its gradient."""
-        self.optimiser.zero_grad()
-        loss = loss_of(self.model, *batch)
-        value = float(loss)
-        self._need_finite("loss", value, step)
-        loss.backward()
-        used = [p for p in self.model.parameters() if p.grad is not None]
-        gradients = [p.grad for p in used if p.grad is not None]
-        norm = float(torch.stack([g.norm() for g in gradients]).norm())
-        self._need_finite("gradient's norm", norm, step)
-        if clip is not None:
-            for p, clipped in zip(used, CLIPPING[clipping](gradients, clip), strict=True):
-                p.grad = clipped
-        self.optimiser.step()
-        return value, norm
+def _need_finite(what: str, value: float, step: int, rate: float, clip: float | None) -> None:
+    if not isfinite(value):
+        raise StoppedTraining(
+            f"the {what} is {value} at step {step}; try a smaller rate than {rate}"
+            + ("" if clip else ", or clip=1.0")
+            + " (the model keeps the weights of the step before)"
+        )
 
-    def _need_finite(self, what: str, value: float, step: int) -> None:
-        if not isfinite(value):
-            raise StoppedTraining(
-                f"the {what} is {value} at step {step}; the weights are those of the step before: try a smaller "
-                f"rate than {self.settings['rate']}" + ("" if self.settings["clip"] else ", or clip=1.0")
-            )
 
-    def save(self) -> None:
-        """Write all of it beside the old file, then put it in its place: never half a file."""
-        if self.path is None:
-            return
-        state = {
-            "settings": self.settings,
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "history": asdict(self.history),
-            "random": _random_states(self.device),
-        }
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_name(self.path.name + ".part")
-        with beside.open("wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, self.path)
+class _Interrupt:
+    """While a run goes on, the first interrupt waits for the end of its step; the second does not wait."""
 
-    def resume(self) -> None:
-        """Take up the checkpoint, if there is one; refuse one of another run."""
-        if self.path is None or not self.path.exists():
-            return
-        again = "give another path, or resume=False to begin anew"
-        try:
-            state = torch.load(self.path, map_location=self.device, weights_only=True)
-            theirs, history = state["settings"], state["history"]
-        except Exception as error:
-            raise StoppedTraining(f"{self.path} is not a checkpoint of this trainer; {again}") from error
-        for name, mine in self.settings.items():
-            if theirs.get(name) != mine:
-                raise StoppedTraining(
-                    f"{self.path} is of a run with {name}={theirs.get(name)}, not {mine}; {again}"
-                )
-        try:
-            self.model.load_state_dict(state["model"])
-            self.optimiser.load_state_dict(state["optimiser"])
-        except (RuntimeError, ValueError) as error:
-            raise StoppedTraining(f"{self.path} is of a model with other parameters; {again}") from error
-        limit = self.history.limit
-        self.history = History(**history)
-        self.history.limit = limit
-        _set_random_states(state["random"], self.device)
+    def __init__(self) -> None:
+        self.asked = False
+
+    def __enter__(self) -> _Interrupt:
+        # Python lets only the main thread have a say in signals.
+        self._main = threading.current_thread() is threading.main_thread()
+        if self._main:
+            self._before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self._main:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _ask(self, *_) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
 
 
 def _steps(data: Any, steps: int | None, epochs: int | None) -> int:
@@ -248,17 +222,19 @@ def _steps(data: Any, steps: int | None, epochs: int | None) -> int:
     return steps
 
 
+def _named(what: str, name: Any, choices: dict[str, Any]) -> Any:
+    if name not in choices:
+        raise ValueError(f"{what} is {name!r}; it needs to be one of {', '.join(choices)}")
+    return choices[name]
+
+
 def _optimiser(model: nn.Module, optimiser: Any, rate: float) -> torch.optim.Optimizer:
     parameters = [p for p in model.parameters() if p.requires_grad]
     if not parameters:
         raise ValueError("the model has no parameters to train")
     if callable(optimiser):
         return optimiser(parameters)
-    if optimiser not in OPTIMISERS:
-        raise ValueError(
-            f"optimiser is {optimiser!r}; it needs to be one of {', '.join(OPTIMISERS)}, or a function"
-        )
-    return OPTIMISERS[optimiser](parameters, lr=rate)
+    return _named("optimiser", optimiser, OPTIMISERS)(parameters, lr=rate)
 
 
 def _loss(data: Any, loss: Callable[..., Tensor] | None) -> Callable[..., Tensor]:
@@ -268,36 +244,18 @@ def _loss(data: Any, loss: Callable[..., Tensor] | None) -> Callable[..., Tensor
     return lambda model, *batch: model.loss(*batch) if pad is None else model.loss(*batch, pad=pad)
 
 
-def _batch(data: Any, step: int) -> tuple:
+def _batch(data: Any, step: int) -> Any:
     if callable(data):
-        batch = data(step)
-    elif isinstance(data, (list, tuple)):
-        batch = data[step % len(data)]
-    elif hasattr(data, "__getitem__"):
-        batch = data[step]
-    else:
-        raise TypeError(
-            f"data is a {type(data).__name__}, which has no batch for a given step, so a run could not be resumed; "
-            "give a list of batches, a coursekit.data.Batches, or a function from the step to a batch"
-        )
-    return (batch,) if isinstance(batch, Tensor) else batch
+        return data(step)
+    if isinstance(data, (list, tuple)):
+        return data[step % len(data)]
+    if hasattr(data, "__getitem__"):
+        return data[step]
+    raise TypeError(
+        f"data is a {type(data).__name__}, which has no batch for a given step, so a run could not be resumed; "
+        "give a list of batches, a coursekit.data.Batches, or a function from the step to a batch"
+    )
 
 
-def _to(batch: tuple | Tensor, device: torch.device) -> tuple:
+def _to(batch: Any, device: torch.device) -> tuple[Tensor, ...]:
     return tuple(tensor.to(device) for tensor in ((batch,) if isinstance(batch, Tensor) else batch))
-
-
-def _random_states(device: torch.device) -> dict[str, Tensor]:
-    """torch's own generator, and that of the device where it has one."""
-    states = {"torch": torch.get_rng_state()}
-    own = getattr(getattr(torch, device.type, None), "get_rng_state", None)
-    if own is not None:
-        states["device"] = own()
-    return states
-
-
-def _set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    torch.set_rng_state(states["torch"].to(torch.get_rng_state().device))
-    own = getattr(getattr(torch, device.type, None), "set_rng_state", None)
-    if own is not None and "device" in states:
-        own(states["device"].to(torch.get_rng_state().device))

@@ -50,7 +50,8 @@ class Bar:
         return (
             f'<div role="progressbar" aria-valuemin="0" aria-valuemax="{self.total}" aria-valuenow="{self.done}" '
             'aria-label="training" style="display:flex;gap:.8em;align-items:center;max-width:46em;margin:.3em 0">'
-            '<span style="flex:0 0 12em;max-width:40%;height:.5em;border-radius:.25em;background:rgba(128,128,128,.25)">'
+            '<span style="flex:0 0 12em;max-width:40%;height:.5em;border-radius:.25em;'
+            'background:rgba(128,128,128,.25)">'
             f'<span style="display:block;width:{share:.1f}%;height:100%;border-radius:.25em;background:{BLUE}"></span>'
             f"</span><span>{self.done} of {self.total} steps</span>"
             f'<span style="opacity:.75">{escape(self.note)}</span></div>'

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import exp
+from math import exp, log10
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from .svg import Picture, picture
 from .style import BLUE, DASHES, INK, ORANGE, PALETTE, canvas, in_style
+from .svg import Picture, picture
 
-MOST = 400  # points of a curve: more cannot be seen, and would make the page heavy
+MOST = 200  # points of a curve: more cannot be seen, and would make the page heavy
 
 
 def loss_curve(
@@ -67,16 +68,27 @@ def loss_curve(
         if limit is not None:
             ax.axhline(limit, color=INK, lw=1.2, ls=(0, (2, 2)))
             ax.annotate(
-                f"limit {limit:.3f} (perplexity {exp(limit):.2f})", (steps, limit), (0, 4),
-                textcoords="offset points", ha="right", va="bottom", fontsize=9,
+                f"limit {limit:.3f} (perplexity {exp(limit):.2f})", (steps, limit), (0, -3),
+                textcoords="offset points", ha="right", va="top", fontsize=9,
             )  # fmt: skip
             words.append(f"the limit is {limit:.3f}")
         ax.set(xlabel="step", ylabel=f"loss, {unit}", title=title, xlim=(0, steps * 1.01))
-        ax.set_ylim(low - 0.06 * (max(every) - low), max(every) + 0.04 * (max(every) - low))
+        ax.set_ylim(low - 0.14 * (max(every) - low), max(every) + 0.04 * (max(every) - low))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(histories) > 1 or any(h.valid for h in histories.values()):
             ax.legend(loc="upper right")
         return picture(figure, f"Loss by step: {'; '.join(words)}.")
+
+
+def _powers(ax: Axes) -> None:
+    """Powers of ten in plain letters: no formula to typeset in every frame, and the page's own font."""
+    ax.yaxis.set_major_locator(LogLocator(numticks=7))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _power(y)))
+
+
+def _power(y: float) -> str:
+    return "10" + str(round(log10(y))).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _running_mean(values: np.ndarray, width: int) -> np.ndarray:
@@ -88,7 +100,7 @@ def _running_mean(values: np.ndarray, width: int) -> np.ndarray:
 
 
 def gradient_norms(
-    norms: Mapping[str, Sequence[float]], title: str = "", ylim: tuple[float, float] | None = None,
+    norms: Mapping[str, Any], title: str = "", ylim: tuple[float, float] | None = None,
     xlabel: str = "steps back from the loss",
 ) -> Picture:  # fmt: skip
     """Norms of gradients, {name: one a step back}, on a logarithmic axis: straight is exponential."""
@@ -104,15 +116,14 @@ def gradient_norms(
         ax.set(xlabel=xlabel, ylabel="norm of the gradient", title=title)
         if ylim:
             ax.set_ylim(*ylim)
+        _powers(ax)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(norms) > 1:
             ax.legend(loc="best")
         return picture(figure, f"Norm of the gradient against {xlabel}, logarithmic: {'; '.join(words)}.")
 
 
-def eigenvalues(
-    W: Any, norms: Mapping[str, Sequence[float]], ylim: tuple[float, float] = (1e-6, 1e6)
-) -> Picture:
+def eigenvalues(W: Any, norms: Mapping[str, Any], ylim: tuple[float, float] = (1e-6, 1e6)) -> Picture:
     """Left, the eigenvalues of a recurrent matrix and the unit circle; right, what the gradient does."""
     values = np.linalg.eigvals(np.asarray(W, dtype=float))
     radius = float(max(abs(values)))
@@ -136,6 +147,7 @@ def eigenvalues(
             right.semilogy(np.arange(len(kept)), kept, color=PALETTE[n % 4], ls=DASHES[n % 4], label=name)
         right.axhline(1, color=INK, lw=0.6, alpha=0.5)
         right.set(xlabel="steps back", ylabel="norm of the gradient", ylim=ylim)
+        _powers(right)
         right.legend(loc="upper left" if radius <= 1 else "lower left")
         ends = "; ".join(f"{name} ends at {float(series[-1]):.2g}" for name, series in norms.items())
         alt = (

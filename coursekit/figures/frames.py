@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from .style import BLUE
 from .svg import Picture
 
 _SHOW = (
@@ -21,6 +22,7 @@ _SHOW = (
     "p.forEach(function(e,n){e.style.display=n==s.value?'':'none'});"
     "s.setAttribute('aria-valuetext',t);f.querySelector('output').textContent=t"
 )
+_HIDDEN = ' style="display:none"'
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Slider:
     start: int
 
     def __repr__(self) -> str:
-        return f"Slider over {len(self.frames)} frames, {self.name} {self.labels[0]} to {self.labels[-1]}: {self.caption}"
+        ends = f"{self.name} {self.labels[0]} to {self.labels[-1]}"
+        return f"Slider over {len(self.frames)} frames, {ends}: {self.caption}"
 
     def _repr_html_(self) -> str:
         content = "".join((*(frame.svg for frame in self.frames), *self.labels, self.caption, self.name))
@@ -42,8 +45,7 @@ class Slider:
         middle, first, last = len(self.frames) // 2, self.labels[self.start], len(self.frames) - 1
         pictures = "".join(
             f'<div class="ck-frame{" ck-middle" if n == middle else ""}" data-frame="{escape(label)}" role="img" '
-            f'aria-label="{escape(frame.alt)}"{"" if n == self.start else hidden}>{frame.renamed(f"{tag}-{n}-")}</div>'
-            for hidden in (' style="display:none"',)
+            f'aria-label="{escape(frame.alt)}"{"" if n == self.start else _HIDDEN}>{frame.renamed(f"{tag}-{n}-")}</div>'
             for n, (frame, label) in enumerate(zip(self.frames, self.labels, strict=True))
         )
         return (
@@ -56,7 +58,7 @@ class Slider:
             f"<span>{escape(self.name)}</span>"
             f'<input type="range" min="0" max="{last}" step="1" value="{self.start}" autocomplete="off" '
             f'aria-label="{escape(self.name)}" aria-valuetext="{escape(first)}" '
-            f'style="flex:1 1 auto;min-width:6em" oninput="{_SHOW}">'
+            f'style="flex:1 1 auto;min-width:6em;accent-color:{BLUE}" oninput="{_SHOW}">'
             f'<output style="min-width:4em;font-variant-numeric:tabular-nums">{escape(first)}</output></label>'
             f'<figcaption style="opacity:.85">{escape(self.caption)}</figcaption></figure>'
         )

@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from ..data.scenes import COLOURS, Thing
 from ..data.scoring import numbers
-from .svg import Picture, picture
 from .style import BLUE, GREEN, HEAT, INK, ORANGE, canvas, in_style
+from .svg import Picture, picture
 
 PAINT = dict(zip(COLOURS, ("#d0453f", BLUE, GREEN, "#c79a1e"), strict=True))
 
@@ -43,7 +43,7 @@ def attention(
         for t, s in gold:
             ax.add_patch(Rectangle((s - 0.5, t - 0.5), 1, 1, fill=False, ec=ORANGE, lw=1.8))
         if row is not None:
-            ax.add_patch(Rectangle((-0.5, row - 0.5), S, 1, fill=False, ec=INK, lw=1.4))
+            ax.add_patch(Rectangle((-0.5, row - 0.5), S, 1, fill=False, ec=INK, lw=2.2))
         _words(ax, source, target)
         ax.set_title(title)
         return picture(figure, _attention_words(a, source, target, gold, row))
@@ -129,7 +129,8 @@ def scene(
 
 
 def _shape(thing: Thing):
-    x, y, paint = thing.x, thing.y, {"fc": PAINT[thing.colour], "ec": INK, "lw": 0.8}
+    x, y = thing.x, thing.y
+    paint: dict[str, Any] = {"fc": PAINT[thing.colour], "ec": INK, "lw": 0.8}
     if thing.shape == "circle":
         return Circle((x, y), 0.3, **paint)
     if thing.shape == "square":
@@ -173,14 +174,9 @@ def _words(
     ax: Axes, source: Sequence[str] | None, target: Sequence[str] | None, rotate: bool = False
 ) -> None:
     if source is not None:
-        long = rotate or sum(map(len, source)) > 60 or len(source) > 12
-        ax.set_xticks(
-            range(len(source)),
-            source,
-            rotation=90 if rotate else 45 if long else 0,
-            ha="center" if rotate or not long else "right",
-            rotation_mode="anchor" if long and not rotate else "default",
-        )
+        long = sum(map(len, source)) > 60 or len(source) > 12
+        turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
+        ax.set_xticks(range(len(source)), source, **({"rotation": 90} if rotate else turn))
     if target is not None:
         ax.set_yticks(range(len(target)), target)
     if source is None and target is None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ..data.scoring import numbers
 from . import curves, maps
+from .frames import Slider, slider
 from .measure import backward_norms, matrix_with_radius
 from .svg import Picture
-from .frames import Slider, slider
 
 
 def loss_slider(history: Any, limit: float | None = None, frames: int = 16, caption: str = "") -> Slider:

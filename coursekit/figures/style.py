@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, PURPLE = "#2a6fdb", "#cc4e12", "#129e76", "#bd3f9c"
@@ -20,13 +20,8 @@ PALETTE = (BLUE, ORANGE, GREEN, PURPLE)
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
 INK = "#010203"  # stands for the page's text colour: `picture` replaces it by currentColor
 
-# From nothing to blue, over whatever page lies below.
-HEAT = LinearSegmentedColormap.from_list("course", [(0.165, 0.435, 0.859, a) for a in (0.0, 1.0)])
-# Blue below zero, orange above.
-BOTH = LinearSegmentedColormap.from_list(
-    "course-both",
-    [(0.165, 0.435, 0.859, 1), (0.165, 0.435, 0.859, 0), (0.8, 0.306, 0.071, 0), (0.8, 0.306, 0.071, 1)],
-)
+# From nothing to blue, over whatever page lies below; faint values are lifted, or a dark page would hide them.
+HEAT = LinearSegmentedColormap.from_list("course", [to_rgba(BLUE, (n / 16) ** 0.75) for n in range(17)])
 
 _RC: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -59,7 +54,8 @@ _RC: dict[str, Any] = {
 
 def in_style():
     """A context in which matplotlib draws in the course's style."""
-    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_RC})
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_RC}
+    return matplotlib.rc_context(settings)
 
 
 def canvas(width: float = 6.4, height: float = 3.2, panels: int = 1, **options) -> tuple[Figure, list[Axes]]:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from .style import INK
 
 _FONT = re.compile(r"font: (?:(italic|oblique) )?(?:(bold|\d{3}) )?([\d.]+)px [^;\"]*")
+_GROUP = re.compile(r'<g id="[\w.]+_\d+">')  # nothing refers to a group by its id
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
@@ -57,11 +58,7 @@ def _shrunk(svg: str) -> str:
     """Without what a page does not need; with the page's ink and fonts."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(
-        r'<g id="(?:text|patch|line2d|axes|figure|matplotlib\.axis|[xy]tick|QuadMesh|legend|LineCollection|PathCollection)_\d+">',
-        "<g>",
-        svg,
-    )
+    svg = _GROUP.sub("<g>", svg)
     svg = svg.replace(INK, "currentColor")
     svg = _FONT.sub(_font, svg)
     svg = re.sub(
@@ -69,11 +66,10 @@ def _shrunk(svg: str) -> str:
     )
     svg = _NUMBER.sub(lambda n: f"{float(n[0]):.2f}", svg)
     svg = re.sub(r">\s+<", "><", svg)
-    width, height = (float(re.search(rf'\b{side}="([\d.]+)pt"', svg)[1]) for side in ("width", "height"))  # type: ignore[index]
+    width = float(re.search(r'\bwidth="([\d.]+)pt"', svg)[1])  # type: ignore[index]
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
-    svg = svg.replace(
-        "<svg", f'<svg style="display:block;width:100%;max-width:{width * 4 / 3:.0f}px;height:auto"', 1
-    )
+    look = f"display:block;width:100%;max-width:{width * 4 / 3:.0f}px;height:auto"
+    svg = svg.replace("<svg", f'<svg style="{look}"', 1)
     return svg.strip()
 
 

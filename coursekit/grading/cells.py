@@ -73,6 +73,8 @@ class Capped(io.TextIOBase):
 
 
 class _Hook(DisplayHook):
+    shell: Any
+
     def start_displayhook(self) -> None:
         pass
 
@@ -90,6 +92,8 @@ class _Hook(DisplayHook):
 
 
 class _Publisher(DisplayPublisher):
+    shell: Any
+
     def publish(self, data: dict, metadata: Any = None, **rest: Any) -> None:  # type: ignore[override]
         self.shell.keep(data)
 
@@ -113,7 +117,8 @@ class QuietShell(InteractiveShell):
 
     def init_history(self) -> None:
         super().init_history()
-        self.history_manager.enabled = False
+        if self.history_manager is not None:
+            self.history_manager.enabled = False
 
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -165,7 +170,8 @@ class Shell:
             config=config, displayhook_class=_Hook, display_pub_class=_Publisher, user_ns={}
         )
         self.ipython.outputs = []
-        png = self.ipython.display_formatter.formatters["image/png"]
+        formatters: Any = self.ipython.display_formatter
+        png = formatters.formatters["image/png"]
         png.for_type_by_name("matplotlib.figure", "Figure", _picture)
 
     @property
@@ -176,7 +182,8 @@ class Shell:
         """Run a cell; an error is a result, not an exception."""
         before = {name: id(value) for name, value in self.namespace.items()}
         shell, out, err = self.ipython, Capped(limits.output), Capped(limits.output)
-        shell.outputs = outputs = []
+        outputs: list[Output] = []
+        shell.outputs = outputs
         start, done = time.perf_counter(), CellRun()
         try:
             with redirect_stdout(out), redirect_stderr(err), stopped_after(limits):

@@ -211,7 +211,7 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, object]]:
             f"{archive.filename} has {len(infos)} files; split the class into several archives"
         )
     for info in infos:
-        name = PurePosixPath(info.filename).name
+        name = PurePosixPath(info.filename.replace("\\", "/")).name
         if name.startswith(".") or "__MACOSX" in info.filename:
             continue
 

@@ -31,5 +31,7 @@ class Present(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if args and self.is_missing(device_named(name)):  # a method named after a device
             return args[0].to(self.present)
-        kwargs = {key: self._change(value) if key == "device" else value for key, value in (kwargs or {}).items()}
+        kwargs = {
+            key: self._change(value) if key == "device" else value for key, value in (kwargs or {}).items()
+        }
         return func(*map(self._change, args), **kwargs)

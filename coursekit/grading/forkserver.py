@@ -113,7 +113,7 @@ class Server:
         pid = fork_confined(self.options["confined"])
         if pid == 0:
             try:
-                child(role, limits, descriptor, self.options)
+                become(role, limits, descriptor, self.options)
             finally:
                 os._exit(70)
         self.children[token] = pid
@@ -126,10 +126,10 @@ class Server:
             with contextlib.suppress(OSError):
                 space = os.readlink(f"/proc/{pid}/ns/pid")
                 held[space] = held.get(space, 0) + max(0, private_memory(pid) - self.inherited)
-        for token, pid in self.children.items():
+        for token, child in self.children.items():
             with contextlib.suppress(OSError):
-                if held.get(os.readlink(f"/proc/{pid}/ns/pid"), 0) > self.memory[token]:
-                    os.kill(pid, signal.SIGKILL)
+                if held.get(os.readlink(f"/proc/{child}/ns/pid"), 0) > self.memory[token]:
+                    os.kill(child, signal.SIGKILL)
 
     def _reap(self) -> None:
         while self.children:
@@ -145,7 +145,7 @@ class Server:
                     self.send("exited", token, status)
 
 
-def child(role: str, limits_plain: dict, descriptor: int, options: dict) -> None:
+def become(role: str, limits_plain: dict, descriptor: int, options: dict) -> None:
     """What a forked process does; it never returns."""
     from . import candidate, sandbox, session
     from .limits import Limits

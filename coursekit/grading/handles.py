@@ -131,7 +131,7 @@ class Handle(Remote):
 
     __slots__ = ()
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> Any:
         # `isinstance(model, nn.Module)`: the first genuine library class that it descends from.
         return self._bases[0] if self._bases and self._type != "type" else Handle

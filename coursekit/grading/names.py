@@ -200,7 +200,9 @@ class Ledger:
 
     def _changes(self, cell: Names, wanted: set[str]) -> bool:
         modules = frozenset().union(*(other.imports for other in self.given.values()))
-        return any(root in wanted and (root not in modules or _SETS.search(path)) for root, path in cell.touches)
+        return any(
+            root in wanted and (root not in modules or _SETS.search(path)) for root, path in cell.touches
+        )
 
     def from_student(self, wanted: set[str], builtin: set[str]) -> list[str]:
         """Which of the wanted names the student's process is to be asked for."""

@@ -130,6 +130,7 @@ class Outcome:
     flags: list[str] = field(default_factory=list)
     seconds: float = 0.0
     restarts: int = 0
+    sandbox: float = 0.0  # seconds that it took to confine one process
 
     @property
     def score(self) -> float:

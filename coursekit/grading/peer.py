@@ -99,14 +99,14 @@ class Peer(Channel):
 
     def operate(self, op: str, *args: Any, deadline_at: float | None = None, **kwargs: Any) -> Any:
         """Do `op` in the other process."""
-        encoder = wire.Encoder(self.export, self.graph_key([]), self.size)
+        encoder = wire.Encoder(self.export, None, self.size)  # an argument begins a history on the other side
         blobs = [encoder.encode(arg) for arg in args]
         named = {name: encoder.encode(arg) for name, arg in kwargs.items()}
         self.asking.append(encoder.tensors)
         try:
             reply = self.request("operate", (op, blobs, named, self.context()), deadline_at)
             blob, same, changed = self._reply_of(reply, len(args), kwargs)
-            originals: dict[int | str, Any] = {**dict(enumerate(args)), **kwargs}
+            originals: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
             for where, content in changed.items():
                 restore(originals[where], self.unpack(content))
             value = originals[same] if same is not None else self.unpack(blob)

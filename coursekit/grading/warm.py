@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from . import wire
+from .cgroups import Group
 from .channel import REQUEST, ChannelError, Frames
 from .errors import CannotGrade
 from .limits import Limits
@@ -95,6 +96,7 @@ class Warm:
         self.token = 0
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
+        self.group: Group | None = None
 
     # the warm parent
 
@@ -134,6 +136,7 @@ class Warm:
             pass_fds=[theirs.fileno()], env=environment(self.device), cwd="/", start_new_session=True,
         )  # fmt: skip
         theirs.close()
+        self.group = Group(self.process.pid, self.limits, self.jobs)
         self.control = ours
         ours.settimeout(START_UP)
         try:
@@ -160,6 +163,9 @@ class Warm:
             if self.process.stderr is not None:
                 self.process.stderr.close()
             self.process = None
+        if self.group is not None:
+            self.group.remove()
+            self.group = None
 
     def _tell(self, *message: Any, descriptor: int | None = None) -> None:
         assert self.control is not None, "use `with Warm() as warm:`"
@@ -278,7 +284,7 @@ class Warm:
         elif name == "broken":
             outcome.log.append(f"the examiner broke: {data}")
         elif name == "done":
-            outcome.restarts = data["restarts"]
+            outcome.restarts, outcome.sandbox = data["restarts"], data["sandbox"]
             job.done = job.complete = True
 
     def _end(self, job: _Job) -> None:

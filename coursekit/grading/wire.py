@@ -199,7 +199,9 @@ class Encoder:
             flags |= HAS_GRAPH
         plain = value.detach().resolve_conj().resolve_neg().cpu()
         if plain.dtype is torch.bfloat16 or (plain.is_floating_point() and plain.element_size() == 1):
-            plain = plain.view(torch.int16 if plain.element_size() == 2 else torch.int8)  # numpy has no such type
+            plain = plain.view(
+                torch.int16 if plain.element_size() == 2 else torch.int8
+            )  # numpy has no such type
         data = plain.numpy().tobytes()
         self._block(out, b"X", str(value.dtype).removeprefix("torch.").encode())
         out += struct.pack("<B", flags)
@@ -209,6 +211,7 @@ class Encoder:
             assert self.graph is not None
             out += struct.pack("<Q", self.graph(value))
         if flags & HAS_GRAD:
+            assert grad is not None
             self._write(out, grad.detach(), depth + 1)
 
     def _hook(self, out: bytearray, value: Any, depth: int) -> None:
@@ -283,7 +286,7 @@ class Decoder:
             pairs = [(self._read(depth + 1), self._read(depth + 1)) for _ in range(self._count(2))]
             if tag == b"D":
                 return defaultdict(None, pairs)
-            return {b"d": dict, b"O": OrderedDict, b"K": _counter}[tag](pairs)
+            return _counter(pairs) if tag == b"K" else OrderedDict(pairs) if tag == b"O" else dict(pairs)
         if tag in b"rL":
             parts = [self._read(depth + 1) for _ in range(3)]
             return (range if tag == b"r" else slice)(*parts)

@@ -235,13 +235,10 @@ class _LSTM(Function):
         _through_sigmoid(R, Gi, out=dI)  # and z_Gi,
         _through_sigmoid(U, Go, out=dO)  # of h_next by z_Go
         _through_tanh(Go, U, out=S)  # and by c_next
-        for dz, dr, df, di, do, Gf_t, s, dh, dh_next in reversed(
-            _steps(dZ, dR, dF, dI, dO, Gf, S, dH[:-1], dH[1:])
-        ):
+        to_c = dZ.unflatten(-1, (4, -1))[:, :, :3]  # R, Gf and Gi act through c_next
+        for dz, d3, do, Gf_t, s, dh, dh_next in reversed(_steps(dZ, to_c, dO, Gf, S, dH[:-1], dH[1:])):
             dc.addcmul_(dh_next, s)
-            dr *= dc
-            df *= dc
-            di *= dc
+            d3 *= dc.unsqueeze(1)
             do *= dh_next
             dc *= Gf_t
             _add_product(dh, dz, W_h)

@@ -156,15 +156,17 @@ def _sizes(reference: System, answer: System, wanted: tuple[str, ...]) -> tuple[
     if clash is None:
         return None
     first, second, tensor = clash
+    equal = f"In your equations {first} and {second} must be equal, and they are not."
     for name in answer.inputs:
         rank = len(reference.tensors[name].dims)
         for order in permutations(range(rank)):
             if order != tuple(range(rank)) and _clash(reference, answer, {name: order}) is None:
                 right, wrong = _written(reference, name), _written(answer, name)
-                text = f"In your equations {first} and {second} must be equal, and they are not: `{name}` is transposed. "
-                return "transpose", name, f"{text}You wrote `{wrong}`; its axes are those of `{right}`."
-    text = f"In your equations {first} and {second} must be equal, and they are not: look at the indices of `{tensor}`."
-    return "size", tensor, text
+                text = (
+                    f"{equal} `{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
+                )
+                return "transpose", name, text
+    return "size", tensor, f"{equal} Look at the indices of `{tensor}`."
 
 
 def _clash(

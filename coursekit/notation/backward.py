@@ -20,6 +20,7 @@ from .tree import (
     Expr,
     Flatten,
     Mul,
+    Num,
     Pow,
     Reduce,
     Ref,
@@ -287,7 +288,12 @@ def _parts(node: Expr) -> list[Expr]:
 
 
 def _uses_value(node: Expr) -> bool:
-    return isinstance(node, (Call, Softmax, Reduce, Pow))
+    """Whether the rule for a node is shorter with the node's own value."""
+    if isinstance(node, Call):
+        return node.function in ("sigmoid", "tanh", "relu", "exp", "sqrt")
+    return isinstance(node, (Softmax, Reduce)) or (
+        isinstance(node, Pow) and not isinstance(node.exponent, Num)
+    )
 
 
 def _product_like(node: Expr) -> bool:

@@ -127,7 +127,8 @@ def indices(equation: Equation, source: str, broadcast: bool) -> None:
             )
     free = free_indices(equation.right)
     for name in sorted(free - set(left), key=lambda n: _order(equation.right, n)):
-        raise error(f"`{name}` is free on the right but not on the left", source, where(equation.right, name))
+        message = f"`{name}` is free on the right but not on the left; put it there, or sum over it: `sum[{name}](…)`"
+        raise error(message, source, where(equation.right, name))
     for affine in equation.left.indices:
         name = affine.plain
         if name is not None and name not in free and not broadcast:

@@ -81,7 +81,7 @@ class ClosedForm:
 
     def _numbers(self, answer: ClosedForm) -> str:
         names = dict.fromkeys((*symbols_of(self.tree), *symbols_of(answer.tree)))
-        sizes = {name: size for name, size in zip(names, (2, 3, 5, 7, 11, 13, 17, 19), strict=False)}
+        sizes = dict(zip(names, (2, 3, 5, 7, 11, 13, 17, 19), strict=False))
         try:
             expected, got = self.value(**sizes), answer.value(**sizes)
         except NotationError:
@@ -168,7 +168,9 @@ def _shifted(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
     for by in (1, -1):
         step = Num(Fraction(by))
         for name in symbols_of(right.tree):
-            moved = transform(right.tree, lambda n, name=name: Add((n, step)) if n == Size(name) else n)
+            moved = transform(
+                right.tree, lambda n, name=name, step=step: Add((n, step)) if n == Size(name) else n
+            )
             if _is(moved, answer):
                 sign = "+" if by > 0 else "-"
                 return "off by one", f"Off by one: you have `{name} {sign} 1` where `{name}` belongs."

@@ -24,11 +24,13 @@ from .mutate import Mutation, mutations
 from .names import capital_of
 from .screen import Screen, upstream
 from .system import System
+from .tree import references
 
 __all__ = ["Comparison", "compare"]
 
 _SCREENED = 1e-7  # how closely a mutant must agree with the answer
 _MOST_MUTANTS = 600
+_RESHAPING = ("stride", "flipped window", "missing sum", "shifted index")  # mistakes that change a shape
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class _Difference:
         name = self.first()
         expected, got = self.draw.values[name], self.got[name]
         if expected.shape != got.shape:
-            return self._shape(name)
+            return self._shape(name, diagnose)
         if not torch.isfinite(got).all():
             at = tuple((~torch.isfinite(got)).nonzero()[0].tolist())
             value = float(got[at])
@@ -164,7 +166,9 @@ class _Difference:
         if diagnose:
             found = self._mutant(name) or self._whole(name)
             kind, sentence = found or (kind, sentence)
-        where = f"{self._spot(name, at)} should be {numbers[1]:.6g} on a test of random numbers; yours is {numbers[2]:.6g}."
+        where = (
+            f"On random numbers {self._spot(name, at)} should be {numbers[1]:.6g}; yours is {numbers[2]:.6g}."
+        )
         return Comparison(False, f"{sentence} {where}", name, kind, *numbers)
 
     # ── where ──
@@ -216,7 +220,7 @@ class _Difference:
 
     # ── what ──
 
-    def _shape(self, name: str) -> Comparison:
+    def _shape(self, name: str, diagnose: bool) -> Comparison:
         expected, got = self.draw.values[name], self.got[name]
         left = next(e.left for b in self.reference.blocks for e in b.equations if e.left.name == name)
         indices = [a.plain or "?" for a in left.indices]
@@ -225,6 +229,9 @@ class _Difference:
                 message = f"The axes of `{name}` are in another order than they should be: "
                 message += f"the right order is `{name}[{','.join(indices)}]`."
                 return Comparison(False, message, name, "index swapped")
+        for mutation in mutations(self.reference, (name,)) if diagnose else ():
+            if mutation.kind in _RESHAPING and self._agrees(name, self._values(mutation, name), whole=True):
+                return Comparison(False, mutation.sentence, name, mutation.kind)
         sizes = {size: dim for dim, size in self.draw.sizes.items()}
         sizes |= {size: capital_of(i) for i, size in zip(indices, expected.shape, strict=True)}
         mine, theirs = ([sizes.get(n, str(n)) for n in t.shape] for t in (expected, got))
@@ -232,17 +239,49 @@ class _Difference:
         return Comparison(False, message, name, "shape")
 
     def _mutant(self, name: str) -> tuple[str, str] | None:
-        """The mutation of the reference that the answer is, where it first goes wrong."""
+        """The mutation of the reference that the answer is, where it first goes wrong. One that has the whole
+        tensor is taken at once; one that has its first wrong step only, if there is no better."""
         screen = self._screen(name)
+        partly: tuple[str, str] | None = None
         for tried, mutation in enumerate(mutations(self.reference, self._suspects(name))):
             if tried > _MOST_MUTANTS:
-                return None
-            turned = mutation.kind == "shifted index" and mutation.tensor == name and bool(self.loops[name])
-            if (turned or screen.agrees(mutation, _SCREENED)) and self._confirmed(
-                name, mutation, whole=turned
-            ):
-                return mutation.kind, mutation.sentence
-        return None
+                break
+            if self._turned(mutation, name) or screen.agrees(mutation, _SCREENED):
+                values = self._values(mutation, name)
+                if self._agrees(name, values, whole=True):
+                    return mutation.kind, mutation.sentence
+                if partly is None and self._agrees(name, values, whole=False):
+                    partly = mutation.kind, mutation.sentence
+        return partly
+
+    def _turned(self, mutation: Mutation, name: str) -> bool:
+        """Whether the mutant runs through its steps the other way, so that single entries do not show it."""
+        if mutation.kind != "shifted index" or mutation.tensor != name:
+            return False
+        loops = self.loops[name]
+        return any(
+            affine.const * loops[dim] > 0
+            for ref in references(mutation.new.right)
+            if self.block.get(ref.name) == self.block[name]
+            for affine, dim in zip(ref.indices, self.reference.tensors[ref.name].dims, strict=True)
+            if dim in loops
+        )
+
+    def _values(self, mutation: Mutation, name: str) -> Tensor | None:
+        """The mutant's tensor on this draw, if it can be run."""
+        try:
+            return self.draw.run(check(mutation.program, broadcast=True))[name]
+        except (NotationError, RuntimeError, KeyError, IndexError):
+            return None
+
+    def _agrees(self, name: str, values: Tensor | None, whole: bool) -> bool:
+        got = self.got[name]
+        if values is None or values.shape != got.shape:
+            return False
+        if whole:
+            return _equal(values, got, _SCREENED)
+        places = tuple(self._earliest(name, self.differing(name)).T)
+        return _equal(values[places], got[places], _SCREENED)
 
     def _screen(self, name: str) -> Screen:
         """A few entries of a tiny draw, if the answer is wrong there too; else of this one."""
@@ -257,20 +296,6 @@ class _Difference:
         chosen = places[torch.randperm(len(places), generator=generator)[:4]].tolist()
         first = bool(self.loops[name]) and small._step(name) == 0
         return Screen(small.draw, name, chosen, [float(small.got[name][tuple(p)]) for p in chosen], first)
-
-    def _confirmed(self, name: str, mutation: Mutation, whole: bool) -> bool:
-        """Whether the mutant, run in full, has all the answer's entries at the first step that is wrong; or all
-        of them, for a mutant that may run through its steps the other way."""
-        try:
-            values = self.draw.run(check(mutation.program, broadcast=True))[name]
-        except (NotationError, RuntimeError):
-            return False
-        if values.shape != self.got[name].shape:
-            return False
-        if whole and _equal(values, self.got[name], _SCREENED):
-            return True
-        places = tuple(self._earliest(name, self.differing(name)).T)
-        return _equal(values[places], self.got[name][places], _SCREENED)
 
     def _suspects(self, name: str) -> tuple[str, ...]:
         """The tensor itself, and what goes into it in the same step and is not known to be right: tensors that

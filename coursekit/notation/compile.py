@@ -15,7 +15,6 @@ from .named import LANE, Code, as_tensor, elementwise, expand, number
 from .product import product
 from .reach import conditions, fail, starts
 from .reads import affine_code, read
-from .recur import Part
 from .system import System
 from .tree import (
     Add,
@@ -237,18 +236,13 @@ class Compiler:
         signed.sort(key=lambda p: -p[1])  # a positive term first, so that the others are added or taken off
         if self.frame is None:
             return self._total([(self.code(t), s) for t, s in signed])
-        # What the loop does not change is added up once for all steps, and into a state's product if there is one.
+        # What the loop does not change is added up once, for all steps.
         still = [(t, s) for t, s in signed if not self.inside(t)]
         moving = [(self.code(t), s) for t, s in signed if self.inside(t)]
-        if not still or not moving:
-            return self._total(moving or [(self.code(t), s) for t, s in still])
-        rest = self.outer._total([(self.outer.code(t), s) for t, s in still])
-        for place, (code, sign) in enumerate(moving):
-            joined = code.plus(rest) if isinstance(code, Part) and sign > 0 else None
-            if joined is not None:
-                moving[place] = (joined, 1)
-                return self._total(moving)
-        return self._total([*moving, (self.frame.hoist(rest), 1)])
+        if still:
+            rest = self.outer._total([(self.outer.code(t), s) for t, s in still])
+            moving.append((self.frame.hoist(rest), 1))
+        return self._total(sorted(moving, key=lambda p: -p[1]))
 
     def _total(self, codes: Sequence[tuple[Code, int]]) -> Code:
         total, sign = codes[0]

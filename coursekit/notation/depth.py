@@ -28,7 +28,7 @@ __all__ = ["Depth", "depth"]
 
 @dataclass(frozen=True)
 class Depth:
-    """The greatest of some polynomials; one, nearly always. Prints `T + L - 1` or `max(S, T)`."""
+    """The greatest of some polynomials (of one, nearly always). Prints `L + T - 1` or `max(S, T)`."""
 
     of: tuple[Polynomial, ...]
 
@@ -37,12 +37,6 @@ class Depth:
 
     def __str__(self) -> str:
         return str(self.of[0]) if len(self.of) == 1 else f"max({', '.join(map(str, self.of))})"
-
-    def __eq__(self, other: object) -> bool:
-        return set(self.of) == set(other.of) if isinstance(other, Depth) else str(self) == other
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self.of))
 
     @property
     def big_o(self) -> Depth:

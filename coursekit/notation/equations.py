@@ -23,9 +23,12 @@ class Equations:
     Raises NotationError, with the place and the repair, for what cannot be read or makes no sense.
     """
 
-    def __init__(self, source: str | Program, broadcast: bool = False) -> None:
-        self.program: Program = parse(source) if isinstance(source, str) else source
-        self.system: System = check(self.program, broadcast)
+    def __init__(self, source: str | Program | System) -> None:
+        if isinstance(source, System):
+            self.system = source
+        else:
+            self.system = check(source if isinstance(source, Program) else parse(source))
+        self.program: Program = self.system.program
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -61,20 +64,30 @@ class Equations:
         answer = other if isinstance(other, Equations) else Equations(other)
         return compare(self.system, answer.system, **options)
 
-    def cost(self, parameters: Sequence[str] | None = None):
+    def cost(self, parameters: Sequence[str] | None = None, of: str | None = None):
         """Parameters, multiply-adds and parallel depth as polynomials in the dimensions."""
         from .cost import cost
 
         names = self.system.parameters if parameters is None else [self._name(p) for p in parameters]
-        return cost(self.system, list(names))
+        return cost(self.system, list(names), None if of is None else self._name(of))
 
-    def grad(self, of: str, wrt: str | Sequence[str], at: str | None = None) -> Equations:
-        """The backward pass, as equations of the same language."""
-        from .grad import grad
+    def grad(
+        self,
+        of: str,
+        wrt: str | Sequence[str] | None = None,
+        at: str | None = None,
+        distributions: Sequence[str] = (),
+    ) -> Equations:
+        """The backward pass, as equations of the same language (see `coursekit.notation.grad`).
 
-        targets = [wrt] if isinstance(wrt, str) else list(wrt)
+        Run it with the inputs and the outputs of these equations, and the same boundary.
+        """
+        from .grad import gradient
+
+        targets = [wrt] if isinstance(wrt, str) else wrt
+        names = None if targets is None else [canonical(name) for name in targets]
         return Equations(
-            grad(self.system, self._name(of), [self._name(w) for w in targets], at), broadcast=True
+            gradient(self.system, self._name(of), names, at, [canonical(d) for d in distributions])
         )
 
     def latex(self) -> str:
@@ -115,13 +128,16 @@ class Equations:
         return name
 
     def _keys(self, inputs: Mapping, boundary: Mapping, sizes: Mapping) -> tuple[dict, dict, dict]:
-        given = {self._name(k): v for k, v in inputs.items()}
-        defined = [n for n in given if self.system.tensors[n].defined]
-        if defined:
-            raise NotationError(f"`{defined[0]}` is defined by an equation, so it cannot be an input")
+        given = {canonical(k): v for k, v in inputs.items()}
         missing = [n for n in self.inputs if n not in given]
+        for name in given:
+            if missing:
+                self._name(name)  # a name that is not known is likely the missing one, misspelt
+            if name in self.system.tensors and self.system.tensors[name].defined:
+                raise NotationError(f"`{name}` is defined by an equation, so it cannot be an input")
         if missing:
             raise NotationError("the input " + ", ".join(f"`{n}`" for n in missing) + " is missing")
+        given = {name: value for name, value in given.items() if name in self.system.tensors}
         edge = {self._name(k): v for k, v in boundary.items()}
         fixed = {d.names[0][:1].upper() + d.names[0][1:]: int(d.values[0]) for d in self._sizes()}
         fixed |= {k[:1].upper() + k[1:]: v for k, v in sizes.items()}

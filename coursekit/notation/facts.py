@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 from lark import Token, Tree
 
@@ -59,16 +60,34 @@ def rules(tree: Tree, *rule: str) -> list[Tree]:
     return found
 
 
+def parts_of(reference: Tree) -> tuple[Token, Tree | None, Tree | None]:
+    """A reference's name, round brackets and square brackets."""
+    name, round_, square = reference.children
+    return cast(Token, name), cast("Tree | None", round_), cast("Tree | None", square)
+
+
+def arguments_of(brackets: Tree) -> list[Tree]:
+    """What stands between the commas of a reference's brackets."""
+    return cast("list[Tree]", cast(Tree, brackets.children[0]).children)
+
+
+def bare_name(tree: Tree | Token | None) -> Name | None:
+    """The name that a tree is, if it is one without brackets."""
+    if isinstance(tree, Tree) and tree.data == "reference":
+        token, round_, square = parts_of(tree)
+        return token.value if round_ is None and square is None else None
+    return None
+
+
 def bound_names(item: Tree | Token) -> list[str]:
     """The index that an item under a sum binds: `t`, the first name of `t2 <= t1`, the middle of `0 <= l <= n`."""
     if isinstance(item, Tree) and item.data == "both":
         item = item.children[0]
     if isinstance(item, Tree) and item.data == "comparison":
         sides = item.children[0::2]
-        item = sides[1] if len(sides) == 3 else next((s for s in sides if s.data == "reference"), sides[0])
-    if isinstance(item, Tree) and item.data == "reference":
-        return [item.children[0].value.index]
-    return []
+        item = sides[1] if len(sides) == 3 else next((s for s in sides if bare_name(s)), sides[0])
+    name = bare_name(item)
+    return [name.index] if name else []
 
 
 def gather(trees: list[Tree], shapes: list[Directive]) -> Facts:
@@ -83,35 +102,34 @@ def gather(trees: list[Tree], shapes: list[Directive]) -> Facts:
     for tree in trees:
         left = tree.children[0]
         if isinstance(left, Tree) and left.data == "reference" and len(tree.children) > 1:
-            facts.tensors.add(left.children[0].value.text)
+            facts.tensors.add(parts_of(left)[0].value.text)
         for ref in rules(tree, "reference"):
-            name, _, square = ref.children
-            names.append(name.value)
+            token, _, square = parts_of(ref)
+            names.append(token.value)
             if square is not None:
-                facts.tensors.add(name.value.text)
+                facts.tensors.add(token.value.text)
                 facts.indices |= {n.value.index for n in names_in(square)}
         for node in rules(tree, "indices"):
             *items, upto = node.children
-            found = [name for item in items for name in bound_names(item)]
+            found = [index for item in items for index in bound_names(item)]
             bound |= set(found)
             if upto is not None and len(tops := {n.value.index for n in names_in(upto)}) == 1:
                 facts.limits |= {top: found[0] for top in tops if not is_capital(top)}
                 facts.sizes |= tops
         for node in rules(tree, "comparison"):  # `1 if i = l and j = k`: letters that are compared
-            sides = [names_in(s) for s in node.children[0::2] if s.data == "reference"]
-            letters = {
-                n.value.base for side in sides for n in side if n.value.plain and len(n.value.base) == 1
-            }
+            sides = [name for side in node.children[0::2] if (name := bare_name(side))]
+            letters = {name.base for name in sides if name.plain and len(name.base) == 1}
             if len(letters) == 2:
                 bound |= {letter for letter in letters if letter.islower()}
     facts.time = _script_indices(names, bound - facts.indices)
     facts.matrix = any(time_letters(g) for n in names for g in n.sups)
     facts.indices |= bound | facts.time
-    for name in names:
-        for group in (*name.sups, *name.subs):
+    for written in names:
+        core = written
+        for group in (*written.sups, *written.subs):
             if index_items(group, facts.time) is not None:
-                name = name.without(group)
-                facts.tensors.add(name.text)
+                core = core.without(group)
+                facts.tensors.add(core.text)
     return facts
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from .errors import NotationError
+from .formula_tokens import SUPERSCRIPTS, Token, spelling, tokens, without_spacing
 from .tree import Add, Call, Div, Expr, Mul, Neg, Num, Pow, Size, Span, walk
 
 MAX_LENGTH = 1000
@@ -21,26 +21,7 @@ MAX_DEPTH = 40
 FUNCTIONS = {"sqrt": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "abs": 1, "ceil": 1, "floor": 1}
 MANY = ("max", "min")
 _SYNONYMS = {"ln": "log", "lg": "log2", "logtwo": "log2", "root": "sqrt"}
-GREEK = dict(zip("αβγδεηθκλμνπρστφχψω", (
-    "alpha beta gamma delta epsilon eta theta kappa lambda mu nu pi rho sigma tau phi chi psi omega").split(),
-    strict=True))  # fmt: skip
-_SUPERSCRIPTS = {"²": 2, "³": 3, "⁴": 4}
-_SPACING = re.compile(r"\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|displaystyle)(?![a-zA-Z])|\\[,;:! ]|~|\$")
 _BOUND = re.compile(r"\s*(?:\\mathcal\s*\{\s*O\s*\}|\\Theta|\\Omega|\\mathrm\{O\}|[OΘΩ])\s*(?=\()")
-_TOKEN = re.compile(
-    r"(?P<number>\d+(?:\.\d*)?|\.\d+)"
-    r"|(?P<command>\\[a-zA-Z]+)(?:_\s*(?P<base>\d+|\{\s*\d+\s*\}))?"
-    r"|(?P<name>[A-Za-zα-ω][A-Za-zα-ω0-9]*(?:_(?:\{[\w,\s\\]*\}|\w+))?)"
-    r"|(?P<symbol>\*\*|[-+*/^(){}\[\],|·×−√⋅²³⁴⌈⌉⌊⌋])"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str  # number, name, frac, or the symbol itself; "end" at the end
-    text: str
-    column: int
-    spaced: bool  # white space stands before it
 
 
 def read(text: str, symbols: Iterable[str] | None = None) -> Expr:
@@ -57,78 +38,28 @@ def symbols_of(node: Expr) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Size)))
 
 
-def _spelling(name: str) -> str:
-    """One spelling for a name: `D_{h}` is `D_h`, `τ` is `tau`."""
-    name = re.sub(r"[{}\s\\]", "", name)
-    return "".join(GREEK.get(c, c) for c in name)
-
-
 class _Reader:
     def __init__(self, text: str, symbols: tuple[str, ...] | None):
         self.text = text.replace("\n", " ")
-        self.symbols = None if symbols is None else {_spelling(s): s for s in symbols}
-        blank = _SPACING.sub(lambda m: " " * len(m.group()), self.text)
-        self.body = blank.replace("\\|", " |").replace("\\{", " {").replace("\\}", " }")
-        self.tokens = list(self._tokens())
+        self.symbols = None if symbols is None else {spelling(s): s for s in symbols}
+        self.body = without_spacing(self.text)
+        self.tokens = list(tokens(self.body))
         self.at = 0
         self.depth = 0
         self.bars = 0  # open bars |…|: the next bar closes one
 
-    def fail(self, message: str, token: _Token | None = None, width: int = 0) -> NotationError:
+    def fail(self, message: str, token: Token | None = None, width: int = 0) -> NotationError:
         token = token or self.tokens[self.at]
         return NotationError(message, self.text, 1, token.column + 1, width or len(token.text) or 1)
 
-    # ── tokens ──
-
-    def _tokens(self) -> Iterable[_Token]:
-        position, body = 0, self.body
-        while True:
-            start = position
-            while position < len(body) and body[position].isspace():
-                position += 1
-            if position == len(body):
-                break
-            spaced = position > start
-            match = _TOKEN.match(body, position)
-            if match is None:
-                message = f"`{body[position]}` has no meaning in a formula"
-                raise NotationError(message, self.text, 1, position + 1)
-            if match["number"]:
-                yield _Token("number", match["number"], position, spaced)
-            elif match["command"]:
-                yield self._command(match, position, spaced)
-            elif match["name"]:
-                yield _Token("name", match["name"], position, spaced)
-            else:
-                found = {"^": "**", "·": "*", "×": "*", "⋅": "*", "−": "-"}.get(
-                    match["symbol"], match["symbol"]
-                )
-                yield _Token(found, match["symbol"], position, spaced)
-            position = match.end()
-        yield _Token("end", "", len(body), False)
-
-    def _command(self, match: re.Match, position: int, spaced: bool) -> _Token:
-        word = match["command"][1:]
-        if word in ("cdot", "times", "ast"):
-            return _Token("*", match.group(), position, spaced)
-        if word in ("frac", "dfrac", "tfrac"):
-            return _Token("frac", match.group(), position, spaced)
-        if word in ("lceil", "rceil", "lfloor", "rfloor"):
-            sign = {"lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋"}[word]
-            return _Token(sign, match.group(), position, spaced)
-        if word in ("lvert", "rvert", "vert", "mid"):
-            return _Token("|", match.group(), position, spaced)
-        name = word + ("_" + match["base"].strip("{ }") if match["base"] else "")
-        return _Token("name", name, position, spaced)
-
-    def accept(self, *kinds: str) -> _Token | None:
+    def accept(self, *kinds: str) -> Token | None:
         token = self.tokens[self.at]
         if token.kind not in kinds:
             return None
         self.at += 1
         return token
 
-    def expect(self, kind: str, opened: _Token) -> None:
+    def expect(self, kind: str, opened: Token) -> None:
         if not self.accept(kind):
             token = self.tokens[self.at]
             where = "the formula ends" if token.kind == "end" else f"`{token.text}` stands"
@@ -217,7 +148,7 @@ class _Reader:
             else:
                 return self._joined(factors)
 
-    def _closing(self, token: _Token) -> bool:
+    def _closing(self, token: Token) -> bool:
         return token.kind == "|" and self.bars > 0
 
     @staticmethod
@@ -234,9 +165,9 @@ class _Reader:
     def power(self) -> Expr:
         base = self.atom()
         token = self.tokens[self.at]
-        if token.kind in _SUPERSCRIPTS:
+        if token.kind in SUPERSCRIPTS:
             self.at += 1
-            return self._raised(base, Num(Fraction(_SUPERSCRIPTS[token.kind])))
+            return self._raised(base, Num(Fraction(SUPERSCRIPTS[token.kind])))
         if self.accept("**"):
             return self._raised(base, self.exponent())
         return base
@@ -291,7 +222,7 @@ class _Reader:
                 raise self.fail("the formula ends where a number, a symbol or a bracket was expected", token)
         raise self.fail(f"`{token.text}` stands where a number, a symbol or a bracket was expected", token)
 
-    def _inside(self, closing: str, opened: _Token) -> Expr:
+    def _inside(self, closing: str, opened: Token) -> Expr:
         bars, self.bars = self.bars, 0
         node = self.sum()
         self.bars = bars
@@ -300,27 +231,27 @@ class _Reader:
             node = Mul(node.factors)
         return node
 
-    def _braced(self, opened: _Token) -> Expr:
+    def _braced(self, opened: Token) -> Expr:
         if brace := self.accept("{"):
             return self._inside("}", brace)
         token = self.tokens[self.at]
         if token.kind == "number" and len(token.text) == 2:  # \frac12
-            first, second = (Num(Fraction(c)) for c in token.text)
-            self.tokens[self.at] = _Token("number", token.text[1], token.column + 1, False)
+            first, _second = (Num(Fraction(c)) for c in token.text)
+            self.tokens[self.at] = Token("number", token.text[1], token.column + 1, False)
             return first
         return self.atom()
 
     # ── names and functions ──
 
-    def _name(self, token: _Token) -> Expr:
-        name = _spelling(token.text)
+    def _name(self, token: Token) -> Expr:
+        name = spelling(token.text)
         if self.symbols is not None and name in self.symbols:
             return self._symbol(self.symbols[name], token)
         if function := self._function(name):
             return self._call(function, token)
         return self._letters(name, token)
 
-    def _symbol(self, name: str, token: _Token) -> Size:
+    def _symbol(self, name: str, token: Token) -> Size:
         return Size(name, span=Span(1, token.column + 1, len(token.text)))
 
     def _function(self, name: str) -> str | None:
@@ -330,7 +261,7 @@ class _Reader:
             return name
         return name if re.fullmatch(r"log\d+", name) else None
 
-    def _call(self, function: str, token: _Token) -> Expr:
+    def _call(self, function: str, token: Token) -> Expr:
         raised = self.exponent() if self.accept("**") else None  # log^2 T
         degree: Expr | None = None
         if function == "sqrt" and (bracket := self.accept("[")):
@@ -362,7 +293,7 @@ class _Reader:
             node = Call(function, tuple(args))
         return node if raised is None else Pow(node, raised)
 
-    def _bare_argument(self, function: str, token: _Token) -> Expr:
+    def _bare_argument(self, function: str, token: Token) -> Expr:
         """`log T`: one factor with its power. `log T d` could be two things."""
         following = self.tokens[self.at]
         if following.kind not in ("number", "name", "frac", "|", "√"):
@@ -373,7 +304,7 @@ class _Reader:
         after = self.tokens[self.at]
         two_ways = after.kind == "number" or (
             after.kind == "name"
-            and (_spelling(after.text) in (self.symbols or ()) or not self._function(_spelling(after.text)))
+            and (spelling(after.text) in (self.symbols or ()) or not self._function(spelling(after.text)))
         )
         if two_ways or (isinstance(argument, Mul) and not following.kind == "|"):
             raise self.fail(
@@ -381,7 +312,7 @@ class _Reader:
             )
         return argument
 
-    def _letters(self, name: str, token: _Token) -> Expr:
+    def _letters(self, name: str, token: Token) -> Expr:
         if self.symbols is None:
             return self._symbol(name, token)
         parts = self._split(name, tuple(self.symbols))
@@ -403,7 +334,7 @@ class _Reader:
                     ends.setdefault(start + len(symbol), [*ends[start], symbol])
         return ends.get(len(name)) if name else None
 
-    def _unknown(self, name: str, token: _Token) -> NotationError:
+    def _unknown(self, name: str, token: Token) -> NotationError:
         assert self.symbols is not None
         digits = re.fullmatch(r"([^\d]+)(\d+)", name)
         if digits and self._split(digits[1], tuple(self.symbols)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .formula import GREEK
+from .formula_tokens import GREEK
 from .tree import Add, Call, Div, Expr, Mul, Neg, Num, Pow, Size
 
 _LATEX_NAMES = set(GREEK.values())

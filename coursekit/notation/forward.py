@@ -31,7 +31,9 @@ class Network:
         self.letters: dict[str, list[str]] = {}
         self.equations = [self._own_names(e) for block in system.blocks for e in block.equations]
         self.reads = {e.left.name: _values(e.right) for e in self.equations}
-        self.refs = [e.left for e in self.equations] + [r for e in self.equations for r in references(e.right)]
+        self.refs = [e.left for e in self.equations] + [
+            r for e in self.equations for r in references(e.right)
+        ]
 
     def _own_names(self, equation: Equation) -> Forward:
         own = {}
@@ -68,9 +70,9 @@ class Network:
         for axis, dim in enumerate(self.system.tensors[name].dims):
             plain = [r.indices[axis].plain for r in self.refs if r.name == name]
             own = [base(p) for p in plain if p is not None] + [*self.letters.get(dim, []), small_of(dim)]
-            chosen.append(
-                next(p for p in [*own, *"vijklmn"] if p not in chosen and p not in self.system.tensors)
-            )
+            spare = [*"vijklmn", *(f"v{n}" for n in range(1, 100))]
+            taken = {*chosen, *self.system.tensors}
+            chosen.append(next(p for p in [*own, *spare] if p not in taken))
         return chosen
 
 

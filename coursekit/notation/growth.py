@@ -78,7 +78,8 @@ class Growth:
         if not missing and not excess:
             return GrowthComparison("equal", "The two grow alike.")
         if not missing:
-            message = f"The bound holds but is too loose: {_list(excess)} {_verb(excess, 'grow')} faster than needed{beyond}."
+            message = f"The bound holds but is too loose: {_list(excess)} "
+            message += f"{_verb(excess, 'grow')} faster than needed{beyond}."
             return GrowthComparison("too loose", message, excess=excess)
         if not excess:
             message = f"The bound misses {_list(missing, 'the term')}{where}."

@@ -9,7 +9,7 @@ from fractions import Fraction
 from lark import Token, Tree
 
 from .errors import NotationError
-from .facts import Facts, bound_names, index_items, names_in, rules
+from .facts import Facts, arguments_of, bare_name, bound_names, index_items, names_in, parts_of, rules
 from .names import Name
 from .sums import is_capital
 from .tree import (
@@ -58,20 +58,15 @@ class IndexReader:
             for item in node.children[:-1]:
                 self.known |= set(bound_names(item))
         for ref in rules(tree, "reference"):
-            name, round_, square = ref.children
+            token, round_, square = parts_of(ref)
             for part in (round_, square):
-                if part is None or (part is round_ and name.value.text not in self.facts.tensors):
+                if part is None or (part is round_ and token.value.text not in self.facts.tensors):
                     continue
-                for argument in part.children[0].children:
-                    for token in names_in(argument):
-                        self.letters.add(token.value.index)
-                    if (
-                        isinstance(argument, Tree)
-                        and argument.data == "reference"
-                        and argument.children[1:] == [None] * 2
-                    ):
-                        self.whole.add(argument.children[0].value.index)
-            for group in (*name.value.sups, *name.value.subs):
+                for argument in arguments_of(part):
+                    self.letters |= {n.value.index for n in names_in(argument)}
+                    if name := bare_name(argument):
+                        self.whole.add(name.index)
+            for group in (*token.value.sups, *token.value.subs):
                 found = index_items(group, self.facts.time)
                 self.letters |= {letter for letter, _ in found or () if letter}
         self.letters |= self.known
@@ -101,12 +96,13 @@ class IndexReader:
         if tree.data == "group":
             return self.linear(tree.children[0])
         if tree.data in ("add", "subtract"):
-            terms = []
-            while tree.data in ("add", "subtract"):
-                terms.append((1 if tree.data == "add" else -1, tree.children[1]))
-                tree = tree.children[0]
-            total = self.linear(tree)
-            for sign, term in reversed(terms):
+            steps = []
+            node: Tree | Token = tree
+            while isinstance(node, Tree) and node.data in ("add", "subtract"):
+                steps.append((1 if node.data == "add" else -1, node.children[1]))
+                node = node.children[0]
+            total = self.linear(node)
+            for sign, term in reversed(steps):
                 total = _combine(total, self.linear(term), sign)
             return total
         if tree.data == "negative":
@@ -125,7 +121,7 @@ class IndexReader:
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
 
     def atom(self, tree: Tree) -> str | Lookup | SizeOf:
-        token, round_, square = tree.children
+        token, round_, square = parts_of(tree)
         name: Name = token.value
         if round_ is not None or square is not None:
             ref = self.reference(tree)

@@ -188,7 +188,7 @@ class LatexReader(Scanner):
             self.pos = match.end()
             if match.group(3) == "_":
                 letters = re.compile(r"[A-Za-z0-9]+").match(self.text, self.pos, self.end)
-                if letters and word != "sum":
+                if letters and not big:
                     sub, self.pos = letters.span(), letters.end()
                 else:
                     sub = self.argument()

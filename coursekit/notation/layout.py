@@ -7,10 +7,12 @@ distances (pool adjacent violators). Coordinates are (along, across): along the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-Key = Hashable
+Key = Any  # of a node: any hashable value
 
 
 @dataclass
@@ -47,7 +49,7 @@ def layered(
         for place, k in zip(between, range(layer[source] + 1, layer[target]), strict=True):
             layer[place] = k
         paths[source, target] = [source, *between, target]
-    steps = {(a, b) for path in paths.values() for a, b in zip(path, path[1:], strict=False)}
+    steps = {(a, b) for path in paths.values() for a, b in itertools.pairwise(path)}
     rows: list[list[Key]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
     for key in layer:
         rows[layer[key]].append(key)
@@ -61,7 +63,7 @@ def layered(
 
 def _crossings(rows: list[list[Key]], after: Mapping[Key, list[Key]]) -> int:
     count = 0
-    for row, following in zip(rows, rows[1:], strict=False):
+    for row, following in itertools.pairwise(rows):
         place = {k: n for n, k in enumerate(following)}
         ends = [(n, place[b]) for n, a in enumerate(row) for b in after[a] if b in place]
         count += sum(1 for x in range(len(ends)) for y in range(x) if _cross(ends[x], ends[y]))
@@ -105,7 +107,7 @@ def _settle(rows, before, after, size, gap: float) -> dict[Key, float]:
             for key in row:
                 near = [across[n] for n in (*before[key], *after[key])]
                 wishes.append(sum(near) / len(near) if near else across[key])
-            distance = [(size[a] + size[b]) / 2 + gap for a, b in zip(row, row[1:], strict=False)]
+            distance = [(size[a] + size[b]) / 2 + gap for a, b in itertools.pairwise(row)]
             for key, value in zip(row, _spaced(wishes, distance), strict=True):
                 across[key] = value
     least = min((across[k] - size[k] / 2 for k in across), default=0.0)

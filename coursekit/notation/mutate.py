@@ -15,7 +15,7 @@ from .sites import Site, sites
 from .system import System
 from .tree import Directive, Equation, Expr, Program
 
-__all__ = ["Change", "Mutation", "RULES", "mutations", "rule"]
+__all__ = ["RULES", "Change", "Mutation", "mutations", "rule"]
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,23 @@ from .mutate import Change, code, rule
 from .mutate_values import indices, product
 from .sites import Site, is_gate, is_scale
 from .tree import (
-    Add, Affine, And, Call, Compare, Div, Mul, Num, Ref, Size, Softmax, Sum, free_indices, index,
-    references, substitute, transform,
+    Add,
+    Affine,
+    And,
+    Call,
+    Compare,
+    Div,
+    Mul,
+    Num,
+    Ref,
+    Size,
+    Softmax,
+    Sum,
+    free_indices,
+    index,
+    references,
+    substitute,
+    transform,
 )  # fmt: skip
 
 # ── softmax ──

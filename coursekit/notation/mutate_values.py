@@ -9,8 +9,22 @@ from fractions import Fraction
 from .mutate import Change, code, rule
 from .sites import Site, depends, is_gate, is_scale
 from .tree import (
-    Add, Call, Div, Expr, Mul, Neg, Num, Pow, Ref, Size, Softmax, Sum, free_indices, substitute,
-    transform, walk,
+    Add,
+    Call,
+    Div,
+    Expr,
+    Mul,
+    Neg,
+    Num,
+    Pow,
+    Ref,
+    Size,
+    Softmax,
+    Sum,
+    free_indices,
+    substitute,
+    transform,
+    walk,
 )  # fmt: skip
 
 ONE = Num(Fraction(1))
@@ -76,9 +90,8 @@ def gate_swapped(site: Site) -> Iterator[Change]:
 def gate_complement(site: Site) -> Iterator[Change]:
     """`1 - g` for `g`."""
     node = site.node
-    if isinstance(node, Ref) and is_gate(site, node) and complement(site.parent or ONE) != node:
-        if not isinstance(site.parent, Neg):
-            yield Change(f"You used `1 - {node.name}` where {code(node)} belongs.", Add((ONE, Neg(node))))
+    if isinstance(node, Ref) and is_gate(site, node) and not isinstance(site.parent, Neg):
+        yield Change(f"You used `1 - {node.name}` where {code(node)} belongs.", Add((ONE, Neg(node))))
     gate = complement(node)
     if isinstance(gate, Ref):
         yield Change(f"You used {code(gate)} where `1 - {gate.name}` belongs.", gate)
@@ -241,10 +254,12 @@ def extra_factor(site: Site) -> Iterator[Change]:
         return
     for tensor in site.system.tensors.values():
         gate = Ref(tensor.name, tuple(replace(a, const=0) for a in node.indices))
-        if tensor.dims == site.dims(node) and tensor.name != node.name and is_gate(site, gate):
-            if gate not in factors_of(site.parent or ONE):
-                text = f"You multiplied {code(node)} by {code(gate)} in `{site.tensor}`; it must stand without it."
-                yield Change(text, Mul((gate, node)))
+        fits = tensor.dims == site.dims(node) and tensor.name != node.name and is_gate(site, gate)
+        if fits and gate not in factors_of(site.parent or ONE):
+            text = (
+                f"You multiplied {code(node)} by {code(gate)} in `{site.tensor}`; it must stand without it."
+            )
+            yield Change(text, Mul((gate, node)))
 
 
 # ── functions ──

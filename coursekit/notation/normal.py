@@ -69,8 +69,8 @@ def normal(node: Expr) -> Quotient:
         case Call("log", (body,)):
             return _log(normal(body))
         case Call("log2" | "log10" as function, (body,)):
-            base = _log(_number(Fraction(int(function[3:]))))
-            return times(_log(normal(body)), inverse(base))
+            ten = _log(_number(Fraction(int(function[3:]))))
+            return times(_log(normal(body)), inverse(ten))
         case Call(function, args):
             return _function(function, [normal(a) for a in args])
     raise TypeError(f"{type(node).__name__} is not part of a formula")
@@ -247,8 +247,8 @@ def _log_sum(poly: Poly) -> Poly:
         return {((("log", key(poly)), Fraction(1)),): Fraction(1)}
     (monomial,) = poly
     total: Poly = {}
-    for prime, exponent in factors.items():
-        total = _sum(total, {((("log", prime), Fraction(1)),): Fraction(exponent)})
+    for prime, count in factors.items():
+        total = _sum(total, {((("log", prime), Fraction(1)),): Fraction(count)})
     for atom, exponent in monomial:
         total = _sum(total, _scaled(_log_atom(atom), exponent))
     return total
@@ -315,7 +315,8 @@ def opaque(a: Quotient) -> bool:
 
 def show(monomial: Monomial, coefficient: Fraction = Fraction(1)) -> str:
     """A term as it would be typed: `2*h*c`, `D**2`, `1/sqrt(I)`."""
-    above, below = [], []
+    above: list[str] = []
+    below: list[str] = []
     for atom, exponent in monomial:
         (above if exponent > 0 else below).append(_show_power(atom, abs(exponent)))
     size = abs(coefficient)

@@ -87,6 +87,7 @@ def _tree(tokens: list[Token], source: str) -> Tree:
     paired = pair(tokens, source)
     if len(paired) > 1 and paired[-1].type == "COMMA":
         paired.pop()  # the comma of a sentence
+    _one_equation(paired, source)
     try:
         tree = _grammar().parse(paired)  # type: ignore[arg-type]
     except UnexpectedToken as problem:
@@ -96,6 +97,21 @@ def _tree(tokens: list[Token], source: str) -> Tree:
     return tree
 
 
+def _one_equation(tokens: list[Token], source: str) -> None:
+    """`a = b; c = d` is two equations; `a == b` is none."""
+    depth, semicolon = 0, None
+    for token in tokens:
+        depth += (token.type in _OPEN) - (token.type in _SHUT)
+        if depth == 0 and token.type == "SEMI":
+            semicolon = token
+        if depth == 0 and token.type == "_EQ" and semicolon is not None:
+            raise refuse("`;` lays tensors end to end; one equation stands on a line", source, semicolon)
+        if depth == 0 and token.type == "CMP" and token.value == "==":
+            raise refuse("an equation is written with `=`", source, token)
+
+
+_OPEN = frozenset({"LPAR", "LSQ", "LGRP", "LBRACE"})
+_SHUT = frozenset({"RPAR", "RSQ", "RGRP", "RBRACE"})
 _WORDS = {
     "_EQ": "`=`", "EQ": "`=`", "_PLUS": "`+`", "_MINUS": "`-`", "_STAR": "`*`", "_SLASH": "`/`", "_COMMA": "`,`",
     "_RPAR": "`)`", "_RSQ": "`]`", "_RBRACE": "`}`", "_RGRP": "`]`", "_SEMI": "`;`", "_CARET": "`^`",
@@ -103,27 +119,31 @@ _WORDS = {
 
 
 def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError:
+    """What is wrong at a token that the grammar cannot take, and how to repair it."""
     if token.type == "$END":
-        last = tokens[-1]
-        return refuse(f"the equation breaks off after `{last}`", source, last)
-    before = next((a for a, b in pairwise(tokens) if b.start_pos == token.start_pos), None)
+        return refuse(f"the equation breaks off after `{tokens[-1]}`", source, tokens[-1])
+    kind = token.type.lstrip("_")
+    at = next(
+        k for k, t in enumerate(tokens) if t.start_pos == token.start_pos and t.type.lstrip("_") == kind
+    )
     what = _WORDS.get(token.type, f"`{token}`")
-    if token.type == "DOTS":
+    if kind == "DOTS":
         return refuse("dots cannot be run; write a sum: `sum[i](x[i] w[i])`", source, token)
-    if token.type == "_EQ" and token is tokens[0]:
+    if token.type == "_EQ" and at == 0:
         return refuse("the left side of `=` is missing", source, token)
-    if before is not None and before.type in (
-        "PLUS",
-        "MINUS",
-        "STAR",
-        "SLASH",
-        "_EQ",
-        "COMMA",
-        "LPAR",
-        "LSQ",
-        "SEMI",
-    ):
-        return refuse(f"something is missing between `{before}` and {what}", source, token)
-    if token.type == "EQ":
-        return refuse("`=` cannot stand inside brackets here", source, token)
-    return refuse(f"{what} was not expected here", source, token)
+    if at and tokens[at - 1].type in _HUNGRY:
+        return refuse(f"something is missing between `{tokens[at - 1]}` and {what}", source, token)
+    headless = [a for a, b in pairwise(tokens[:at]) if a.type == "REDUCER" and b.type == "LPAR"]
+    if kind == "COMMA" and headless:
+        word = str(headless[-1])
+        return refuse(f"`{word}` takes its index in square brackets: `{word}[i](…)`", source, headless[-1])
+    return refuse(_REPAIRS.get(kind, f"{what} was not expected here"), source, token)
+
+
+_HUNGRY = ("PLUS", "MINUS", "STAR", "SLASH", "CARET", "_EQ", "COMMA", "LPAR", "LSQ", "SEMI")
+_REPAIRS = {
+    "EQ": "`=` cannot stand inside brackets here",
+    "IF": "a condition stands inside cases: `cases(a if t == 0, b otherwise)`",
+    "OTHERWISE": "`otherwise` stands inside cases: `cases(a if t == 0, b otherwise)`",
+    "COMMA": "`,` was not expected here; one equation stands on a line",
+}

@@ -7,8 +7,7 @@ Nothing is written in place, so that gradients flow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from .tree import Expr, Ref, references
 if TYPE_CHECKING:
     from .compile import Compiler
 
-__all__ = ["Frame", "Part"]
+__all__ = ["Frame"]
 
 
 class Frame:
@@ -198,7 +197,7 @@ class Frame:
                 states[name][step] = compute(env)
         for name in self.names:
             if self.lanes is None:
-                env.tensors[name] = torch.stack(states[name], self.places[name][0])  # type: ignore[arg-type]
+                env.tensors[name] = torch.stack(states[name]).movedim(0, self.places[name][0])  # type: ignore[arg-type]
             else:
                 env.tensors[name] = self.lanes.join(env, states[name], self.places[name])
         env.states, env.hoisted = {}, []
@@ -221,95 +220,48 @@ def edge(frame: Frame, env: Env, name: str, place: int, position: int) -> Tensor
     return torch.zeros((), dtype=env.dtype, device=env.device).expand(shape)
 
 
-@dataclass(slots=True, frozen=True)
-class Part(Code):
-    """A state times one of its matrices, to which a value known before the loop can still be added."""
-
-    linear: Linear | None = None
-    place: int = 0
-
-    def plus(self, still: Code) -> Part | None:
-        """The same with `still` added in the product itself; None if its axes do not allow that."""
-        assert self.linear is not None
-        return self if self.linear.add(self.place, still) else None
-
-
-@dataclass(slots=True)
-class _Matrix:
-    """One matrix of a state: how to make it (inner × width), and what is added to its product, if anything."""
-
-    make: Callable[[Env], Tensor]
-    right: list[str]
-    width: int
-    added: Callable[[Env], Tensor] | None = None  # steps × rows × width
-
-
 class Linear:
     """One state's products with matrices, computed as one product with the matrices stacked."""
 
     def __init__(
         self, frame: Frame, state: Code, left: tuple[str, ...], summed: list[str], compiler: Compiler
     ):
-        self.frame, self.state, self.left = frame, state, left
+        self.state, self.left = state, left
         self.inner = prod(compiler.length(a) for a in summed)
-        self.matrices: list[_Matrix] = []
+        self.matrices: list[Callable[[Env], Tensor]] = []  # each inner × its width
+        self.widths: list[int] = []
         self.slot = frame.before(self.stack)
         self.flat = len(left) == len(summed) == 1
         order = tuple(state.axes.index(a) for a in [*left, *summed])
         self.order = order if order != tuple(range(len(order))) else None
 
-    def part(self, weights: Code, summed: list[str], right: list[str], compiler: Compiler) -> Part:
+    def part(self, weights: Code, summed: list[str], right: list[str], compiler: Compiler) -> Code:
         """`summed` are this matrix's own names for the state's summed axes, in the state's order."""
         order = tuple(weights.axes.index(a) for a in [*summed, *right])
         shape = [compiler.length(a) for a in right]
         width, inner, make = prod(shape), self.inner, weights.run
-        self.matrices.append(
-            _Matrix(lambda env: make(env).permute(order).reshape(inner, width), right, width)
-        )
-        place = len(self.matrices) - 1
-        flat = len(self.left) == 1 and len(right) == 1
+        self.matrices.append(lambda env: make(env).permute(order).reshape(inner, width))
+        self.widths.append(width)
+        place, flat = len(self.widths) - 1, len(self.left) == 1 and len(right) == 1
 
         def run(env: Env) -> Tensor:
             parts, lead = env.memo.get(self) or self.multiply(env)
             return parts[place] if flat else parts[place].reshape(*lead, *shape)
 
-        return Part((*self.left, *right), run, None, self, place)
+        return Code((*self.left, *right), run)
 
-    def add(self, place: int, still: Code) -> bool:
-        matrix = self.matrices[place]
-        axes = [*self.frame.looped, *self.left, *matrix.right]
-        if self.frame.lanes is not None or matrix.added is not None or set(still.axes) != set(axes):
-            return False
-        order, run, steps, width = (
-            tuple(still.axes.index(a) for a in axes),
-            still.run,
-            self.frame.counts[0],
-            matrix.width,
-        )
-        matrix.added = lambda env: run(env).permute(order).reshape(steps, -1, width)
-        return True
+    def stack(self, env: Env) -> Tensor:
+        matrices = [make(env) for make in self.matrices]
+        return matrices[0] if len(matrices) == 1 else torch.cat(matrices, 1)
 
-    def stack(self, env: Env):
-        """The stacked matrix; what is added to the whole product in each step; what to each part alone."""
-        matrices = [m.make(env) for m in self.matrices]
-        matrix = matrices[0] if len(matrices) == 1 else torch.cat(matrices, 1)
-        added = [m.added(env) if m.added is not None else None for m in self.matrices]
-        whole = [x for x in added if x is not None]
-        if len(whole) == len(added):
-            return matrix, (whole[0] if len(whole) == 1 else torch.cat(whole, 2)).unbind(0), None
-        return matrix, None, [None if x is None else x.unbind(0) for x in added]
-
-    def multiply(self, env: Env):
+    def multiply(self, env: Env) -> tuple[Sequence[Tensor], torch.Size]:
         x = self.state.run(env)
         if self.order is not None:
             x = x.permute(self.order)
         lead = x.shape[: len(self.left)]
         if not self.flat:
             x = x.reshape(-1, self.inner)
-        matrix, whole, single = env.hoisted[self.slot]
-        y = torch.mm(x, matrix) if whole is None else torch.addmm(whole[env.step], x, matrix)
-        parts = y.split([m.width for m in self.matrices], 1) if len(self.matrices) > 1 else (y,)
-        if single is not None:
-            parts = [p if s is None else p + s[env.step] for p, s in zip(parts, single, strict=True)]
-        env.memo[self] = parts, lead
-        return parts, lead
+        y = torch.mm(x, env.hoisted[self.slot])
+        found = (y.split(self.widths, 1) if len(self.widths) > 1 else (y,), lead)
+        env.memo[self] = found
+        return found

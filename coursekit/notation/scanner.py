@@ -43,6 +43,12 @@ KEYWORDS = {
 }
 
 
+_INSTEAD = {
+    ":": "; a slice is a capital: `h[b,t,J]`",
+    "@": "; with declared shapes a matrix product is written side by side: `W x`",
+}
+
+
 class Scanner:
     """Reads ASCII; `latex_reader.LatexReader` adds the commands."""
 
@@ -116,8 +122,10 @@ class Scanner:
             self.finish(name, start)
         elif char == "_":
             raise self.error("a subscript must follow a name", start)
+        elif self.text.startswith(":=", start):
+            self.pos += 1
         else:
-            raise self.error(f"`{char}` is no part of the language", start)
+            raise self.error(f"`{char}` is no part of the language{_INSTEAD.get(char, '')}", start)
 
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
         self.pos = start + (len(symbol) if length is None else length)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-
 import torch
 
 from .adopt import all_reads, same_step

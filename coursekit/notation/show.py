@@ -22,6 +22,7 @@ from .tree import (
     Directive,
     Div,
     Equation,
+    Expr,
     Flatten,
     Iverson,
     Lookup,
@@ -37,6 +38,7 @@ from .tree import (
     SizeOf,
     Softmax,
     Sum,
+    substitute,
     walk,
 )  # fmt: skip
 
@@ -63,15 +65,30 @@ def show(node: object, explicit: bool = False) -> str:
     return expression(node if explicit else implicit(node))
 
 
-def capital_left(equation: Equation) -> tuple[Ref, object]:
-    """An opaque function gives a vector: its left side is printed with capitals, `h[t,J] = CELL(…)`."""
+def capital_left(equation: Equation) -> tuple[Ref, Expr]:
+    """The two sides as they are written down.
+
+    An opaque function gives a vector: its left side has capitals, `h[t,J] = CELL(…)`. Where `T-1` reads the
+    size T, a summed index T takes another name, or the size would be read as the index.
+    """
     from .build import rename_outside
 
     out = {i for n in walk(equation.right) if isinstance(n, Apply) for i in n.out}
     names = {i: capital_of(i) for i in out}
-    if not names:
-        return equation.left, equation.right
-    return rename_outside(equation.left, names), rename_outside(equation.right, names)
+    left, right = equation.left, equation.right
+    if names:
+        left, right = rename_outside(left, names), rename_outside(right, names)
+    atoms = [a for n in walk(right) if isinstance(n, Affine) for _, a in n.terms]
+    sizes = {a.name for a in atoms if isinstance(a, SizeOf)}
+    if clash := sizes & {a for a in atoms if isinstance(a, str)}:
+        right = substitute(right, {name: _another(name, atoms) for name in clash})
+    return left, right
+
+
+def _another(name: str, atoms: list) -> str:
+    while name in atoms or SizeOf(name) in atoms:
+        name += "'"
+    return name
 
 
 def implicit(node):

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-_GREEK = dict(zip(
-    "alpha beta gamma delta epsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi chi psi omega".split(),
-    "αβγδεζηθκλμνξπρστφχψω", strict=True,
-))  # fmt: skip
+from .formula_tokens import GREEK
+
+_GREEK = {name: letter for letter, name in GREEK.items()}
 _ACCENTS = {
     "tilde": "\u0303",
     "hat": "\u0302",

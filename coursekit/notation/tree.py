@@ -265,7 +265,7 @@ class Flatten:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """An index used as a number: the `t1 - t2` of `(t1-t2)^2`."""
+    """An index used as a number: the `t1` and the `t2` of `(t1-t2)^2` (the parser makes one for each)."""
 
     affine: Affine
     span: Span = _span()

@@ -21,7 +21,7 @@ def both(text, given=""):
 @pytest.mark.parametrize(
     "answer",
     [STEP, "D*(V + d + D)", "max(V*D, D**2, d*D)", "O(V D + D^2 + d D)", "2*V*D + 3*D**2 + d*D + V + 7",
-     r"\\Theta(V D + D^{2} + d D)".replace("\\\\", "\\"), "Θ(D V + d D + D²)".replace("²", "^2")],
+     r"\Theta(V D + D^{2} + d D)"],
 )  # fmt: skip
 def test_right_growth_passes_in_every_form(answer, expected):
     result = checks.big_o(answer, expected, symbols=S)
@@ -65,7 +65,7 @@ def test_named_growth_gets_its_sentence():
 def test_text_that_is_no_formula_gets_a_sentence(check, answer, kind):
     result = check(answer, "V*D", symbols=S)
     assert not result.ok
-    assert result.kind in (kind, "too loose", "other", "extra factor")
+    assert result.kind == kind
     assert len(result.sentence) < 400
 
 
@@ -94,9 +94,7 @@ def test_wrong_formula_hears_how_it_differs(answer, kind):
 
 def test_root_is_read_as_a_root():
     for expected in ("1/sqrt(I)", digest(ClosedForm("1/sqrt(I)", ["I", "J"]))):
-        assert checks.closed_form(
-            r"\\frac{1}{\\sqrt{I}}".replace("\\\\", "\\"), expected, symbols=["I", "J"]
-        ).ok
+        assert checks.closed_form(r"\frac{1}{\sqrt{I}}", expected, symbols=["I", "J"]).ok
         assert checks.closed_form("I**(-1/2)", expected, symbols=["I", "J"]).ok
         assert not checks.closed_form("1/I", expected, symbols=["I", "J"]).ok
 

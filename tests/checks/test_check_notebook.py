@@ -74,6 +74,7 @@ def test_cell_that_leans_on_a_later_one_is_found(notebook):
     assert result.part("t").ok
 
 
+@pytest.mark.slow
 def test_cell_that_ends_the_process_or_never_ends_is_told(notebook):
     ended = notebook(code("import os\nos._exit(0)"), graded("1", 3, "t"))
     assert "did not get past code cell 2" in ended.sentence

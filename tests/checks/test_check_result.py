@@ -105,6 +105,7 @@ def test_failed_check_in_ipython_has_no_frame_of_ours():
     assert captured.stderr == ""
 
 
+@pytest.mark.slow
 def test_notebook_kernel_shows_the_panel_and_one_line_of_traceback():
     from nbclient import NotebookClient
     from nbformat import v4

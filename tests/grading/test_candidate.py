@@ -23,7 +23,9 @@ def test_print_and_the_last_expression_are_captured(run_cell):
 
 
 def test_stderr_and_child_processes_are_captured(run_cell):
-    cell = run_cell("import os, sys\nprint('oops', file=sys.stderr)\nos.system('echo from a shell')\n!echo from a magic")
+    cell = run_cell(
+        "import os, sys\nprint('oops', file=sys.stderr)\nos.system('echo from a shell')\n!echo from a magic"
+    )
     text = {o.kind: "" for o in cell.outputs}
     for output in cell.outputs:
         text[output.kind] += output.data
@@ -76,7 +78,9 @@ def test_an_error_is_told_in_the_students_terms(run_cell, source, words):
 
 
 def test_later_cells_run_after_an_error(grade_cells):
-    outcome = grade_cells(("solution", "1 / 0"), ("solution", "def f(): return 1"), ("test", "assert f() == 1"))
+    outcome = grade_cells(
+        ("solution", "1 / 0"), ("solution", "def f(): return 1"), ("test", "assert f() == 1")
+    )
     assert outcome.score == 1
 
 
@@ -119,8 +123,10 @@ def predict(): return model(x.to(device=device)).detach()
 
 
 def test_the_seed_is_the_same_for_every_submission(grade_cells):
-    source = "import numpy as np, random, torch\ndef draw(): return [random.random(), np.random.rand(), torch.rand(1).item()]"
-    drawn = [grade_cells(("extra", source + "\nprint(draw())")).cells[0].outputs[0].data for _ in range(2)]
+    source = (
+        "import numpy as np, random, torch\nprint(random.random(), np.random.rand(), torch.rand(1).item())"
+    )
+    drawn = [grade_cells(("extra", source)).cells[0].outputs[0].data for _ in range(2)]
     assert drawn[0] == drawn[1]
 
 

@@ -8,23 +8,45 @@ GIVEN = "import math\nimport numpy as np\nimport torch\nfrom torch import nn\n"
 
 # what the student wrote; a test that must pass on it
 PASSES: dict[str, tuple[str, str]] = {
-    "numbers": ("def f(x): return x / 4", "assert f(2) == 0.5\nassert math.isclose(f(1), 0.25)\nassert type(f(1)) is float"),
-    "strings and lists": ("def f(s): return s.split()", "assert f('a b') == ['a', 'b']\nassert 'a' in f('a b')"),
-    "dicts and sets": ("def f(): return {'a': {1, 2}}", "assert f() == {'a': {1, 2}}\nassert f()['a'] - {1} == {2}"),
-    "arrays": ("def f(n): return np.eye(n)", "np.testing.assert_allclose(f(3), np.eye(3))\nassert f(2).sum() == 2"),
-    "tensors": ("def f(x): return x @ x.T", "x = torch.randn(3, 4)\ntorch.testing.assert_close(f(x), x @ x.T)"),
+    "numbers": (
+        "def f(x): return x / 4",
+        "assert f(2) == 0.5\nassert math.isclose(f(1), 0.25)\nassert type(f(1)) is float",
+    ),
+    "strings and lists": (
+        "def f(s): return s.split()",
+        "assert f('a b') == ['a', 'b']\nassert 'a' in f('a b')",
+    ),
+    "dicts and sets": (
+        "def f(): return {'a': {1, 2}}",
+        "assert f() == {'a': {1, 2}}\nassert f()['a'] - {1} == {2}",
+    ),
+    "arrays": (
+        "def f(n): return np.eye(n)",
+        "np.testing.assert_allclose(f(3), np.eye(3))\nassert f(2).sum() == 2",
+    ),
+    "tensors": (
+        "def f(x): return x @ x.T",
+        "x = torch.randn(3, 4)\ntorch.testing.assert_close(f(x), x @ x.T)",
+    ),
     "named arguments": ("def f(x, *, scale=1): return x * scale", "assert f(2, scale=3) == 6"),
-    "variables": ("answer = 42\nnames = ['a']", "assert answer == 42\nassert isinstance(answer, int)\nassert names == ['a']"),
+    "variables": (
+        "answer = 42\nnames = ['a']",
+        "assert answer == 42\nassert isinstance(answer, int)\nassert names == ['a']",
+    ),
     "exceptions": (
         "class Bad(ValueError): pass\ndef f(x):\n    if x < 0: raise Bad('negative')\n    return x",
-        "try:\n    f(-1)\nexcept ValueError as error:\n    assert 'negative' in str(error)\nelse:\n    raise AssertionError",
+        "try:\n    f(-1)\nexcept ValueError as error:\n    assert 'negative' in str(error)\n"
+        "else:\n    raise AssertionError",
     ),
     "pytest.raises": (
         "def f(x): raise KeyError(x)",
         "import pytest\nwith pytest.raises(KeyError):\n    f('k')",
     ),
     "a lambda as argument": ("def twice(g, x): return g(g(x))", "assert twice(lambda v: v + 1, 0) == 2"),
-    "a library function as argument": ("def apply(g, x): return g(x)", "assert apply(torch.tanh, torch.zeros(2)).sum() == 0"),
+    "a library function as argument": (
+        "def apply(g, x): return g(x)",
+        "assert apply(torch.tanh, torch.zeros(2)).sum() == 0",
+    ),
     "a callback that calls the student again": (
         "def f(g, x): return g(x)\ndef h(x): return x * 3",
         "assert f(lambda v: h(v) + 1, 2) == 7",
@@ -34,16 +56,19 @@ PASSES: dict[str, tuple[str, str]] = {
         "xs, a, t, d = [3, 1], np.zeros(2), torch.ones(2), {}\nf(xs, a, t, d)\n"
         "assert xs == [1, 3] and a.tolist() == [1, 1] and t.tolist() == [2, 2] and d == {'k': 1}",
     ),
-    "the same object back": ("def f(xs): xs.append(1); return xs", "xs = []\nassert f(xs) is xs and xs == [1]"),
+    "the same object back": (
+        "def f(xs): xs.append(1); return xs",
+        "xs = []\nassert f(xs) is xs and xs == [1]",
+    ),
     "nested parameters changed in place": (
         "def step(params):\n    for p in params.values(): p -= 1",
         "W = np.ones(2)\nparams = {'W': W}\nstep(params)\nassert W.tolist() == [0, 0]",
     ),
     "a class": (
-        "class Counter:\n    def __init__(self, n=0): self.n = n\n    def add(self, k=1):\n        self.n += k\n        return self\n"
-        "    def __len__(self): return self.n",
-        "c = Counter(2)\nassert c.n == 2\nc.add().add(3)\nassert c.n == 6 and len(c) == 6\nassert isinstance(c, Counter)\n"
-        "c.n = 1\nassert c.n == 1",
+        "class Counter:\n    def __init__(self, n=0): self.n = n\n    def __len__(self): return self.n\n"
+        "    def add(self, k=1):\n        self.n += k\n        return self\n",
+        "c = Counter(2)\nassert c.n == 2\nc.add().add(3)\nassert c.n == 6 and len(c) == 6\n"
+        "assert isinstance(c, Counter)\nc.n = 1\nassert c.n == 1",
     ),
     "a module": (
         "class Net(nn.Module):\n    def __init__(self):\n        super().__init__(); self.l = nn.Linear(3, 2)\n"
@@ -57,6 +82,15 @@ PASSES: dict[str, tuple[str, str]] = {
         "W = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)\nx = torch.randn(4, 3, dtype=torch.float64)\n"
         "loss(W, x).backward()\ntorch.testing.assert_close(W.grad, 2 * x.T @ (x @ W.detach()))\n"
         "assert torch.autograd.gradcheck(lambda w: loss(w, x), (W,))",
+    ),
+    "gradients through the test, the student and the test again": (
+        "def double(x): return 2 * x",
+        "W = torch.ones(2, requires_grad=True)\n(double(W ** 2) ** 2).sum().backward()\n"
+        "assert W.grad.tolist() == [16, 16]",
+    ),
+    "gradients of a function that the test passes": (
+        "def slope(g, x):\n    x = x.clone().requires_grad_()\n    return torch.autograd.grad(g(x).sum(), x)[0]",
+        "assert slope(lambda v: v ** 3, torch.tensor([2.0])).item() == 12",
     ),
     "gradients that the student's function leaves behind": (
         "def train(W): (W ** 2).sum().backward()",
@@ -97,13 +131,16 @@ PASSES: dict[str, tuple[str, str]] = {
     "a global of the student's that a function uses": ("k = 5\ndef f(): return k", "assert f() == k == 5"),
 }
 
+FAILED = "A test of this question failed."
+UNUSABLE = "The test could not work with what your code gave back (TypeError)."
+RAISED = "Your code raised IndexError: list index out of range (line 1)."
 FAILS: dict[str, tuple[str, str, str]] = {
     "a wrong number": ("def f(): return 1", "assert f() == 2, 'f should give two'", "f should give two"),
-    "no sentence from a computed message": ("def f(): return 1", "assert f() == 2, f'expected {2}'", "A test of this question failed."),
+    "no sentence from a computed message": ("def f(): return 1", "assert f() == 2, f'expected {2}'", FAILED),
     "a missing name": ("x = 1", "assert f() == 2", "`f` is not defined."),
-    "an exception": ("def f(): return [][0]", "f()", "Your code raised IndexError: list index out of range (line 1)."),
-    "the wrong type": ("def f(): return None", "f() + 1", "The test could not work with what your code gave back (TypeError)."),
-}  # fmt: skip
+    "an exception": ("def f(): return [][0]", "f()", RAISED),
+    "the wrong type": ("def f(): return None", "f() + 1", UNUSABLE),
+}
 
 
 @pytest.mark.parametrize("name", PASSES)
@@ -117,13 +154,18 @@ def test_a_common_test_cell_runs_unchanged(grade_cells, name):
 @pytest.mark.parametrize("name", FAILS)
 def test_a_failed_test_says_why(grade_cells, name):
     solution, test, sentence = FAILS[name]
-    outcome = grade_cells(("given", GIVEN), ("solution", solution, {"reference": "def f(): ..."}), ("test", test))
+    outcome = grade_cells(
+        ("given", GIVEN), ("solution", solution, {"reference": "def f(): ..."}), ("test", test)
+    )
     assert outcome.score == 0
     assert outcome.tests[0].sentence == sentence
 
 
-@pytest.mark.parametrize(("last", "score", "status"), [("0.5", 0.5, "partial"), ("1", 1, "passed"), ("'x'", 1, "passed"),
-                                                       ("True", 1, "passed"), ("2", 0, "broken"), ("0", 0, "partial")])  # fmt: skip
+CREDIT = [("0.5", 0.5, "partial"), ("1", 1, "passed"), ("'x'", 1, "passed"), ("True", 1, "passed")]
+CREDIT += [("2", 0, "broken"), ("0", 0, "partial")]
+
+
+@pytest.mark.parametrize(("last", "score", "status"), CREDIT)
 def test_a_number_on_the_last_line_is_partial_credit(grade_cells, last, score, status):
     (test,) = grade_cells(("test", last)).tests
     assert (test.score, test.status) == (score, status)
@@ -157,10 +199,15 @@ def test_imports_of_the_reference_are_genuine(grade_cells):
 
 
 def test_a_module_that_only_the_student_imported_is_genuine(grade_cells):
-    outcome = grade_cells(("solution", "import numpy as np\ndef f(): return 1"), ("test", "assert np.allclose(f(), 1)"))
+    outcome = grade_cells(
+        ("solution", "import numpy as np\ndef f(): return 1"), ("test", "assert np.allclose(f(), 1)")
+    )
     assert outcome.score == 1, outcome
     forged = grade_cells(
-        ("solution", "import types\nnp = types.ModuleType('numpy'); np.allclose = lambda *a: True\ndef f(): return 0"),
+        (
+            "solution",
+            "import types\nnp = types.ModuleType('numpy'); np.allclose = lambda *a: True\ndef f(): return 0",
+        ),
         ("test", "assert np.allclose(f(), 1)"),
     )
     assert forged.score == 0
@@ -245,7 +292,11 @@ def test_a_test_may_ask_for_the_students_process_and_is_marked_weaker(grade_cell
         ("test", "assert f() == {1}"),
         ("test", "# coursekit: in-candidate\nassert f() == {2}, 'should be two'"),
     )
-    assert [(t.status, t.weaker) for t in outcome.tests] == [("passed", True), ("passed", False), ("failed", True)]
+    assert [(t.status, t.weaker) for t in outcome.tests] == [
+        ("passed", True),
+        ("passed", False),
+        ("failed", True),
+    ]
     assert outcome.tests[2].sentence == "should be two"
 
 
@@ -262,7 +313,10 @@ def test_calibrating_finds_the_tests_that_need_the_students_process(warm, task_o
 
 def test_a_student_cannot_move_a_test_into_their_own_process(warm, task_of):
     evil = task_of(
-        ("solution", "# coursekit: in-candidate\nclass N:\n    def __eq__(self, o): return True\ndef f(): return N()"),
+        (
+            "solution",
+            "# coursekit: in-candidate\nclass N:\n    def __eq__(self, o): return True\ndef f(): return N()",
+        ),
         ("test", "assert f() == 3"),
     )
     (outcome,) = warm.grade([evil])

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from coursekit.grading import Limits, Warm, limits
+from coursekit.grading import Limits, Warm, cgroups, limits
 
 QUICK = Limits(
-    cell_cpu=0.5, cell_wall=1.0, notebook_wall=20, memory=200, processes=12, files=40, disk=8, grace=0.3, restarts=2
+    cell_cpu=0.5,
+    cell_wall=1.0,
+    notebook_wall=20,
+    memory=200,
+    processes=12,
+    files=40,
+    disk=8,
+    grace=0.3,
+    restarts=2,
 )
 GOOD = ("solution", "def good(): return 1"), ("test", "assert good() == 1", {"id": "good"})
 
@@ -25,14 +34,19 @@ def test_a_loop_is_stopped_and_what_was_defined_before_stays(grade_cells):
 
 def test_processor_time_is_what_counts(grade_cells):
     """A cell that only waits has the longer limit of the wall."""
-    outcome = grade_cells(("solution", "import time\ntime.sleep(0.7)\nx = 1"), ("test", "assert x == 1"), limits=QUICK)
+    outcome = grade_cells(
+        ("solution", "import time\ntime.sleep(0.7)\nx = 1"), ("test", "assert x == 1"), limits=QUICK
+    )
     assert outcome.cells[0].status == "ok"
     assert outcome.score == 1
 
 
 def test_a_call_that_takes_too_long_costs_its_question_only(grade_cells):
     outcome = grade_cells(
-        ("solution", "def slow():\n    while True: pass"), ("test", "slow()", {"id": "slow"}), *GOOD, limits=QUICK
+        ("solution", "def slow():\n    while True: pass"),
+        ("test", "slow()", {"id": "slow"}),
+        *GOOD,
+        limits=QUICK,
     )
     assert [test.status for test in outcome.tests] == ["timeout", "passed"]
     assert outcome.tests[0].sentence == "Your code took too long here and was stopped."
@@ -98,7 +112,10 @@ time.sleep(0.9)
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("import os\nfor _ in range(50):\n    if os.fork() == 0:\n        import time; time.sleep(60)", "BlockingIOError"),
+        (
+            "import os\nfor _ in range(50):\n    if os.fork() == 0:\n        import time; time.sleep(60)",
+            "BlockingIOError",
+        ),
         ("files = [open('/dev/null') for _ in range(100)]", "OSError"),
         ("open('big', 'wb').write(bytes(20 << 20))", "OSError"),
         ("for i in range(9):\n    open(f'part{i}', 'wb').write(bytes(1 << 20))", "OSError"),
@@ -113,7 +130,7 @@ def test_a_limit_is_an_error_like_any_other(grade_cells, source, error):
 
 
 def test_the_limits_of_one_submission_are_not_those_of_the_next(grade_cells):
-    fork = "import os\nfor _ in range(8):\n    if os.fork() == 0:\n        import time; time.sleep(60)\ndef f(): return 1"
+    fork = "import os, time\nfor _ in range(8):\n    if os.fork() == 0: time.sleep(60)\ndef f(): return 1"
     for _ in range(3):  # with a count shared by all, the second would find no room
         assert grade_cells(("solution", fork), ("test", "assert f() == 1"), limits=QUICK).score == 1
 
@@ -129,7 +146,10 @@ def test_submissions_run_side_by_side(warm, task_of):
 
 def test_a_lost_warm_parent_is_replaced_and_nothing_is_lost(task_of):
     with Warm(preload=[]) as warm:
-        tasks = [task_of(("solution", "import time; time.sleep(0.5)"), ("test", "pass"), id=str(n)) for n in range(2)]
+        tasks = [
+            task_of(("solution", "import time; time.sleep(0.5)"), ("test", "pass"), id=str(n))
+            for n in range(2)
+        ]
         grading = warm.grade(tasks)
         first = next(grading)
         warm.process.kill()
@@ -140,3 +160,21 @@ def test_a_lost_warm_parent_is_replaced_and_nothing_is_lost(task_of):
 def test_private_memory_is_read_of_this_process_and_is_zero_of_none():
     assert limits.private_memory() > 1 << 20
     assert limits.private_memory(2**22 + 1) == 0
+
+
+def test_a_control_group_bounds_all_submissions_where_there_is_one(task_of):
+    with Warm(preload=[], limits=QUICK) as warm:
+        groups = list(warm.group.made)
+        inside = Path(f"/proc/{warm.process.pid}/cgroup").read_text()
+        (outcome,) = warm.grade([task_of(("test", "pass"))])
+        if cgroups.offered() != "yes":
+            assert groups == []
+            return
+        memory = next(g for g in groups if "memory" in str(g) or (g / "memory.max").exists())
+        assert f"coursekit-{warm.process.pid}" in inside
+        bound = [
+            (memory / name) for name in ("memory.max", "memory.limit_in_bytes") if (memory / name).exists()
+        ]
+        assert int(bound[0].read_text()) < (cgroups.PARENT + 2 * QUICK.memory + 1) << 20
+    assert outcome.score == 1
+    assert not any(group.exists() for group in groups)

@@ -56,12 +56,15 @@ def test_a_submission_sees_an_empty_home_and_only_its_own_descriptors(seen):
 
 def test_the_environment_is_the_graders_own(seen):
     assert "COURSEKIT_TEST_SECRET" not in seen["environment"]
-    assert not [name for name in seen["environment"] if name.startswith(("AWS", "SSH", "GIT", "USER", "VIRTUAL"))]
+    assert not [
+        name for name in seen["environment"] if name.startswith(("AWS", "SSH", "GIT", "USER", "VIRTUAL"))
+    ]
 
 
 def test_only_the_system_python_and_coursekit_are_visible(grade_cells):
     outcome = grade_cells(
-        ("solution", f"import os\ndef listing(): return sorted(os.listdir({str(ROOT)!r}))"), ("test", "listing()")
+        ("solution", f"import os\ndef listing(): return sorted(os.listdir({str(ROOT)!r}))"),
+        ("test", "listing()"),
     )
     allowed = {"coursekit", Path(sys.prefix).name}
     assert set(ast.literal_eval(outcome.tests[0].outputs[0].data)) <= allowed
@@ -119,8 +122,9 @@ def test_every_refused_step_has_its_advice():
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 def test_the_filter_decides_as_it_is_meant_to(machine):
     """The filter's bytes, run by a small interpreter of our own."""
-    numbers = {"x86_64": {"ptrace": 101, "read": 0, "clone": 56, "clone3": 435, "socket": 41, "mount": 165, "unshare": 272},
-               "aarch64": {"ptrace": 117, "read": 63, "clone": 220, "clone3": 435, "socket": 198, "mount": 40, "unshare": 97}}[machine]  # fmt: skip
+    calls = ("ptrace", "read", "clone", "clone3", "socket", "mount", "unshare")
+    known = {"x86_64": (101, 0, 56, 435, 41, 165, 272), "aarch64": (117, 63, 220, 435, 198, 40, 97)}
+    numbers = dict(zip(calls, known[machine], strict=True))
     arch = seccomp.AUDIT[machine]
 
     def verdict(call: str, first: int = 0, architecture: int = arch, number: int | None = None) -> int:
@@ -153,7 +157,11 @@ def interpret(code: bytes, record: dict[int, int]) -> int:
         elif op == seccomp.RETURN:
             return k
         else:
-            true = {seccomp.EQUAL: value == k, seccomp.AT_LEAST: value >= k, seccomp.ANY_BIT: bool(value & k)}[op]
+            true = {
+                seccomp.EQUAL: value == k,
+                seccomp.AT_LEAST: value >= k,
+                seccomp.ANY_BIT: bool(value & k),
+            }[op]
             at += yes if true else no
 
 
@@ -173,7 +181,9 @@ def test_a_python_beside_the_course_shows_only_its_own_directories(monkeypatch):
     """A virtual environment made in the course's own directory must not show the course."""
     monkeypatch.setattr(sys, "prefix", str(ROOT))
     assert str(ROOT) not in sandbox.visible_paths()
-    assert not [path for path in sandbox.visible_paths() if path.endswith(("/solutions", "/notebooks", "/tests"))]
+    assert not [
+        path for path in sandbox.visible_paths() if path.endswith(("/solutions", "/notebooks", "/tests"))
+    ]
 
 
 AS_ORDINARY_USER = """
@@ -187,7 +197,8 @@ if os.geteuid() == 0:
     for top in {{os.path.realpath(p).split('/')[1] for p in (sys.prefix, sys.base_prefix, {root!r})}}:
         mode = os.stat('/' + top).st_mode
         if not mode & 1:
-            inside = {{p for p in (sys.prefix, sys.base_prefix, {root!r}) if os.path.realpath(p).startswith(f'/{{top}}/')}}
+            needed = {{sys.prefix, sys.base_prefix, {root!r}}}
+            inside = {{p for p in needed if os.path.realpath(p).startswith(f'/{{top}}/')}}
             held = [(p, os.open(p, os.O_PATH)) for p in inside]
             n.mount('tmpfs', '/' + top, 'tmpfs', 0, 'mode=755')
             for path, descriptor in held:

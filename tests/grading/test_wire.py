@@ -19,7 +19,9 @@ from coursekit.grading.wire import Malformed, NotPlain, decode, encode
 scalars = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
 ) | st.complex_numbers(allow_nan=False)
-hashable = st.recursive(scalars, lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=3), max_leaves=5)
+hashable = st.recursive(
+    scalars, lambda inner: st.tuples(inner, inner) | st.frozensets(inner, max_size=3), max_leaves=5
+)
 values = st.recursive(
     scalars,
     lambda inner: (
@@ -49,7 +51,10 @@ def test_packed_lists_keep_every_number_and_its_type(numbers):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.binary(max_size=60) | st.builds(lambda v, i, b: _spoil(encode(v), i, b), values, st.integers(), st.integers()))
+@given(
+    st.binary(max_size=60)
+    | st.builds(lambda v, i, b: _spoil(encode(v), i, b), values, st.integers(), st.integers())
+)
 def test_any_bytes_give_plain_data_or_malformed(data):
     try:
         value = decode(data)
@@ -66,7 +71,15 @@ def _spoil(data: bytes, at: int, byte: int) -> bytes:
 
 @pytest.mark.parametrize(
     "value",
-    [Counter("aab"), OrderedDict(b=1, a=2), deque([1, 2]), range(2, 9, 3), slice(1, None, -1), ..., bytearray(b"x")],
+    [
+        Counter("aab"),
+        OrderedDict(b=1, a=2),
+        deque([1, 2]),
+        range(2, 9, 3),
+        slice(1, None, -1),
+        ...,
+        bytearray(b"x"),
+    ],
     ids=lambda value: type(value).__name__,
 )
 def test_other_standard_containers_cross(value):
@@ -90,7 +103,9 @@ def test_arrays_cross_exactly(dtype, shape):
     assert back.flags.writeable
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.bool, torch.complex64]
+)
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 4), (2, 3, 4)])
 def test_tensors_cross_exactly(dtype, shape):
     tensor = torch.arange(math.prod(shape)).reshape(shape).to(dtype)

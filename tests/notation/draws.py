@@ -70,6 +70,7 @@ def run_gradient(back: System, known: dict, boundary: dict) -> dict[str, torch.T
 
 def error(ours: torch.Tensor, true: torch.Tensor) -> float:
     assert ours.shape == true.shape, f"{tuple(ours.shape)} is not {tuple(true.shape)}"
+    ours, true = ours.detach(), true.detach()
     return float((ours - true).abs().max() / true.abs().max().clamp(min=1.0)) if true.numel() else 0.0
 
 

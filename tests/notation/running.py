@@ -241,7 +241,7 @@ def agree(case: Case, functions=None, plain_functions=None, **options) -> dict[s
     )
     assert list(ours) == list(plain) == list(made.outputs)
     for name in made.outputs:
-        expected = torch.tensor(plain[name], dtype=torch.float64)
+        expected = torch.tensor(plain[name], dtype=ours[name].dtype)
         assert ours[name].shape == expected.shape, name
         torch.testing.assert_close(
             ours[name], expected, rtol=1e-11, atol=1e-11, msg=lambda m, n=name: f"{n}: {m}"

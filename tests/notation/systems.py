@@ -174,7 +174,7 @@ J = -1/(L K T) sum[l,k,t1,t2](alpha[l,k,t1,t2] log(alpha[l,k,t1,t2]))
 """.replace("t1", "t").replace("t2", "u")
 SYSTEMS["near_loss"] = """
 alpha[k,t,u] = softmax[u](s[k,t,u])
-J = 1/(K T) sum[k,t](min(c, sum[u](alpha[k,t,u] (t-u)^2)))
+J = 1/(K T) sum[k,t](min(2, sum[u](alpha[k,t,u] (t-u)^2)))
 """
 SYSTEMS["concatenation"] = """
 parameters W, e, p

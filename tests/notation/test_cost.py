@@ -258,6 +258,15 @@ def test_factors_are_multiplied_in_the_cheapest_order():
     assert found == I * K + T * I
 
 
+def test_an_unknown_function_is_counted_as_nothing_and_has_no_backward_cost():
+    found = costs("h[t,J] = CELL(h[t-1,J], x[t,K])\ny[t,v] = U[v,J] h[t,J]", ["U", "x"])
+    V, J, T = (Polynomial.size(n) for n in "VJT")
+    assert found.multiply_adds == T * V * J
+    assert str(found.depth) == "T + 1"
+    with pytest.raises(NotationError, match="CELL is not known"):
+        found.backward
+
+
 def test_unknown_parameters_are_refused():
     with pytest.raises(NotationError, match="no tensor Q to count"):
         costs(CELLS["gru"], ["Q"])

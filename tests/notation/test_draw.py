@@ -72,18 +72,23 @@ def test_edges_of_the_language_model_unrolled_for_three_steps():
 
 def test_edges_of_the_grid():
     found = edges(system(RNN_2D), 2)
-    assert ("h1,1", "h2,1", "W_left") in found and ("h1,1", "h1,2", "W_top") in found
-    assert ("h0,1", "h1,1", "W_left") in found and ("x2,2", "h2,2", "W_in") in found
+    assert ("h1,1", "h2,1", "W_left") in found
+    assert ("h1,1", "h1,2", "W_top") in found
+    assert ("h0,1", "h1,1", "W_left") in found
+    assert ("x2,2", "h2,2", "W_in") in found
     assert len(found) == 3 * 4  # every position reads its input, its left and its upper neighbour
 
 
 def test_edges_of_attention_join_every_pair_of_positions():
     found = {(s, t) for s, t, _ in edges(system(ATTENTION), 3) if t.startswith("alpha")}
-    assert ("Q1", "alpha1,3") in found and ("K3", "alpha1,3") in found and ("Q2", "alpha1,3") not in found
+    assert ("Q1", "alpha1,3") in found
+    assert ("K3", "alpha1,3") in found
+    assert ("Q2", "alpha1,3") not in found
 
 
 def test_edges_of_a_backward_recurrence_come_from_the_right():
-    assert ("r4", "r3", "W") in edges(system(BACKWARD), 3) and ("r2", "r1", "W") in edges(system(BACKWARD), 3)
+    assert ("r4", "r3", "W") in edges(system(BACKWARD), 3)
+    assert ("r2", "r1", "W") in edges(system(BACKWARD), 3)
 
 
 def test_declared_parameters_are_taken_at_their_word():
@@ -91,7 +96,7 @@ def test_declared_parameters_are_taken_at_their_word():
     assert edges(system(text), 1) == {("h0", "h1", "H")}
 
 
-@pytest.mark.parametrize("text, steps", PICTURES)
+@pytest.mark.parametrize(("text", "steps"), PICTURES)
 def test_boxes_do_not_overlap_and_all_is_in_view(text, steps):
     picture = draw(system(text), steps)
     width, height = picture.size
@@ -100,12 +105,16 @@ def test_boxes_do_not_overlap_and_all_is_in_view(text, steps):
         apart = a.right <= b.x or b.right <= a.x or a.bottom <= b.y or b.bottom <= a.y
         assert apart, (a.key, b.key)
     for box in picture.boxes:
-        assert 0 <= box.x and box.right <= width and 0 <= box.y and box.bottom <= height
+        assert box.x >= 0
+        assert box.right <= width
+        assert box.y >= 0
+        assert box.bottom <= height
     for label in picture.labels:
-        assert 0 <= label.x and label.x + label.w <= width and 8 <= label.y <= height, label
+        assert 0 <= label.x <= width - label.w, label
+        assert 8 <= label.y <= height, label
 
 
-@pytest.mark.parametrize("text, steps", PICTURES)
+@pytest.mark.parametrize(("text", "steps"), PICTURES)
 def test_labels_do_not_lie_on_boxes_or_on_each_other(text, steps):
     picture = draw(system(text), steps)
 
@@ -119,20 +128,23 @@ def test_labels_do_not_lie_on_boxes_or_on_each_other(text, steps):
         assert not hit(*a, *b), (a, b)
 
 
-@pytest.mark.parametrize("text, steps", PICTURES)
+@pytest.mark.parametrize(("text", "steps"), PICTURES)
 def test_svg_is_well_formed_self_contained_and_has_words(text, steps):
     picture = draw(system(text), steps)
     svg = picture.svg()
     root = ET.fromstring(svg)
     space = "{http://www.w3.org/2000/svg}"
-    assert root.find(f"{space}title").text and root.find(f"{space}desc").text == picture.words
+    assert root.find(f"{space}title").text
+    assert root.find(f"{space}desc").text == picture.words
     assert root.get("role") == "img"
     assert len(root.findall(f"{space}g/{space}rect")) == len(picture.boxes)
     assert not re.search(r"(href|src)=|url\((?!#)|<script", svg)
-    assert "currentColor" in svg and picture._repr_html_().count("<svg") == 1
+    assert "currentColor" in svg
+    assert picture._repr_html_().count("<svg") == 1
     # every wire stays in view
     numbers = [float(n) for p in root.findall(f"{space}path") for n in re.findall(r"-?\d+\.?\d*", p.get("d"))]
-    assert min(numbers) >= 0 and max(numbers) <= max(picture.size)
+    assert min(numbers) >= 0
+    assert max(numbers) <= max(picture.size)
 
 
 def test_words_name_every_edge():
@@ -143,13 +155,15 @@ def test_words_name_every_edge():
 
 def test_the_recurrence_is_a_dashed_wire_and_the_state_before_is_marked():
     svg = draw(system(UGRNN)).svg()
-    assert svg.count('class="ck-wire ck-loop"') == 1 and svg.count('class="ck-before"') == 1
+    assert svg.count('class="ck-wire ck-loop"') == 1
+    assert svg.count('class="ck-before"') == 1
     assert draw(system(LSTM)).svg().count('class="ck-wire ck-loop"') == 2
 
 
 def test_names_are_typeset():
     svg = draw(system(GRU)).svg()
-    assert re.search(r">W</tspan><tspan[^>]*>hR</tspan>", svg) and "−1" in svg
+    assert re.search(r">W</tspan><tspan[^>]*>hR</tspan>", svg)
+    assert "−1" in svg
 
 
 def test_what_cannot_be_unrolled_is_refused():

@@ -73,9 +73,9 @@ def test_any_text_gives_a_result_or_a_notation_error(make, seed, count):
             read += 1
         except NotationError as refusal:
             refused += 1
-            assert refusal.message
+            assert refusal.message  # noqa: PT017
             lines = text.splitlines() or [""]
-            assert refusal.line == 0 or 1 <= refusal.line <= max(1, len(lines)), (text, refusal.line)
+            assert refusal.line == 0 or 1 <= refusal.line <= max(1, len(lines)), (text, refusal.line)  # noqa: PT017
         except AssertionError:
             raise
         except Exception as crash:

@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import pytest
 import torch
-from draws import by_autograd, compare, differentiable, draw, error, run_gradient
+from draws import by_autograd, compare, differentiable, draw, error, plain, run_gradient
 from hypothesis import HealthCheck, given, settings
 from strategies import systems as random_systems
 from systems import SYSTEMS
 
 from coursekit.notation.check import check
+from coursekit.notation.equations import Equations
 from coursekit.notation.errors import NotationError
 from coursekit.notation.evaluate import evaluate
 from coursekit.notation.grad import grad, gradient
@@ -392,3 +393,43 @@ def _compare_random(text: str) -> None:
     assert max(errors.values(), default=0.0) < TOLERANCE, errors
     program = grad(system, "loss", differentiable(system))
     assert parse(show(program)).equations == program.equations
+
+
+# ── as text ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_printed_gradient_checks_and_runs_as_it_stands(name):
+    """Read again from its print; where no tensor that it reads fixes a size, the size is given."""
+    system = checked(SYSTEMS[name])
+    wrt = differentiable(system)
+    inputs, boundary = draw(system)
+    known = {**inputs, **run(system, inputs, boundary)}
+    back = gradient(system, "J", wrt)
+    again = check(parse(show(back.program)), broadcast=True)
+    fixed = {d for n in again.inputs for d in again.tensors[n].dims}
+    sizes = {}
+    for n in wrt:
+        if n in system.tensors:
+            sizes |= {
+                d: s
+                for d, s in zip(again.tensors["d" + n].dims, inputs[n].shape, strict=True)
+                if d not in fixed and d not in again.derived
+            }
+    given = {n: known[n].detach() for n in again.inputs}
+    ours = run(again, given, {n: plain(boundary[n]) for n in again.boundary}, sizes)
+    true = run_gradient(back, known, boundary)
+    for n in wrt:
+        assert error(ours["d" + n], true["d" + n]) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_equations_run_forward_then_backward_on_the_same_names(name):
+    equations = Equations(SYSTEMS[name])
+    inputs, boundary = draw(equations.system)
+    forward = equations.run(inputs, boundary)
+    back = equations.grad("J")
+    ours = back.run({**inputs, **forward}, {n: boundary[n] for n in back.system.boundary})
+    wrt = list(equations.system.parameters) or differentiable(equations.system)
+    for n, true in zip(wrt, by_autograd(forward["J"], [inputs[n] for n in wrt]), strict=True):
+        assert error(ours["d" + n], true) < TOLERANCE

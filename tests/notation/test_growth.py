@@ -11,7 +11,7 @@ from coursekit.notation.cone import escape
 from coursekit.notation.errors import NotationError
 from coursekit.notation.growth import Growth
 
-SYMBOLS = "V D d h c n T L w I J K S tau D_h".split()
+SYMBOLS = ["V", "D", "d", "h", "c", "n", "T", "L", "w", "I", "J", "K", "S", "tau", "D_h"]
 STEP = "V*D + D**2 + d*D"
 WIDE = "V>=d, V>=D"
 
@@ -21,7 +21,7 @@ def verdict(reference, answer, given=""):
 
 
 @pytest.mark.parametrize(
-    "reference, answer, given",
+    ("reference", "answer", "given"),
     [
         (STEP, "D*(V+d+D)", ""),
         (STEP, "max(V*D, D**2, d*D)", ""),
@@ -52,7 +52,7 @@ def test_bounds_that_grow_alike_are_equal(reference, answer, given):
 
 
 @pytest.mark.parametrize(
-    "reference, answer, given",
+    ("reference", "answer", "given"),
     [
         ("V*D + tau*(D**2+d*D)", "tau*V*D", WIDE),  # one loss, not one a step
         ("T*w", "T**2", "w<=T"),
@@ -76,7 +76,7 @@ def test_larger_bounds_are_too_loose_and_the_converse_misses_a_term(reference, a
 
 
 @pytest.mark.parametrize(
-    "reference, answer, given",
+    ("reference", "answer", "given"),
     [
         ("T*w", "T**2", ""),
         ("T", "L", ""),
@@ -91,14 +91,17 @@ def test_bounds_in_sizes_that_are_not_tied_are_incomparable(reference, answer, g
 
 def test_the_missing_terms_are_named():
     result = Growth(STEP, symbols=SYMBOLS).compare("V*D")
-    assert result.verdict == "missing a term" and not result.equal
-    assert set(result.terms) == {"D**2", "D*d"} and result.term in result.terms
+    assert result.verdict == "missing a term"
+    assert not result.equal
+    assert set(result.terms) == {"D**2", "D*d"}
+    assert result.term in result.terms
     assert "`D**2`" in result.message
 
 
 def test_the_loose_term_is_named():
     result = Growth("V*D + tau*(D**2+d*D)", WIDE, SYMBOLS).compare("tau*V*D + D**2")
-    assert result.excess == ("V*D*tau",) and "`V*D*tau` grows faster" in result.message
+    assert result.excess == ("V*D*tau",)
+    assert "`V*D*tau` grows faster" in result.message
 
 
 def test_logarithms_of_sizes_of_one_order_are_of_one_order():
@@ -113,7 +116,7 @@ def test_normal_form_keeps_only_terms_that_no_other_bounds():
 
 
 @pytest.mark.parametrize(
-    "answer, words",
+    ("answer", "words"),
     [
         ("V*D + q", "`q` is not a symbol"),
         ("Tau*D", "did you mean `tau`"),
@@ -135,9 +138,9 @@ def test_what_cannot_be_read_is_refused_with_one_sentence(answer, words):
 
 
 def test_side_conditions_that_cannot_be_used_are_refused():
-    for given in ("V", "V + d >= D", "V >= x"):
+    for condition in ("V", "V + d >= D", "V >= x"):
         with pytest.raises(NotationError):
-            Growth(STEP, given, SYMBOLS)
+            Growth(STEP, condition, SYMBOLS)
 
 
 exponents = st.lists(st.integers(0, 3), min_size=3, max_size=3).map(tuple)
@@ -159,7 +162,9 @@ def test_domination_agrees_with_a_search_over_directions(term, bounds, tied):
 
     if found is not None:
         u = [found.get(n, Fraction(0)) for n in names]
-        assert min(u) >= 0 and margin(u) < 0 and (not tied or u[0] >= u[1])
+        assert min(u) >= 0
+        assert margin(u) < 0
+        assert not tied or u[0] >= u[1]
     else:  # with exponents up to 3 a witness, if there is one, has small whole coordinates
         for u in product(range(10), repeat=3):
             assert (tied and u[0] < u[1]) or margin(u) >= 0

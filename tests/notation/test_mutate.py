@@ -1,3 +1,4 @@
+# ruff: noqa: E501  (a line of these tables is an equation, or a sentence)
 """Mutations: every mistake is rejected by the comparison and named, for every system of the course."""
 
 import subprocess
@@ -82,7 +83,7 @@ def sentences(text, tensor, kind):
 
 
 @pytest.mark.parametrize(
-    "text, tensor, kind, sentence",
+    ("text", "tensor", "kind", "sentence"),
     [
         (GRU, "G1", "sign", "You added `B1[j]` in `G1`; it must be subtracted."),
         (GRU, "h", "gate swapped", "The gate `G2` is the wrong way round: `1 - G2` and `G2` must change places."),

@@ -203,6 +203,10 @@ def test_line_goes_on_inside_brackets_and_before_an_equals_sign():
     assert parse("y\n = a") == parse("y = a")
 
 
+def test_definition_sign_is_an_equals_sign():
+    assert parse("y := a") == parse("y = a")
+
+
 def test_comments_are_left_out():
     assert parse("# the cell\ny = a  % more") == parse("y = a")
 
@@ -280,6 +284,13 @@ REFUSALS = [
     ("size t", "`size` is written `size t = 5`", 1, 1),
     ("W in R", "after `in` comes a shape", 1, 3),
     ("y = a < b", "`<` was not expected here", 1, 7),
+    ("y[j] = sum(W[j,i] x[i], i)", "`sum` takes its index in square brackets: `sum[i](…)`", 1, 8),
+    ("h[b,:] = x[b,:]", "`:` is no part of the language; a slice is a capital: `h[b,t,J]`", 1, 5),
+    ("y = W @ x", "a matrix product is written side by side", 1, 7),
+    ("y[i] == x[i]", "an equation is written with `=`", 1, 6),
+    ("y = a, z = b", "one equation stands on a line", 1, 6),
+    ("h[t] = x[t]; h[0] = 0", "`;` lays tensors end to end; one equation stands on a line", 1, 12),
+    ("y[t] = x[t] if t > 0 else 0", "a condition stands inside cases", 1, 13),
     ("y[i] = f(x = 2)", "a condition cannot stand here", 1, 10),
 ]
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from running import CONSTRUCTS, COURSE, Case, agree, system, words
+from strategies import systems
 
 
 @pytest.mark.parametrize("name", COURSE)
@@ -72,7 +73,7 @@ def expressions(draw_from, scope: str, depth: int) -> str:
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 def test_run_gives_the_plain_meaning_of_random_systems(data):
     first = data.draw(expressions("bti", 3))
     second = data.draw(expressions("bti", 2))
@@ -81,3 +82,19 @@ def test_run_gives_the_plain_meaning_of_random_systems(data):
     made = system(text, broadcast=True)
     shapes = {n: s for n, s in (SHAPES | {"V": (3, 3), "e": (5, 3)}).items() if n in made.inputs}
     agree(Case(text, shapes), broadcast=True)
+
+
+LENGTHS = {"B": 2, "T": 4, "J": 3, "K": 5}
+
+
+@given(st.one_of(systems(smooth=False), systems(recurrent=True, smooth=False)))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+def test_run_gives_the_plain_meaning_of_random_recurrences(text):
+    made = system(text)
+    shapes = {n: tuple(LENGTHS[d[0]] for d in made.tensors[n].dims) for n in made.inputs}
+    boundary: dict = {}
+    for name, sides in made.boundary.items():
+        dims = made.tensors[name].dims
+        boundary[name] = tuple([LENGTHS[d[0]] for n, d in enumerate(dims) if n != axis] for axis, _ in sides)
+    sizes = {d: LENGTHS[d[0]] for d in made.aliases.values()}
+    agree(Case(text, shapes, boundary, sizes))

@@ -9,7 +9,21 @@ from strategies import systems
 from coursekit.notation.check import check
 from coursekit.notation.parse import parse
 from coursekit.notation.show import show
-from coursekit.notation.tree import Add, Div, Mul, Neg, Num, Pow, Ref, Sum, index
+from coursekit.notation.tree import (
+    Add,
+    Affine,
+    Div,
+    Equation,
+    Mul,
+    Neg,
+    Num,
+    Pow,
+    Ref,
+    SizeOf,
+    Sum,
+    index,
+    walk,
+)
 
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -102,3 +116,12 @@ def test_sums_stay_where_they_are(tree):
     """A sum that the capital rule would put elsewhere is printed with its own `sum[…]`."""
     again = parse("y = " + show(tree)).equations[0].right
     assert again == tree
+
+
+def test_summed_index_gives_way_to_a_size_of_its_name():
+    """`y = Σ_T a[T] b[T-1]` with T-1 the last place, not the shifted index."""
+    last = Affine(((1, SizeOf("T")),), -1)
+    tree = Equation(ref("y"), Sum(("T",), Mul((ref("a", "T"), Ref("b", (last,))))))
+    text = show(tree)
+    assert text == "y = a[T'] b[T-1]"
+    assert Ref("b", (last,)) in list(walk(parse(text)))

@@ -1,0 +1,53 @@
+"""Digits from scikit-learn, and one sentence where it is missing."""
+
+import subprocess
+import sys
+
+import pytest
+
+from coursekit.data import BadData, Digits
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return Digits.load()
+
+
+def test_every_image_is_in_one_split_and_every_digit_in_both(digits):
+    assert digits.train.shape == (1438, 8, 8)
+    assert digits.test.shape == (359, 8, 8)
+    assert digits.train.min() == 0
+    assert digits.train.max() == 1
+    assert set(digits.train_labels) == set(digits.test_labels) == set(range(10))
+
+
+def test_completion_keeps_the_first_rows_and_hides_the_others(digits):
+    given, images = digits.completion("test", rows=3)
+    assert (given[:, :3] == images[:, :3]).all()
+    assert (given[:, 3:] == 0).all()
+    assert images[:, 3:].sum() > 0
+
+
+@pytest.mark.parametrize(("split", "rows", "says"), [("dev", 4, "split is 'dev'"), ("train", 8, "rows is 8")])
+def test_a_task_that_is_not_there_is_refused(digits, split, rows, says):
+    with pytest.raises(BadData, match=says):
+        digits.completion(split, rows)
+
+
+def test_without_scikit_learn_one_sentence_says_what_to_install():
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "from coursekit.data import Digits\n"
+        "try: Digits.load()\n"
+        "except ImportError as error: print(error)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip().startswith("the digits come with scikit-learn: install it with")
+
+
+def test_importing_data_imports_neither_torch_nor_scikit_learn():
+    code = (
+        "import sys; from coursekit import data; data.python_reference(), data.english().entropy, data.Scenes.draw(2)\n"
+        "sys.exit('torch' in sys.modules or 'sklearn' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,155 @@
+"""Whatever an instructor has is collected; what is dangerous is refused, and the rest goes on."""
+
+import io
+import json
+import stat
+import zipfile
+
+import pytest
+
+from coursekit.grading.collect import LARGEST_FILE, collect
+from coursekit.grading.errors import GradingError
+
+NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def students(found) -> dict[str, list[str]]:
+    return {s.student: sorted(s.files) for s in found.submissions}
+
+
+def test_a_file_is_a_student_whatever_a_browser_called_the_copy(tmp_path):
+    for name in ("ada.ipynb", "Copy of grace (2).ipynb"):
+        (tmp_path / name).write_bytes(NOTEBOOK)
+    found = collect([tmp_path / "ada.ipynb", tmp_path / "Copy of grace (2).ipynb"])
+    assert students(found) == {"ada": ["ada.ipynb"], "grace": ["Copy of grace (2).ipynb"]}
+
+
+def test_nbgraders_submitted_tree_is_read_with_its_trusted_time(tmp_path):
+    folder = tmp_path / "ada" / "bptt"
+    folder.mkdir(parents=True)
+    (folder / "bptt.ipynb").write_bytes(NOTEBOOK)
+    (folder / "timestamp.txt").write_text("2026-11-16 10:00:00.000000 UTC")
+    (submission,) = collect([tmp_path]).submissions
+    assert submission.student == "ada"
+    assert submission.when.isoformat() == "2026-11-16T10:00:00+00:00"
+
+
+def test_a_timestamp_that_the_student_packed_is_not_trusted(tmp_path):
+    archive = tmp_path / "class.zip"
+    inner = zipped({"bptt.ipynb": NOTEBOOK, "timestamp.txt": b"1999-01-01 00:00:00 UTC"})
+    archive.write_bytes(zipped({"Ada Lovelace_12345_assignsubmission_file_/work.zip": inner}))
+    (submission,) = collect([archive]).submissions
+    assert submission.when is None or submission.when.year != 1999
+
+
+def test_moodles_archive_has_a_folder_a_student(tmp_path):
+    path = tmp_path / "moodle.zip"
+    path.write_bytes(
+        zipped(
+            {
+                "Ada Lovelace_12345_assignsubmission_file_/bptt.ipynb": NOTEBOOK,
+                "Emmy Noether_67890_assignsubmission_file_/Copy of bptt (1).ipynb": NOTEBOOK,
+            }
+        )
+    )
+    assert students(collect([path])) == {
+        "Ada Lovelace (12345)": ["bptt.ipynb"],
+        "Emmy Noether (67890)": ["Copy of bptt (1).ipynb"],
+    }
+
+
+def test_canvas_archive_has_files_side_by_side_and_marks_late_ones(tmp_path):
+    path = tmp_path / "submissions.zip"
+    path.write_bytes(
+        zipped(
+            {"lovelaceada_123_4567_bptt.ipynb": NOTEBOOK, "noetheremmy_LATE_124_4568_bptt-1.ipynb": NOTEBOOK}
+        )
+    )
+    found = collect([path])
+    assert students(found) == {"lovelaceada": ["bptt.ipynb"], "noetheremmy": ["bptt-1.ipynb"]}
+    assert {s.student: s.late for s in found.submissions} == {"lovelaceada": False, "noetheremmy": True}
+
+
+def test_gradescopes_export_names_students_in_its_metadata(tmp_path):
+    (tmp_path / "submission_1").mkdir()
+    (tmp_path / "submission_1" / "bptt.ipynb").write_bytes(NOTEBOOK)
+    (tmp_path / "submission_metadata.yml").write_text(
+        "submission_1:\n  :submitters:\n  - :name: Ada\n    :email: ada@example.org\n"
+        "  :created_at: 2026-11-16 10:00:00 Z\n"
+    )
+    (submission,) = collect([tmp_path]).submissions
+    assert submission.student == "ada@example.org"
+    assert submission.when.year == 2026
+
+
+@pytest.mark.parametrize(
+    "name", ["../../evil.ipynb", "/etc/evil.ipynb", "a/../../evil.ipynb", "..\\evil.ipynb", "C:\\evil.ipynb"]
+)
+def test_a_path_that_leaves_its_folder_is_refused_and_the_rest_goes_on(tmp_path, name):
+    path = tmp_path / "class.zip"
+    path.write_bytes(zipped({name: NOTEBOOK, "ada/bptt.ipynb": NOTEBOOK}))
+    found = collect([path])
+    assert students(found) == {"ada": ["bptt.ipynb"]}
+    assert "would leave its folder" in found.refusals[0].sentence
+
+
+def test_a_link_is_refused(tmp_path):
+    info = zipfile.ZipInfo("mary/bptt.ipynb")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    path = tmp_path / "class.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    found = collect([path])
+    assert found.submissions == []
+    assert "is a link" in found.refusals[0].sentence
+    (tmp_path / "folder" / "ada").mkdir(parents=True)
+    (tmp_path / "folder" / "ada" / "bptt.ipynb").symlink_to("/etc/passwd")
+    found = collect([tmp_path / "folder"])
+    assert found.submissions == []
+    assert "is a link" in found.refusals[0].sentence
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):
+    path = tmp_path / "class.zip"
+    path.write_bytes(zipped({"mary/bptt.ipynb": b"0" * (3 * LARGEST_FILE), "ada/bptt.ipynb": NOTEBOOK}))
+    found = collect([path])
+    assert students(found) == {"ada": ["bptt.ipynb"]}
+    assert "MB and may have" in found.refusals[0].sentence
+
+
+def test_an_archive_in_an_archive_in_an_archive_is_not_opened(tmp_path):
+    innermost = zipped({"bptt.ipynb": NOTEBOOK})
+    inner = zipped({"deeper.zip": innermost, "bptt.ipynb": NOTEBOOK})
+    path = tmp_path / "class.zip"
+    path.write_bytes(zipped({"mary/work.zip": inner}))
+    found = collect([path])
+    assert students(found) == {"mary": ["bptt.ipynb"]}
+    assert "archive inside an archive" in found.refusals[0].sentence
+
+
+def test_a_huge_notebook_is_refused_unread(tmp_path):
+    path = tmp_path / "mary.ipynb"
+    with path.open("wb") as file:
+        file.truncate(300 << 20)
+    found = collect([path])
+    assert found.submissions == []
+    assert "300 MB" in found.refusals[0].sentence
+
+
+def test_two_files_of_one_name_are_both_kept(tmp_path):
+    path = tmp_path / "class.zip"
+    path.write_bytes(zipped({"ada/one/bptt.ipynb": NOTEBOOK, "ada/two/bptt.ipynb": NOTEBOOK + b" "}))
+    assert students(collect([path])) == {"ada": ["bptt (again).ipynb", "bptt.ipynb"]}
+
+
+def test_a_path_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(GradingError, match="does not exist"):
+        collect([tmp_path / "nothing"])
