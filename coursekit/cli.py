@@ -211,3 +211,38 @@ def check(
             f"{mark} {escape(verdict.id)}  {escape(verdict.sentence)}", highlight=False, soft_wrap=True
         )
     raise SystemExit(1 if failed else 0)
+
+
+@app.command()
+def prove(
+    names: Annotated[list[str] | None, typer.Argument(help="Assignments.", show_default="all")] = None,
+    course: CourseOption = Path("."),
+    jobs: Annotated[int, typer.Option(help="Answers at a time.", show_default="all cores")] = 0,
+) -> None:
+    """Prove every question: solution, stub, named mistakes, other right forms."""
+    import os
+
+    from .authoring.course import Course
+    from .grading.limits import Limits
+    from .grading.pages import points
+    from .grading.prove import prove as prove_questions
+    from .grading.warm import Warm
+
+    here = Course.find(course)
+    table = Table(box=None, pad_edge=False)
+    for title in ("question", "points", "stub", "mistakes caught", "named rightly", "right forms accepted"):
+        table.add_column(title, justify="left" if title == "question" else "right")
+    failed = []
+    with Warm(jobs=jobs or os.cpu_count() or 1, limits=Limits(cell_cpu=60, cell_wall=240)) as warm:
+        for proof in prove_questions(here, names or here.assignments(), warm):
+            q = proof.question
+            table.add_row(
+                f"{proof.assignment}/{q.id}", f"{points(proof.solved)}/{points(q.points)}", points(proof.blank),
+                f"{proof.caught}/{len(q.mistakes)}", f"{proof.named}/{len(q.mistakes)}",
+                f"{proof.accepted}/{len(q.right)}",
+            )  # fmt: skip
+            failed += [f"{proof.assignment}/{q.id}: {complaint}" for complaint in proof.complaints]
+    console.print(table)
+    for line in failed:
+        problems.print(f"[red]✗[/] {escape(line)}", soft_wrap=True)
+    raise SystemExit(1 if failed else 0)

@@ -49,12 +49,9 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
     found = recognise(pairs, known.others, known.sizes, known.suspects)
     if found is not None:
         return wrong(f"{upper(noun)} {found[1]}", found[0], **numbers)
-    a, g = pairs[number]
-    return wrong(
-        f"{upper(noun)} is not right: {f'it is furthest off{at(entry)}, where ' if entry else ''}it is "
-        f"{a[entry].item():.6g} and should be {g[entry].item():.6g}.",
-        "other", **numbers,
-    )  # fmt: skip
+    # The numbers stand in the rows: a sentence may be shown where the right value may not.
+    where = f": it is furthest off{at(entry)}" if entry else ""
+    return wrong(f"{upper(noun)} is not right{where}.", "other", **numbers)
 
 
 def _numbers(part, number, entry, pair, known: Known):

@@ -13,7 +13,7 @@ sides. The entropy of what A derives is H(A) = h(A) + sum over B of n(A,B) H(B):
 likewise for the expected length. This is the entropy of derivations. It is that of sentences where no
 sentence has two derivations; `entropy` refuses a grammar that has one.
 
-The predictor keeps every stack of symbols that may still have to come, each with its probability. No
+The predictor keeps every stack of symbols that may be open after the words so far, with its probability. No
 rule may begin with its own symbol, however indirectly: so a stack shows its next word after finitely
 many steps, and the prediction is exact.
 """
@@ -21,7 +21,7 @@ many steps, and the prediction is exact.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import exp, log
 
@@ -33,7 +33,8 @@ from .rules import Rule, read
 from .trees import Tree, grow
 from .vocabulary import EOS, Vocabulary
 
-Stack = tuple[str, ...]  # what is still to come, the next symbol last
+Item = tuple[str, tuple[str, ...]]  # a symbol and as much of its right side as has come
+Stack = tuple[Item, ...]  # what is still open, the innermost last
 Stacks = dict[Stack, float]
 
 
@@ -137,10 +138,10 @@ class Grammar:
     def ambiguous(self, most: int = 2000) -> list[str] | None:
         """The first words of a sentence that has two derivations, or None.
 
-        Two derivations of one sentence leave, at some point, the same stack. All sets of stacks are visited,
+        Two derivations of one sentence come, at some word, to the same stack. All sets of stacks are visited,
         shortest beginnings first, but at most `most` of them: None is a proof for a grammar that has fewer.
         """
-        begin: frozenset[Stack] = frozenset([(self.start,)])
+        begin: frozenset[Stack] = frozenset([((self.start, ()),)])
         seen, todo = {begin}, deque([(begin, list[str]())])
         while todo and len(seen) <= most:
             stacks, words = todo.popleft()
@@ -150,31 +151,54 @@ class Grammar:
                     after.setdefault(word, []).append(rest)
             for word, rests in after.items():
                 if len(set(rests)) < len(rests):
-                    return [*words, word]
-                following = frozenset(rests) - {()}
-                if following and following not in seen:
+                    return words if word == EOS else [*words, word]
+                following = frozenset(rests)
+                if word != EOS and following not in seen:
                     seen.add(following)
                     todo.append((following, [*words, word]))
         return None
 
     # The best predictor
 
-    def _next(self, stack: Stack, p: float) -> Iterable[tuple[str, Stack, float]]:
-        """Every next word of a stack, with the stack after it and the probability of both."""
-        top, rest = stack[-1], stack[:-1]
-        if top not in self.rules:
-            yield top, rest, p
+    @cached_property
+    def _going_on(self) -> dict[Item, list[tuple[str | None, float]]]:
+        """For each symbol A and beginning of its right sides: what comes next (None: A is done), and how likely.
+
+        Alternatives that begin alike are kept as one until they part: else the number of stacks would double
+        with each symbol that is open.
+        """
+        mass: dict[Item, dict[str | None, float]] = {}
+        for A, rules in self.rules.items():
+            for rule in rules:
+                for n, name in enumerate((*rule.right, None)):
+                    options = mass.setdefault((A, rule.right[:n]), {})
+                    options[name] = options.get(name, 0.0) + rule.p
+        return {
+            item: [(name, p / sum(options.values())) for name, p in options.items()]
+            for item, options in mass.items()
+        }
+
+    def _next(self, stack: Stack, p: float) -> Iterator[tuple[str, Stack, float]]:
+        """Every next word of a stack (or <eos>), with the stack after it and the probability of both."""
+        if not stack:
+            yield EOS, (), p
             return
-        for rule in self.rules[top]:
-            yield from self._next(rest + rule.right[::-1], p * rule.p)
+        (A, begun), rest = stack[-1], stack[:-1]
+        for name, q in self._going_on[A, begun]:
+            if name is None:
+                yield from self._next(rest, p * q)
+                continue
+            item = (A, (*begun, name))
+            here = rest if self._going_on[item] == [(None, 1.0)] else (*rest, item)
+            if name in self.rules:
+                yield from self._next((*here, (name, ())), p * q)
+            else:
+                yield name, here, p * q
 
     def _step(self, stacks: Stacks) -> dict[str, Stacks]:
         """For each next word, the stacks after it; their probabilities are those of the word and the stack."""
         after: dict[str, Stacks] = {}
         for stack, p in stacks.items():
-            if not stack:
-                after.setdefault(EOS, {})[()] = p
-                continue
             for word, rest, q in self._next(stack, p):
                 group = after.setdefault(word, {})
                 group[rest] = group.get(rest, 0.0) + q
@@ -182,7 +206,7 @@ class Grammar:
 
     def predictions(self, words: Sequence[str]) -> list[dict[str, float]]:
         """P(next word | the words before) before each word of a sentence, and after the last: len(words)+1."""
-        stacks: Stacks = {(self.start,): 1.0}
+        stacks: Stacks = {((self.start, ()),): 1.0}
         found = []
         for place in range(len(words) + 1):
             after = self._step(stacks)

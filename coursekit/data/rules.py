@@ -79,7 +79,7 @@ def _alternatives(left: str, text: str, where: str) -> list[Rule]:
     values = [rest / shares if p is None else p for p in given]
     if abs(sum(values) - 1) > 1e-9 or min(values) <= 0:
         raise BadData(f"{where}: the probabilities are {values}; they need to be above 0 and sum to 1")
-    rules = []
+    rules: list[Rule] = []
     for (words, other, _), p in zip(parts, values, strict=True):
         names, labels = zip(
             *((name, label) for name, _, label in (s.partition(":") for s in words)), strict=True
@@ -87,6 +87,10 @@ def _alternatives(left: str, text: str, where: str) -> list[Rule]:
         if any(labels) and labels.count("") != 1:
             raise BadData(
                 f"{where}: exactly one part of `{' '.join(words)}` needs to be without a label, the head"
+            )
+        if any(rule.right == names for rule in rules):
+            raise BadData(
+                f"{where}: `{' '.join(names)}` stands twice; join the two and add their probabilities"
             )
         rules.append(Rule(left, names, p, labels, None if other is None else tuple(other)))
     return rules

@@ -107,7 +107,7 @@ def _unknown(reference: System, answer: System, wanted: tuple[str, ...]) -> tupl
                 name,
                 f"You use `{name}` but do not define it: an equation for it is missing.",
             )
-        hint = _close(name, {*reference.inputs, *answer.outputs} - {name})
+        hint = _close(name, {*reference.tensors, *answer.outputs} - {name})
         if not hint:
             hint = "; given are " + ", ".join(f"`{n}`" for n in reference.inputs) + "."
         return "unknown tensor", name, f"You use `{name}`, which is neither given nor defined{hint}"

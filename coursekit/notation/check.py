@@ -52,12 +52,12 @@ def check(program: Program, broadcast: bool = False) -> System:
     _unknown_names(known, used, equations, program)
     found = Ranges(equations, padded, frozenset(known["centered"]), defined, program)
     final, per_equation = found.rename_sizes(equations)
-    ordered, per_equation = blocks(final, per_equation, program.source)
+    ordered, ranges = blocks(final, per_equation, program.source)
     return System(
         program=program,
         tensors=found.tensors,
         blocks=ordered,
-        ranges=per_equation,
+        ranges=ranges,
         derived=found.derived,
         aliases=found.aliases,
         centered=frozenset(known["centered"]),
@@ -130,9 +130,9 @@ def indices(equation: Equation, source: str, broadcast: bool) -> None:
         message = f"`{name}` is free on the right but not on the left; put it there, or sum over it: `sum[{name}](…)`"
         raise error(message, source, where(equation.right, name))
     for affine in equation.left.indices:
-        name = affine.plain
-        if name is not None and name not in free and not broadcast:
-            raise error(_left_only(equation, name), source, _place(affine, equation.left))
+        own = affine.plain
+        if own is not None and own not in free and not broadcast:
+            raise error(_left_only(equation, own), source, _place(affine, equation.left))
 
 
 def _left_only(equation: Equation, name: str) -> str:

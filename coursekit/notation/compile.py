@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from .arithmetic import COMPARE
 from .evaluate import constant_value
-from .named import LANE, Code, as_tensor, elementwise, expand, number
+from .named import LANE, Code, Env, as_tensor, elementwise, expand, number
 from .product import product
 from .reach import conditions, fail, starts
 from .reads import affine_code, read
@@ -33,6 +34,7 @@ from .tree import (
     Lookup,
     Mul,
     Neg,
+    Num,
     Position,
     Pow,
     Reduce,
@@ -84,9 +86,20 @@ _CALLS |= {"max": _extreme(torch.maximum, "min"), "min": _extreme(torch.minimum,
 
 
 class Compiler:
-    """Makes `Code` of one equation's expressions. Inside a recurrence, `frame` is its loop."""
+    """Makes `Code` of one equation's expressions. Inside a recurrence, `frame` is its loop.
 
-    def __init__(self, system: System, sizes: dict[str, int], equation: Equation, frame: Frame | None = None):
+    `whole_numbers` are the inputs that hold whole numbers only, by their type.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        sizes: dict[str, int],
+        equation: Equation,
+        whole_numbers: frozenset[str] = frozenset(),
+        frame: Frame | None = None,
+    ):
+        self.whole_numbers = whole_numbers
         self.system, self.sizes, self.equation, self.frame = system, sizes, equation, frame
         self.first = starts(system, sizes)
         self.ranges = dict(system.ranges[equation])
@@ -95,7 +108,7 @@ class Compiler:
         self.guards: list[tuple[Condition, bool]] = []
         self.outer = self
         if frame is not None:
-            self.outer = Compiler(system, sizes, equation)
+            self.outer = Compiler(system, sizes, equation, whole_numbers)
             self.outer.guards = self.guards
             self.outer.ranges = self.ranges
 
@@ -152,7 +165,19 @@ class Compiler:
             return self.frame.hoist(self.outer.whole(ref))
         else:
             code = read(self, ref, whole=True)
-        return Code(code.axes, lambda env: code.run(env).long())
+        run = code.run
+        if ref.name in self.whole_numbers:
+            return Code(code.axes, lambda env: run(env).long())
+
+        def check(env: Env) -> Tensor:
+            given = run(env)
+            if not given.is_meta and bool((given != given.round()).any()):
+                wrong = given[given != given.round()].flatten()[0].item()
+                message = f"{ref.name} is used as an index but holds {wrong}, which is no whole number"
+                raise fail(self.system, message, ref.span)
+            return given.long()
+
+        return Code(code.axes, check)
 
     # ── what depends on the loop ─────────────────────────────────────────────────────────────
 
@@ -306,7 +331,13 @@ class Compiler:
         terms, const = self.terms(side)
         if not terms and not any(isinstance(atom, Lookup) for _, atom in side.terms):
             return number(const)
-        return affine_code(self, side)
+        looked_up = [(c, atom.ref) for c, atom in side.terms if isinstance(atom, Lookup)]
+        if all(ref.name in self.whole_numbers for _, ref in looked_up):
+            return affine_code(self, side)
+        # A real number may be compared with an index as well.
+        rest = tuple(t for t in side.terms if not isinstance(t[1], Lookup))
+        reals = tuple(Mul((Num(Fraction(c)), ref)) for c, ref in looked_up)
+        return self.code(Add((*reals, Position(Affine(rest, side.const)))))
 
     def mask(self, condition: Condition) -> Code:
         """One where the condition holds, zero elsewhere."""

@@ -8,7 +8,7 @@ from lark import Tree
 
 from .build import affines, rename_outside
 from .expressions import ExpressionReader
-from .facts import Facts
+from .facts import Facts, parts_of
 from .matrix import Shapes
 from .names import capital_of, small_of
 from .sums import close, is_capital, opens
@@ -65,7 +65,7 @@ class Elaborator(ExpressionReader):
         self.survey(tree)
         if not isinstance(left, Tree) or left.data != "reference":
             raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
-        name, round_, square = left.children
+        name, round_, square = parts_of(left)
         conditional = round_ is not None and square is None and name.value.text not in self.facts.indices
         lhs = self.reference(left, left_side=True)
         if not isinstance(lhs, Ref):

@@ -211,7 +211,11 @@ class _Machine:
         return COMPARE[condition.operator](left, right)
 
     def side(self, side: Affine | Expr, at: dict[str, int]) -> float:
-        return self.position(side, at) if isinstance(side, Affine) else self.value(side, at)
+        if not isinstance(side, Affine):
+            return self.value(side, at)
+        looked_up = ((c, atom.ref) for c, atom in side.terms if isinstance(atom, Lookup))
+        rest = Affine(tuple(t for t in side.terms if not isinstance(t[1], Lookup)), side.const)
+        return self.position(rest, at) + sum(c * self.read(ref, at) for c, ref in looked_up)
 
     def size(self, name: str) -> int:
         return self.sizes[self.system.aliases.get(name, name)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import cast
 
 from lark import Token, Tree
 
 from .build import add, divide, multiply, negate
 from .errors import NotationError
-from .facts import bound_names, names_in
+from .facts import bare_name, bound_names, names_in
 from .index_reader import MAX_DEPTH
 from .references import ReferenceReader
 from .sums import opens
@@ -95,8 +96,8 @@ class ExpressionReader(ReferenceReader):
 
     def x_power(self, tree: Tree) -> Expr:
         base, exponent = tree.children
-        plain = isinstance(base, Tree) and base.data == "reference" and base.children[1:] == [None, None]
-        if plain and base.children[0].value.text == "e" and "e" not in self.facts.tensors:
+        name = bare_name(base)
+        if name and name.text == "e" and "e" not in self.facts.tensors:
             return Call("exp", (self.expr(exponent),), span=self.span(tree))
         return Pow(self.expr(base), self.expr(exponent), span=self.span(tree))
 
@@ -118,11 +119,10 @@ class ExpressionReader(ReferenceReader):
 
     def x_bars(self, tree: Tree) -> Expr:
         inner = tree.children[0]
-        if isinstance(inner, Tree) and inner.data == "reference" and inner.children[1:] == [None, None]:
-            name = inner.children[0].value
-            if name.capital and name.text not in self.facts.tensors:
-                self.facts.sizes.add(name.index)
-                return Size(name.index, span=self.span(inner))
+        name = bare_name(inner)
+        if name and name.capital and name.text not in self.facts.tensors:
+            self.facts.sizes.add(name.index)
+            return Size(name.index, span=self.span(inner))
         return Call("abs", (self.expr(inner),), span=self.span(tree))
 
     def x_iverson(self, tree: Tree) -> Expr:
@@ -203,16 +203,9 @@ class ExpressionReader(ReferenceReader):
         *items, upto = indices.children
         names: list[str] = []
         conditions: list[Compare] = []
-        explicit = {
-            t.value.index for i in items if isinstance(i, Tree) and i.data == "reference" for t in names_in(i)
-        }
+        explicit = {name.index for item in items if (name := bare_name(item))}
         for item in items:
-            if (
-                isinstance(item, Tree)
-                and item.data == "comparison"
-                and len(item.children) == 3
-                and item.children[1].type == "EQ"
-            ):
+            if isinstance(item, Tree) and upto is not None and _is_limit(item):
                 names.append(self.name_of(item.children[0]))
                 conditions += self.limits(names[-1], item, upto)
             elif isinstance(item, Tree) and item.data in ("comparison", "both"):
@@ -233,11 +226,9 @@ class ExpressionReader(ReferenceReader):
             where = conditions[0] if len(conditions) == 1 else And(tuple(conditions))
         return tuple(names), where
 
-    def limits(self, name: str, item: Tree, upto: Tree | None) -> list[Compare]:
+    def limits(self, name: str, item: Tree, upto: Tree | Token) -> list[Compare]:
         """`t=1 … T` and `t=0 … T-1` are the whole range; other limits become conditions."""
         start = self.affine(item.children[2])
-        if upto is None:
-            raise self.error(f"the sum over `{name}` has no upper limit", item)
         whole = start.terms == () and start.const in (0, 1)
         if whole and names_in(upto):
             return []
@@ -245,8 +236,8 @@ class ExpressionReader(ReferenceReader):
         return [Compare(start, "<=", variable), Compare(variable, "<=", self.affine(upto))]
 
     def name_of(self, item: Tree | Token) -> str:
-        if isinstance(item, Tree) and item.data == "reference" and item.children[1:] == [None, None]:
-            return item.children[0].value.index
+        if name := bare_name(item):
+            return name.index
         raise self.error("an index name must stand here", item)
 
     def condition(self, tree: Tree) -> Condition:
@@ -255,10 +246,9 @@ class ExpressionReader(ReferenceReader):
         return found[0] if len(found) == 1 else And(tuple(found))
 
     def comparisons(self, tree: Tree) -> list[Compare]:
-        sides, operators = tree.children[0::2], tree.children[1::2]
-        values = [self.side(s) for s in sides]
-        if not all(isinstance(v, Affine) for v in values):
-            values = [self.expr(s) for s in sides]
+        sides, operators = tree.children[0::2], cast("list[Token]", tree.children[1::2])
+        positions = [self.side(s) for s in sides]
+        values: list = positions if None not in positions else [self.expr(s) for s in sides]
         signs = ["==" if o.type == "EQ" else str(o.value) for o in operators]
         span = self.span(tree)
         return [Compare(a, s, b, span=span) for a, s, b in zip(values, signs, values[1:], strict=False)]
@@ -276,3 +266,10 @@ class ExpressionReader(ReferenceReader):
 
     def x_reference(self, tree: Tree) -> Expr:
         return self.reference(tree)
+
+
+def _is_limit(item: Tree) -> bool:
+    """Is this the `i=1` of a sum with limits?"""
+    return (
+        item.data == "comparison" and len(item.children) == 3 and cast(Token, item.children[1]).type == "EQ"
+    )

@@ -49,14 +49,21 @@ def names_in(tree: Tree | Token | None) -> list[Token]:
     return found
 
 
-def rules(tree: Tree, *rule: str) -> list[Tree]:
-    """The subtrees that some rules of the grammar made, in order of writing."""
-    found, stack = [], [tree]
+def rules(tree: Tree, rule: str) -> list[Tree]:
+    """The subtrees that a rule of the grammar made, in order of writing."""
+    return all_rules(tree).get(rule, [])
+
+
+def all_rules(tree: Tree) -> dict[str, list[Tree]]:
+    """Every subtree under the name of its rule, each list in order of writing."""
+    found: dict[str, list[Tree]] = {}
+    stack = [tree]
     while stack:
         node = stack.pop()
-        if node.data in rule:
-            found.append(node)
-        stack += [c for c in node.children[::-1] if isinstance(c, Tree)]
+        found.setdefault(node.data, []).append(node)
+        for child in reversed(node.children):
+            if isinstance(child, Tree):
+                stack.append(child)
     return found
 
 
@@ -100,25 +107,26 @@ def gather(trees: list[Tree], shapes: list[Directive]) -> Facts:
     bound: set[str] = set()
     names: list[Name] = []
     for tree in trees:
+        made = all_rules(tree)
         left = tree.children[0]
         if isinstance(left, Tree) and left.data == "reference" and len(tree.children) > 1:
             facts.tensors.add(parts_of(left)[0].value.text)
-        for ref in rules(tree, "reference"):
+        for ref in made.get("reference", []):
             token, _, square = parts_of(ref)
             names.append(token.value)
             if square is not None:
                 facts.tensors.add(token.value.text)
                 facts.indices |= {n.value.index for n in names_in(square)}
-        for node in rules(tree, "indices"):
+        for node in made.get("indices", []):
             *items, upto = node.children
             found = [index for item in items for index in bound_names(item)]
             bound |= set(found)
             if upto is not None and len(tops := {n.value.index for n in names_in(upto)}) == 1:
                 facts.limits |= {top: found[0] for top in tops if not is_capital(top)}
                 facts.sizes |= tops
-        for node in rules(tree, "comparison"):  # `1 if i = l and j = k`: letters that are compared
-            sides = [name for side in node.children[0::2] if (name := bare_name(side))]
-            letters = {name.base for name in sides if name.plain and len(name.base) == 1}
+        for node in made.get("comparison", []):  # `1 if i = l and j = k`: letters that are compared
+            sides = [own for side in node.children[0::2] if (own := bare_name(side))]
+            letters = {own.base for own in sides if own.plain and len(own.base) == 1}
             if len(letters) == 2:
                 bound |= {letter for letter in letters if letter.islower()}
     facts.time = _script_indices(names, bound - facts.indices)

@@ -9,7 +9,17 @@ from fractions import Fraction
 from lark import Token, Tree
 
 from .errors import NotationError
-from .facts import Facts, arguments_of, bare_name, bound_names, index_items, names_in, parts_of, rules
+from .facts import (
+    Facts,
+    all_rules,
+    arguments_of,
+    bare_name,
+    bound_names,
+    index_items,
+    names_in,
+    parts_of,
+    rules,
+)
 from .names import Name
 from .sums import is_capital
 from .tree import (
@@ -49,15 +59,16 @@ class IndexReader:
 
     def survey(self, tree: Tree) -> None:
         """Collect the statement's index names before any name is decided."""
+        made = all_rules(tree)
         left = tree.children[0]
         if isinstance(left, Tree) and left.data == "reference":
             for part in left.children[1:]:
                 if part is not None:
                     self.known |= {n.value.index for n in names_in(part)}
-        for node in rules(tree, "indices"):
+        for node in made.get("indices", []):
             for item in node.children[:-1]:
                 self.known |= set(bound_names(item))
-        for ref in rules(tree, "reference"):
+        for ref in made.get("reference", []):
             token, round_, square = parts_of(ref)
             for part in (round_, square):
                 if part is None or (part is round_ and token.value.text not in self.facts.tensors):

@@ -99,12 +99,16 @@ class Name:
     @property
     def text(self) -> str:
         """The canonical ASCII spelling as a tensor's name."""
+        if not (self.accents or self.sups or self.subs):
+            return self.base + "'" * self.primes
         parts = [self.base, *self.accents, *(g.text for g in self.groups)]
         return "_".join(p for p in parts if p) + "'" * self.primes
 
     @property
     def index(self) -> str:
         """The spelling as an index: `t_1` is `t1`, `w_{t+1}` is `wtp1`."""
+        if not (self.accents or self.sups or self.subs):
+            return self.base + "'" * self.primes
         parts = "".join([self.base, *self.accents, *(g.text.strip("{}") for g in self.groups)])
         return parts.replace("+", "p").replace("-", "m").replace(",", "") + "'" * self.primes
 

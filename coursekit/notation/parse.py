@@ -67,7 +67,7 @@ class _Tokens(LarkLexer):
     def __init__(self, conf) -> None:
         pass
 
-    def lex(self, data):
+    def lex(self, data):  # type: ignore[override]
         for token in data:
             yield (
                 token

@@ -19,13 +19,19 @@ from .reach import interval
 from .reads import affine_code
 from .tree import (
     Affine,
+    Apply,
     Compare,
+    Concat,
     Expr,
+    Flatten,
     IndexAtom,
     Iverson,
     Lookup,
     Position,
+    Reduce,
     Ref,
+    Softmax,
+    Sum,
     free_indices,
     index_names,
     transform,
@@ -49,8 +55,11 @@ class Flat:
     summed: list[str] = field(default_factory=list)
 
 
-def _equality(factor: Expr) -> list[Term] | None:
-    """`[left == right]` as terms of `left - right == 0`, the constant last; None for other factors."""
+def _equality(compiler: Compiler, factor: Expr) -> list[Term] | None:
+    """`[left == right]` as terms of `left - right == 0`, the constant last; None for other factors.
+
+    Only whole numbers count here: a real number that equals an index is a condition like any other.
+    """
     if not isinstance(factor, Iverson) or not isinstance(factor.condition, Compare):
         return None
     condition = factor.condition
@@ -63,6 +72,8 @@ def _equality(factor: Expr) -> list[Term] | None:
     for sign, side in ((1, left), (-1, right)):
         for c, atom in side.terms:
             terms[atom] = terms.get(atom, 0) + sign * c
+    if any(isinstance(atom, Lookup) and atom.ref.name not in compiler.whole_numbers for atom in terms):
+        return None
     found: list[Term] = [(c, atom) for atom, c in terms.items() if c]
     return [*found, (left.const - right.const, None)]
 
@@ -90,15 +101,15 @@ def _solved(terms: list[Term], name: str) -> Affine | None:
 def pick(compiler: Compiler, flat: Flat) -> bool:
     """Use up one `[s == …]` by putting the right side in place of the summed `s`."""
     for place, factor in enumerate(flat.factors):
-        terms = _equality(factor)
+        terms = _equality(compiler, factor)
         if terms is None:
             continue
         for name in list(flat.summed):
             value = _solved(terms, name)
-            if value is None or compiler.inside(value) or _is_row(flat, terms, place):
+            if value is None or compiler.inside(value) or _row(flat, terms, place) is not None:
                 continue
             others = [f for n, f in enumerate(flat.factors) if n != place]
-            if any(name in _bound_names(f) or not _can_replace(f, name) for f in others):
+            if not all(_can_replace(f, name, value) for f in others):
                 continue
             span = compiler.span(name)
             flat.factors = [_replace(f, name, value) for f in others]
@@ -108,12 +119,8 @@ def pick(compiler: Compiler, flat: Flat) -> bool:
     return False
 
 
-def _is_row(flat: Flat, terms: list[Term], place: int) -> bool:
-    """Is the equality the address of a row that is added to (see `scatter`)?"""
-    return _row(flat, terms, place) is not None
-
-
 def _row(flat: Flat, terms: list[Term], place: int) -> tuple[str, Affine] | None:
+    """The index and its address, if the equality says to which row something is added (see `scatter`)."""
     others = set().union(*(free_indices(f) for n, f in enumerate(flat.factors) if n != place))
     for _, atom in terms:
         if isinstance(atom, str) and atom not in flat.summed and atom not in others:
@@ -127,19 +134,20 @@ def _row(flat: Flat, terms: list[Term], place: int) -> tuple[str, Affine] | None
     return None
 
 
-def _bound_names(node: object) -> set[str]:
-    names: set[str] = set()
+def _can_replace(node: Expr, name: str, value: Affine) -> bool:
+    """Entries and conditions can take an expression for an index; a softmax or a concatenation over it cannot,
+    nor may the expression's own indices be used up inside."""
+    names = {name} | index_names(value)
     for n in walk(node):
-        names.update(getattr(n, "indices", ()) if not isinstance(n, Ref) else ())
-    return names
-
-
-def _can_replace(node: object, name: str) -> bool:
-    """Only entries and conditions can take an expression for an index; a softmax over it cannot."""
-    return all(
-        name not in (*getattr(n, "out", ()), getattr(n, "axis", None), *sum(getattr(n, "slices", ()), ()))
-        for n in walk(node)
-    )
+        if isinstance(n, (Sum, Softmax, Reduce, Flatten)) and names & set(n.indices):
+            return False
+        if isinstance(n, (Concat, Flatten)) and n.axis in names:
+            return False
+        if isinstance(n, Apply) and names & {*n.out, *(i for s in n.slices for i in s)}:
+            return False
+        if isinstance(n, Concat) and names & {along for along, _ in n.parts}:
+            return False
+    return True
 
 
 def _replace(node: Expr, name: str, value: Affine) -> Expr:
@@ -174,7 +182,7 @@ def _inside_range(compiler: Compiler, value: Affine, span: range) -> list[Expr]:
 def scatter(compiler: Compiler, flat: Flat, assemble: Callable[[Compiler, Flat], Code]) -> Code | None:
     """`Σ [v == address] rest`: add every entry of `rest` to the row that its address names."""
     for place, factor in enumerate(flat.factors):
-        terms = _equality(factor)
+        terms = _equality(compiler, factor)
         row = _row(flat, terms, place) if terms is not None else None
         if row is None:
             continue

@@ -225,6 +225,7 @@ class Ranges:
             for node in walk(equation.right):
                 if isinstance(node, (Concat, Flatten)):
                     axis = ("index", number, node.axis)
+                    parts: tuple[tuple[str, ...], ...]
                     if isinstance(node, Concat):
                         parts = tuple((self.dim(("index", number, a)),) for a, _ in node.parts)
                     else:

@@ -10,7 +10,7 @@ from lark import Token, Tree
 
 from .build import multiply
 from .errors import NotationError
-from .facts import index_items
+from .facts import arguments_of, index_items, parts_of
 from .index_reader import IndexReader
 from .matrix import MARK
 from .names import GREEK, Name, capital_of
@@ -37,7 +37,7 @@ class ReferenceReader(IndexReader):
         raise NotImplementedError
 
     def reference(self, tree: Tree, left_side: bool = False) -> Expr:
-        token, round_, square = tree.children
+        token, round_, square = parts_of(tree)
         name: Name = token.value
         span = self.span(tree)
         leading: list[Affine] = []
@@ -55,7 +55,7 @@ class ReferenceReader(IndexReader):
                 value = Call(MARK, (Ref(name.text, tuple(leading), span=span),), span=span)
                 return Call("transpose", (value,), span=span) if name.transposed else value
             return self.bare(name, token, span)
-        arguments = round_.children[0].children if round_ is not None else []
+        arguments = arguments_of(round_) if round_ is not None else []
         if round_ is not None and not left_side:
             kind = self.kind(name, token, arguments, square)
             if kind == "product":
@@ -68,7 +68,7 @@ class ReferenceReader(IndexReader):
                 )
         if left_side and round_ is not None:
             arguments = self.left_arguments(arguments)
-        arguments = arguments + (square.children[0].children if square is not None else [])
+        arguments = arguments + (arguments_of(square) if square is not None else [])
         indices = (*leading, *(self.affine(a) for a in arguments))
         if len(indices) > MAX_INDICES:
             raise self.error(
@@ -86,7 +86,7 @@ class ReferenceReader(IndexReader):
         """Is this argument a tensor (or θ), not an index?"""
         if tree.data != "reference":
             return False
-        name = tree.children[0].value
+        name: Name = parts_of(tree)[0].value
         scripted = any(index_items(g, self.facts.time) for g in name.sups)
         return name.base in ("theta", "Theta", "Phi") or scripted or name.text in self.facts.tensors
 
@@ -152,7 +152,7 @@ class ReferenceReader(IndexReader):
 
     def letters_of(self, name: Name) -> list[Name]:
         """`hW_2` as h and W_2, where the last is a declared matrix."""
-        *first, last = name.base
+        first, last = name.base[:-1], name.base[-1]
         parts = [*(Name(letter) for letter in first), replace(name, base=last)]
         known = parts[-1].text in self.facts.shapes
         return parts if first and known and not name.accents and not name.text_word else []

@@ -49,11 +49,11 @@ def run(
         n: [tuple(v.shape) if isinstance(v, Tensor) else None for v in e] for n, e in edges.items()
     }
     dtype, device = _kind(system, inputs, edges)
-    prepared = plan(system, shapes, edge_shapes, dict(sizes or {}))
+    whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
+    prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers)
     tensors: dict[str, Tensor] = {}
     for name, x in inputs.items():
-        if system.tensors[name].indexes is not None or not x.is_floating_point():
-            tensors[whole_name(name)] = x
+        tensors[whole_name(name)] = x
         tensors[name] = x if x.is_floating_point() else x.to(dtype)
     env = Env(tensors, edges, dict(functions or {}), dtype, device, prepared.constants)
     prepared.run(env)
@@ -63,7 +63,7 @@ def run(
 class Plan:
     """How to run one system at given sizes."""
 
-    def __init__(self, system: System, sizes: dict[str, int]):
+    def __init__(self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str] = frozenset()):
         self.sizes = sizes
         self.constants: dict = {}
         self.doubts = [_settle(system, sizes, doubt) for doubt in check_reads(system, sizes)]
@@ -72,11 +72,16 @@ class Plan:
             if not block.loops:
                 for equation in block.equations:
                     self.blocks.append(
-                        _define(equation.left.name, Compiler(system, sizes, equation).define().run)
+                        _define(
+                            equation.left.name, Compiler(system, sizes, equation, whole_numbers).define().run
+                        )
                     )
                 continue
             frame = Frame(system, sizes, block)
-            steps = [(e.left.name, Compiler(system, sizes, e, frame).define().run) for e in block.equations]
+            steps = [
+                (e.left.name, Compiler(system, sizes, e, whole_numbers, frame).define().run)
+                for e in block.equations
+            ]
             self.blocks.append(partial(_loop, frame, steps))
 
     def run(self, env: Env) -> None:
@@ -123,15 +128,21 @@ _plans: OrderedDict[tuple, tuple[System, Plan]] = OrderedDict()
 _lock = Lock()
 
 
-def plan(system: System, shapes: Mapping, edge_shapes: Mapping, sizes: Mapping[str, int]) -> Plan:
+def plan(
+    system: System,
+    shapes: Mapping,
+    edge_shapes: Mapping,
+    sizes: Mapping[str, int],
+    whole_numbers: frozenset[str] = frozenset(),
+) -> Plan:
     """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
     edges = tuple((n, tuple(e)) for n, e in sorted(edge_shapes.items()))
-    key = (id(system), tuple(sorted(shapes.items())), edges, tuple(sorted(sizes.items())))
+    key = (id(system), tuple(sorted(shapes.items())), edges, tuple(sorted(sizes.items())), whole_numbers)
     with _lock:
         if key in _plans:
             _plans.move_to_end(key)
             return _plans[key][1]
-    made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes))
+    made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers)
     with _lock:
         _plans[key] = (system, made)
         while len(_plans) > _KEPT:

@@ -77,7 +77,7 @@ def capital_left(equation: Equation) -> tuple[Ref, Expr]:
     names = {i: capital_of(i) for i in out}
     left, right = equation.left, equation.right
     if names:
-        left, right = rename_outside(left, names), rename_outside(right, names)
+        left, right = substitute(left, names), rename_outside(right, names)
     atoms = [a for n in walk(right) if isinstance(n, Affine) for _, a in n.terms]
     sizes = {a.name for a in atoms if isinstance(a, SizeOf)}
     if clash := sizes & {a for a in atoms if isinstance(a, str)}:

@@ -57,8 +57,8 @@ def opens(node: object) -> list[str]:
     if isinstance(node, Ref):
         return _unique(c for i in node.indices for c in capitals(i))
     if isinstance(node, (Mul, Div)):
-        shared = _shared(_factors(node))
-        return [c for c in _unique(c for f in _factors(node) for c in _factor_opens(f)) if c not in shared]
+        found = [c for f in _factors(node) for c in _factor_opens(f)]  # each factor once: depth costs no more
+        return [c for c in _unique(found) if found.count(c) == 1]
     if isinstance(node, Pow):
         return opens(node.exponent)
     if isinstance(node, (Add, Call)):

@@ -33,9 +33,13 @@ def test_no_paragraph_of_the_test_was_read_in_training():
     from coursekit.data.corpus import _distinct
 
     kept = _distinct(topics)
-    paragraphs = [" ".join(p.split()) for text in kept.values() for p in re.split(r"\n\s*\n", text) if p.strip()]
+    paragraphs = [
+        " ".join(p.split()) for text in kept.values() for p in re.split(r"\n\s*\n", text) if p.strip()
+    ]
     assert len(paragraphs) == len(set(paragraphs))
-    before = [" ".join(p.split()) for text in topics.values() for p in re.split(r"\n\s*\n", text) if p.strip()]
+    before = [
+        " ".join(p.split()) for text in topics.values() for p in re.split(r"\n\s*\n", text) if p.strip()
+    ]
     assert set(before) == set(paragraphs)
     assert len(before) > len(paragraphs)
 
@@ -94,7 +98,7 @@ def test_a_folder_of_many_files_is_cut_between_files(tmp_path):
         (b" \n ", "is empty"),
         (b"abc\xff\xfe" * 100, r"not UTF-8 text \(byte 3 is 0xff\)"),
         (b"a\0b" * 1000, "is binary"),
-        (b"One short sentence.", "4 words; a corpus needs at least 200"),
+        (b"One short sentence.", "5 words; a corpus needs at least 200"),
         (b"word " * 500, "too few sentences"),
     ],
 )

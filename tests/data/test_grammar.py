@@ -89,7 +89,11 @@ def test_a_recursive_grammar_has_the_entropy_of_its_series():
 
 def test_the_best_predictor_of_nested_brackets_keeps_a_stack():
     P = brackets().predict("( { ( )")
-    assert set(P) == {"(", "{", "}"}  # it may go on, or close the inner bracket; not the outer one, not the end
+    assert set(P) == {
+        "(",
+        "{",
+        "}",
+    }  # it may go on, or close the inner bracket; not the outer one, not the end
     # Inside { S }: after one B, S goes on with 0.4.
     assert P["}"] == pytest.approx(0.6, rel=1e-12)
 
@@ -134,7 +138,7 @@ def test_rows_begin_and_end_with_eos_and_batches_carry_the_pad():
     [
         ("S -> A B\nA -> a | a a\nB -> b | a b", "a a b"),
         ("S -> A | B\nA -> x\nB -> x", "x"),
-        ("S -> a S [0.3] | a S b [0.3] | c", "a a c"),
+        ("S -> a S [0.3] | a S b [0.3] | c", "a a c b"),
     ],
 )
 def test_an_ambiguous_grammar_is_refused_with_a_witness(text, prefix):
@@ -154,6 +158,7 @@ def test_an_ambiguous_grammar_is_refused_with_a_witness(text, prefix):
         ("S -> a | ", "an alternative is empty"),
         ("S -> a [0.5] | b [0.6]", r"the probabilities are \[0.5, 0.6\]"),
         ("S -> a [1.0] | b", "need to be above 0"),
+        ("S -> a b | a c | a b", "`a b` stands twice"),
         ("S -> a [half]", "needs to be a number"),
         ("NP -> a", "no rule for S"),
         ("S -> S a [0.1] | b", "may begin with S itself"),

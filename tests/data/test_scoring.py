@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from coursekit.data import BadData, Parse, alignment_error, attachment_score, dependencies, gold_mass, label_scores
+from coursekit.data import (
+    BadData,
+    Parse,
+    alignment_error,
+    attachment_score,
+    dependencies,
+    gold_mass,
+    label_scores,
+)
 
 GOLD = frozenset({(0, 0), (1, 2), (2, 1)})
 

@@ -28,7 +28,9 @@ def derive(grammar, words):
 
 def test_a_sentence_has_the_parse_that_a_linguist_gives_it():
     found = parse(derive(Grammar(DEPENDENCIES), "we booked the evening train through Vienna"))
-    head = {word: (label, "-" if n < 0 else found.words[n]) for word, label, n in zip(*_rows(found), strict=True)}
+    head = {
+        word: (label, "-" if n < 0 else found.words[n]) for word, label, n in zip(*_rows(found), strict=True)
+    }
     assert head == {
         "we": ("nsubj", "booked"),
         "booked": ("root", "-"),

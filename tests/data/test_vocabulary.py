@@ -9,7 +9,7 @@ from coursekit.data import EOS, PAD, UNK, BadData, Vocabulary
 
 @pytest.fixture
 def vocabulary():
-    return Vocabulary.of("b a b c a b d".split(), least=2)
+    return Vocabulary.of(["b", "a", "b", "c", "a", "b", "d"], least=2)
 
 
 def test_the_commonest_words_come_first_after_the_special_ones(vocabulary):
@@ -22,7 +22,7 @@ def test_equal_counts_are_in_alphabetical_order_so_that_the_ids_do_not_depend_on
 
 
 def test_most_cuts_the_rare_words():
-    assert Vocabulary.of("a a a b b c".split(), most=2).words[3:] == ("a", "b")
+    assert Vocabulary.of(["a", "a", "a", "b", "b", "c"], most=2).words[3:] == ("a", "b")
 
 
 def test_decode_undoes_encode_and_rare_words_become_unknown(vocabulary):

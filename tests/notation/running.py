@@ -296,6 +296,10 @@ CONSTRUCTS: dict[str, Case] = {
         "c[b,v] = sum[t]([w[b,t] == v] x[b,t])", {"w": words(5, 2, 6), "x": (2, 6)}, {}, {"V": 5}),
     "picking by a condition": Case("y[t,i] = sum[s]([s == 2*t+1] x[s,i])", {"x": (7, 2)}, {}, {"T": 5}),
     "solving a condition": Case("y[s,i] = sum[t]([s == t+2] x[t,i])", {"x": (7, 2)}, {}, {"S": 6}),
+    "a real number compared with an index": Case(
+        "y[v] = sum[b]([r[b] == v] x[b])\nz[b,v] = [r[b] <= v] u[v]",
+        {"r": torch.tensor([1, 0.5, 2, 1], dtype=torch.float64), "x": (4,), "u": (3,)}, {}, {"V": 3}),
+    "a computed index": Case("p[t] = w[T-1-t]\ny[t,i] = e[p[t],i]", {"w": words(4, 5), "e": (4, 2)}),
     "one-hot": Case("y[b,v] = [v == w[b]] - p[b,v]", {"w": words(5, 3), "p": (3, 5)}),
     "a condition keeps reads inside": Case("y[t] = sum[s, s <= t](a[s] x[t-s])", {"a": (5,), "x": (5,)}),
     "a sum with a condition": Case("y[t,i] = sum[s, s < t](A[t,s] x[s,i])", {"A": (5, 5), "x": (5, 2)}),

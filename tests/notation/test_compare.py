@@ -253,6 +253,19 @@ def test_what_cannot_run_is_told_in_the_reader_s_terms(name, changes, kind, word
     assert words in found.message
 
 
+def test_a_misspelt_intermediate_is_recognised():
+    reference = system("h_tilde[t,j] = W[j,I] x[t,I]\nh[t,j] = tanh(h_tilde[t,j])")
+    found = compare(reference, system("h[t,j] = tanh(htilde[t,j])"))
+    assert (found.kind, found.tensor) == ("unknown tensor", "htilde")
+    assert "did you mean `h_tilde`" in found.message
+
+
+def test_a_mistake_in_a_step_that_the_answer_does_not_name_is_found():
+    reference = system("s[t,j] = W[j,I] x[t,I] - B[j]\nh[t,j] = tanh(s[t,j])")
+    found = compare(reference, system("h[t,j] = tanh(W[j,I] x[t,I] + B[j])"))
+    assert (found.kind, found.tensor) == ("sign", "h")
+
+
 def test_a_given_tensor_must_not_be_defined():
     found = result("MERGED", "WQ[k,i,j] = WK[k,i,j]\nW[k,a,c] = 1/sqrt(I) WQ[k,I,a] WK[k,I,c]")
     assert not found.equal

@@ -365,34 +365,48 @@ def test_gradient_and_cost_need_no_torch_and_no_numpy():
 # ── random systems ───────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def few(examples: int):
+    return settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@few(40)
 @given(random_systems())
 def test_gradient_of_a_random_system_matches_autograd(text):
-    _compare_random(text)
+    system = _weighed(text)
+    errors = compare(system, differentiable(system), of="loss", scale=0.5)
+    assert max(errors.values(), default=0.0) < TOLERANCE, errors
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@few(25)
 @given(random_systems(recurrent=True))
 def test_gradient_of_a_random_recurrence_matches_autograd(text):
-    _compare_random(text)
+    system = _weighed(text)
+    errors = compare(system, differentiable(system), of="loss", scale=0.5)
+    assert max(errors.values(), default=0.0) < TOLERANCE, errors
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@few(25)
 @given(random_systems(smooth=False))
 def test_gradient_of_a_random_system_with_kinks_matches_autograd(text):
-    _compare_random(text)
+    system = _weighed(text)
+    errors = compare(system, differentiable(system), of="loss", scale=0.5)
+    assert max(errors.values(), default=0.0) < TOLERANCE, errors
 
 
-def _compare_random(text: str) -> None:
-    """The last tensor, weighed by given numbers, by all that it depends on."""
+@few(40)
+@given(random_systems(recurrent=True))
+def test_gradient_of_a_random_system_prints_and_parses_back(text):
+    system = _weighed(text)
+    program = grad(system, "loss", differentiable(system))
+    assert parse(show(program)).equations == program.equations
+
+
+def _weighed(text: str):
+    """With a loss: the last tensor, weighed by given numbers."""
     last = [e.left for e in parse(text).equations][-1]
     axes = ",".join(a.plain for a in last.indices)
     weighed = f"sum[{axes}](g[{axes}] {last.name}[{axes}])" if axes else f"g {last.name}"
-    system = checked(f"{text}\nloss = {weighed}")
-    errors = compare(system, differentiable(system), of="loss", scale=0.5)
-    assert max(errors.values(), default=0.0) < TOLERANCE, errors
-    program = grad(system, "loss", differentiable(system))
-    assert parse(show(program)).equations == program.equations
+    return checked(f"{text}\nloss = {weighed}")
 
 
 # ── as text ──────────────────────────────────────────────────────────────────────────────────

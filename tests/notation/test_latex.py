@@ -76,6 +76,7 @@ def test_index_is_typeset(ascii_index, typeset):
         "y[t1] = sum[t2, t1 <= t2](a[t1,t2])",
         "y = max[i](x[i]) + min(a, b) + abs(c) + log(d) + exp(e)",
         "c[t,c] = a[t,I]; b[t,K]\nd[t,e] = concat[K,I](h[K,t,I])",
+        "y[j] = sum[i == j](x[i,j]) + sum[i, j == i](x[i,j])",
         "y[b,t,i] = e[w[b,t],i] + e[2*v[t]+1,i] z[b]",
         "y[t] = x[T-1-t]\npad x\nsize t = 4\ncentered t",
         "L in R^{V x d}\ny[i] = L[i]",

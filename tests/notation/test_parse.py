@@ -331,6 +331,10 @@ def test_error_shows_the_line_and_a_caret():
         ("y = " + "exp " * 300 + "x", "deep"),
         ("y = x" + "_a" * 3000, "a name has at most 8 sub- and superscripts"),
         ("y = x[" + "t+" * 3000 + "t]", ""),
+        ("y = " + "a[I] (b + " * 38 + "c[I]" + ")" * 38, ""),
+        ("y = " + "a[I]/(b[I] " * 38 + "c[I]" + ")" * 38, ""),
+        ("y = " + "(c[I] (" * 19 + "a[I]" + ")^2)^2" * 19, ""),
+        ("y[t] = " + "x[w[" * 19 + "t" + "]]" * 19, ""),
     ],
 )
 def test_limits_are_met_with_a_sentence(text, message):

@@ -1,0 +1,110 @@
+"""`coursekit prove`: every question of an assignment against every answer that its author wrote down.
+
+The solution must earn all points and the untouched release none; each named mistake must lose points and
+hear its own sentence; each other right form must earn all.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..authoring.course import Course
+from ..authoring.release import instructor_notebook
+from ..authoring.source import Question, Source, read, without_markers
+from .assignment import Master, master
+from .outcome import Cell, Outcome, Task
+from .warm import Warm
+
+
+@dataclass
+class Proof:
+    """What was found about one question."""
+
+    assignment: str
+    question: Question
+    solved: float = 0.0
+    blank: float = 0.0
+    caught: int = 0
+    named: int = 0
+    accepted: int = 0
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.complaints
+
+
+def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
+    """The proofs of every question, assignment by assignment."""
+    from traitlets.config import Config
+
+    for name in names:
+        source = read(course.solutions / name / f"{name}.md")
+        made = master(name, instructor_notebook(source, course), Config())
+        yield from _prove(source, made, warm)
+
+
+def _prove(source: Source, made: Master, warm: Warm) -> Iterator[Proof]:
+    proofs = {q.id: Proof(source.name, q) for q in source.questions if q.tests}
+    tasks: list[Task] = []
+    for question in (p.question for p in proofs.values()):
+        tasks.append(_task(made, question, "solution", 0, question.solution))
+        stub = made.by_id[question.id].released
+        tasks.append(_task(made, question, "blank", 0, stub))
+        tasks += [_task(made, question, "mistake", n, m.answer) for n, m in enumerate(question.mistakes)]
+        tasks += [_task(made, question, "right", n, r.answer) for n, r in enumerate(question.right)]
+    for outcome in warm.grade(tasks):
+        question_id, kind, number = outcome.id.split("\0")
+        _judge(proofs[question_id], kind, int(number), outcome)
+    yield from proofs.values()
+
+
+def _task(made: Master, question: Question, kind: str, number: int, answer: str) -> Task:
+    """The notebook with one answer; of the other questions only what their cells define."""
+    cells = []
+    for cell in made.cells:
+        if cell.role == "solution":
+            text = answer if cell.grade_id == question.id else cell.source
+            cells.append(Cell(without_markers(text), "solution", cell.grade_id, reference=cell.source))
+        elif cell.role == "test" and cell.grade_id in question.tests:
+            cells.append(Cell(cell.source, "test", cell.grade_id, cell.points))
+        elif cell.role == "test":
+            cells.append(Cell(_definitions(cell.released), "given", cell.grade_id))
+        elif cell.role == "given":
+            cells.append(Cell(cell.source, "given", cell.grade_id or cell.cell_id))
+    return Task(f"{question.id}\0{kind}\0{number}", tuple(cells))
+
+
+def _definitions(source: str) -> str:
+    """The cell without its checks: later tests may use its functions."""
+    tree = ast.parse(source)
+    kept = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
+    return ast.unparse(ast.Module([node for node in tree.body if isinstance(node, kept)], []))
+
+
+def _judge(proof: Proof, kind: str, number: int, outcome: Outcome) -> None:
+    points, most = outcome.score, proof.question.points
+    said = " ".join(test.sentence for test in outcome.tests)
+    if kind == "solution":
+        proof.solved = points
+        if points != most:
+            proof.complaints.append(f"the solution earns {points:g} of {most:g}: {said}")
+    elif kind == "blank":
+        proof.blank = points
+        if points:
+            proof.complaints.append(f"the untouched stub earns {points:g}")
+    elif kind == "right":
+        name = proof.question.right[number].name
+        proof.accepted += points == most
+        if points != most:
+            proof.complaints.append(f"the right form {name!r} earns {points:g} of {most:g}: {said}")
+    else:
+        mistake = proof.question.mistakes[number]
+        proof.caught += points < most
+        proof.named += mistake.sentence in said
+        if points >= most:
+            proof.complaints.append(f"the mistake {mistake.name!r} loses nothing")
+        elif mistake.sentence not in said:
+            proof.complaints.append(f"the mistake {mistake.name!r} was told: {said}")
