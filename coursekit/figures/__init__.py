@@ -14,7 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 
 _MODULES = {
-    "style": "BLUE ORANGE GREEN PURPLE PALETTE INK canvas in_style",
+    "palette": "BLUE ORANGE GREEN PURPLE PALETTE DASHES INK",
+    "style": "HEAT canvas in_style",
     "svg": "Picture picture",
     "frames": "Slider slider",
     "curves": "loss_curve gradient_norms eigenvalues temperature",

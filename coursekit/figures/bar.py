@@ -6,7 +6,7 @@ import sys
 import time
 from html import escape
 
-from .style import BLUE
+from .palette import BLUE
 
 EVERY = 0.1  # seconds between two drawings
 

@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from .style import BLUE, DASHES, INK, ORANGE, PALETTE, canvas, in_style
+from .palette import BLUE, DASHES, INK, ORANGE, PALETTE
+from .style import canvas, in_style
 from .svg import Picture, picture
 
 MOST = 200  # points of a curve: more cannot be seen, and would make the page heavy

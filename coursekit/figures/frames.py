@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from .style import BLUE
+from .palette import BLUE
 from .svg import Picture
 
 _SHOW = (

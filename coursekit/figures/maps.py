@@ -12,7 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from ..data.scenes import COLOURS, Thing
 from ..data.scoring import numbers
-from .style import BLUE, GREEN, HEAT, INK, ORANGE, canvas, in_style
+from .palette import BLUE, GREEN, INK, ORANGE
+from .style import HEAT, canvas, in_style
 from .svg import Picture, picture
 
 PAINT = dict(zip(COLOURS, ("#d0453f", BLUE, GREEN, "#c79a1e"), strict=True))

@@ -1,8 +1,7 @@
-"""One look for every figure: colours, text, axes.
+"""One look for every figure.
 
-The colours keep a contrast of 3 with white and with a dark page, and stay apart for the colour-blind; lines
-also differ in dash. Text and axes have the colour of the page's own text (`currentColor`), the background
-is transparent, and letters are in the page's font: the same picture serves light and dark.
+Text and axes have the colour of the page's own text (`currentColor`), the background is transparent, and
+letters are in the page's font: the same picture serves light and dark.
 """
 
 from __future__ import annotations
@@ -15,10 +14,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, PURPLE = "#2a6fdb", "#cc4e12", "#129e76", "#bd3f9c"
-PALETTE = (BLUE, ORANGE, GREEN, PURPLE)
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))
-INK = "#010203"  # stands for the page's text colour: `picture` replaces it by currentColor
+from .palette import BLUE, INK
 
 # From nothing to blue, over whatever page lies below; faint values are lifted, or a dark page would hide them.
 HEAT = LinearSegmentedColormap.from_list("course", [to_rgba(BLUE, (n / 16) ** 0.75) for n in range(17)])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from .style import INK
+from .palette import INK
 
 _FONT = re.compile(r"font: (?:(italic|oblique) )?(?:(bold|\d{3}) )?([\d.]+)px [^;\"]*")
 _GROUP = re.compile(r'<g id="[\w.]+_\d+">')  # nothing refers to a group by its id

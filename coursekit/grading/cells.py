@@ -22,7 +22,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from .limits import Limits
-from .names import names_of
+from .names import is_plain, names_of
 from .outcome import Output
 
 FIGURES, PICTURE = 8, 2_000_000  # figures kept of one cell, bytes kept of one picture
@@ -126,6 +126,12 @@ class QuietShell(InteractiveShell):
     def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
         pass
 
+    def transform_cell(self, raw_cell: str) -> str:
+        """Skip IPython's search for magics, which takes longer than most cells, where there are none."""
+        if self.input_transformers_post or not is_plain(raw_cell):
+            return super().transform_cell(raw_cell)
+        return raw_cell if raw_cell.endswith("\n") else raw_cell + "\n"
+
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
         if magic_name in _NO_MAGIC:
             return None
@@ -177,6 +183,14 @@ class Shell:
     @property
     def namespace(self) -> dict[str, Any]:
         return self.ipython.user_ns
+
+    def rehearse(self) -> None:
+        """Run a few cells before the fork, so that no child pays for what IPython does once."""
+        for source in ("x = 1\nx", "1 / 0", "%time x = 2"):
+            self.run(source, Limits())
+        for name in [name for name in self.namespace if name == "x" or name.startswith("_")]:
+            if name not in ("__builtins__", "__builtin__", "__name__", "_ih", "_oh", "_dh", "_i", "_ii", "_iii"):
+                del self.namespace[name]
 
     def run(self, source: str, limits: Limits) -> CellRun:
         """Run a cell; an error is a result, not an exception."""

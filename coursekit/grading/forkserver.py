@@ -7,6 +7,7 @@ over sockets of their own, straight to the children: nothing that this process h
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -19,6 +20,7 @@ from typing import Any
 
 from .limits import MB, private_memory
 
+MADV_COLLAPSE, LARGE = 25, 2 << 20
 WATCH = 0.2  # seconds between two looks at the memory of the children
 PRELOAD = (
     "torch",
@@ -57,6 +59,19 @@ def _first_uses(torch: Any) -> None:
     weight.grad = torch.zeros(2)
     torch.optim.SGD([weight], lr=0.1).step()
     torch.testing.assert_close(torch.zeros(1), torch.zeros(1))
+
+
+def gather_memory() -> None:
+    """Put the memory of this process on large pages, where Linux (6.1) can: a fork then copies hundreds of entries
+    instead of tens of thousands, and takes a tenth of the time."""
+    libc = ctypes.CDLL(None)
+    with open("/proc/self/maps") as maps:
+        regions = [line.split() for line in maps]
+    for span, mode, _, _, _, *path in regions:
+        start, end = (int(edge, 16) for edge in span.split("-"))
+        start, end = -(-start // LARGE) * LARGE, end // LARGE * LARGE
+        if mode == "rw-p" and start < end and path in ([], ["[heap]"]):
+            libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_COLLAPSE)
 
 
 def threads() -> int:
@@ -176,6 +191,7 @@ def serve(control: socket.socket, options: dict) -> None:
     from .cells import Shell
 
     SHELL = Shell()
+    SHELL.rehearse()
     wire.module("torch"), wire.module("numpy")
     count = threads()
     if count != 1:
@@ -183,6 +199,7 @@ def serve(control: socket.socket, options: dict) -> None:
     gc.collect()
     gc.freeze()
     gc.disable()
+    gather_memory()
     server = Server(control, options)
     server.send("ready", os.getpid(), missing)
     server.loop()

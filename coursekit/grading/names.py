@@ -27,18 +27,29 @@ class Names:
 
 
 def plain_source(source: str) -> str:
-    """The cell with its magics turned into calls, as IPython runs it."""
+    """The cell with its magics turned into calls, as IPython runs it. Costs milliseconds."""
     from IPython.core.inputtransformer2 import TransformerManager
 
     return TransformerManager().transform_cell(source)
 
 
+def is_plain(source: str) -> bool:
+    """Is this Python as it stands, without magics?"""
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def parse(source: str) -> ast.Module:
     """The cell's syntax tree; an empty one if it has none."""
-    try:
-        return ast.parse(plain_source(source))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
+    for form in (str, plain_source):
+        try:
+            return ast.parse(form(source))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return ast.Module([], [])
 
 
 @lru_cache(maxsize=4096)

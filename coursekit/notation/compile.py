@@ -107,8 +107,10 @@ class Compiler:
         self.rank = {name: n for n, name in enumerate(left) if name is not None}
         self.guards: list[tuple[Condition, bool]] = []
         self.outer = self
+        self.around: Frame | None = None  # the loop that this comes before
         if frame is not None:
             self.outer = Compiler(system, sizes, equation, whole_numbers)
+            self.outer.around = frame
             self.outer.guards = self.guards
             self.outer.ranges = self.ranges
 

@@ -186,15 +186,25 @@ def _build(compiler: Compiler, tree: Pairing, values: list[_Value], keep: frozen
     frame = compiler.frame
     if left.still and right.still:
         assert frame is not None
-        code = multiply(compiler.outer, left.code, right.code, needed | frame.looped)
-        return _Value(code, True, None)
+        return _Value(_before(compiler.outer, left, right, needed | frame.looped), True, None)
     if frame is not None and left.still != right.still:
         moving, still = (right, left) if left.still else (left, right)
         together = frame.linear(compiler, moving.code, moving.key, still.code, needed)
         if together is not None:
             return _Value(together, False, None)
         return _Value(multiply(compiler, moving.code, frame.hoist(still.code), needed), False, None)
-    return _Value(multiply(compiler, left.code, right.code, needed), False, None)
+    return _Value(_before(compiler, left, right, needed), False, None)
+
+
+def _before(compiler: Compiler, left: _Value, right: _Value, needed: frozenset[str]) -> Code:
+    """Two values multiplied outside of any loop; before one, an input times several matrices is one product."""
+    frame = compiler.around
+    for one, other in ((left, right), (right, left)):
+        if frame is not None and isinstance(one.key, Ref) and frame.looped & set(one.code.axes):
+            together = frame.linear(compiler, one.code, one.key, other.code, needed, before=True)
+            if together is not None:
+                return together
+    return multiply(compiler, left.code, right.code, needed)
 
 
 def _summed(code: Code, needed: frozenset[str] | set[str]) -> Code:

@@ -152,11 +152,17 @@ class Frame:
         return [self.sizes[d] for n, d in enumerate(self.system.tensors[name].dims) if n != without]
 
     def linear(
-        self, compiler: Compiler, state: Code, key: Expr | None, weights: Code, needed: frozenset[str]
+        self,
+        compiler: Compiler,
+        state: Code,
+        key: Expr | None,
+        weights: Code,
+        needed: frozenset[str],
+        before: bool = False,
     ) -> Code | None:
         """A state times a matrix: `state` summed against `weights`, together with its other matrices.
 
-        None if this is no such product.
+        None if this is no such product. `before` the loop, the same for an input over all steps.
         """
         summed = [a for a in state.axes if a not in needed]
         right = [a for a in weights.axes if a in needed]
@@ -175,7 +181,7 @@ class Frame:
             name = object()
         group = self.groups.get(name)
         if group is None:
-            group = self.groups[name] = Linear(self, state, left, summed, compiler)
+            group = self.groups[name] = Linear(None if before else self, state, left, summed, compiler)
         return group.part(weights, summed, right, compiler)
 
     # ── while running ────────────────────────────────────────────────────────────────────────
@@ -184,6 +190,7 @@ class Frame:
         steps = self.counts[0] if self.lanes is None else self.lanes.waves
         env.states = {name: [None] * steps for name in self.names}
         env.hoisted = []
+        env.memo.clear()
         for make in self.prepare:
             env.hoisted.append(make(env))
         backward = self.lanes is None and self.block.loops[0][1] < 0
@@ -224,13 +231,14 @@ class Linear:
     """One state's products with matrices, computed as one product with the matrices stacked."""
 
     def __init__(
-        self, frame: Frame, state: Code, left: tuple[str, ...], summed: list[str], compiler: Compiler
+        self, frame: Frame | None, state: Code, left: tuple[str, ...], summed: list[str], compiler: Compiler
     ):
         self.state, self.left = state, left
         self.inner = prod(compiler.length(a) for a in summed)
         self.matrices: list[Callable[[Env], Tensor]] = []  # each inner × its width
         self.widths: list[int] = []
-        self.slot = frame.before(self.stack)
+        # The stacked matrix is made before the loop; what itself comes before the loop makes it on the spot.
+        self.slot = frame.before(self.stack) if frame is not None else None
         self.flat = len(left) == len(summed) == 1
         order = tuple(state.axes.index(a) for a in [*left, *summed])
         self.order = order if order != tuple(range(len(order))) else None
@@ -261,7 +269,7 @@ class Linear:
         lead = x.shape[: len(self.left)]
         if not self.flat:
             x = x.reshape(-1, self.inner)
-        y = torch.mm(x, env.hoisted[self.slot])
+        y = torch.mm(x, self.stack(env) if self.slot is None else env.hoisted[self.slot])
         found = (y.split(self.widths, 1) if len(self.widths) > 1 else (y,), lead)
         env.memo[self] = found
         return found

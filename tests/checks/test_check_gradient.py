@@ -189,7 +189,7 @@ def test_single_number_is_judged_like_a_tensor():
     assert check(lambda w: -3 * w**2).kind == "sign"
     assert check(lambda w: w**2).kind == "factor"
     assert check(lambda w: 3 * w).sentence.startswith(
-        "The gradient of `w` is not right: it is 2.1 and should be 1.47"
+        "The gradient of `w` is not right."
     )
 
 

@@ -56,7 +56,7 @@ def test_a_gru_takes_two_products_a_step_and_its_inputs_are_one_product_for_all_
     inputs, boundary = COURSE["gru"].drawn()
     steps = inputs["x"].shape[1]
     calls = watched(GRU, inputs, boundary).calls
-    assert calls["mm"] + calls["bmm"] == 3 + 2 * steps
+    assert calls["mm"] + calls["bmm"] == 1 + 2 * steps
 
 
 @pytest.mark.parametrize("n", [3, 6, 12])

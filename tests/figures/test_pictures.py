@@ -1,0 +1,164 @@
+"""Every figure: same bytes each time, the page's ink, words, and a sentence for bad input."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import torch
+
+from coursekit import data, figures
+from coursekit.models.cells import GRU, LSTM, UGRNN, Vanilla
+from coursekit.models.patterns import mask
+from coursekit.train import History
+
+HISTORY = History([3.0 / (n + 1) + 1 for n in range(60)], [1.0] * 60, [(30, 1.2), (60, 1.1)], limit=0.9)
+ALPHA = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])
+SCENES = data.Scenes.draw(2, size=3)
+EVERY = {
+    "loss": lambda: HISTORY.plot(),
+    "losses": lambda: figures.loss_curve({"GRU": HISTORY, "LSTM": HISTORY}, limit=0.8, upto=20),
+    "norms": lambda: figures.gradient_norms({"GRU": [1, 0.1, 0.01], "LSTM": [1, 0.5, 0.0]}),
+    "eigenvalues": lambda: figures.eigenvalues(np.diag([0.5, 1.2]), {"linear": [1, 2, 4]}),
+    "temperature": lambda: figures.temperature([2.0, 1.0], ["a", "b"], 0.5),
+    "attention": lambda: figures.attention(ALPHA, ["x", "y", "z"], ["p", "q"], {(0, 0), (1, 1)}),
+    "row": lambda: figures.attention(ALPHA, row=1),
+    "pattern": lambda: figures.pattern(mask("window", 6, 2), "window"),
+    "gates": lambda: figures.gates({"G1": np.full((4, 3), 0.25)}, ["a", "b", "c", "d"]),
+    "scene": lambda: figures.scene(SCENES.things[0], 3, np.full((3, 3), 1 / 9), "red", (0, 1)),
+    "images": lambda: figures.images([np.zeros((2, 8, 8)), np.ones((2, 8, 8))], ["given", "true"]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return {name: make() for name, make in EVERY.items()}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_figure_is_wellformed_light_and_wears_the_pages_ink(drawn, name):
+    svg = drawn[name].svg
+    ET.fromstring(svg)
+    assert len(svg) < 25_000
+    assert "currentColor" in svg or name == "images"
+    assert "#010203" not in svg  # the stand-in for the page's ink
+    assert not re.search(r"(fill|stroke): ?(#000000|black|#ffffff|white)", svg)  # on one page it would be lost
+    assert "font:" not in svg  # no font of its own
+    assert "<metadata" not in svg
+    assert len(drawn[name].alt) > 20
+    assert f'aria-label="{drawn[name].alt[:10]}' in drawn[name]._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["loss", "attention", "eigenvalues"])
+def test_the_same_drawing_gives_the_same_bytes(drawn, name):
+    assert EVERY[name]().svg == drawn[name].svg
+
+
+def test_the_words_say_what_can_be_seen(drawn):
+    assert drawn["loss"].alt == "Loss by step: training falls from 4.000 to 1.050; the limit is 0.900."
+    assert "p at x (0.70); q at z (0.80)" in drawn["attention"].alt
+    assert "1 of the 2 gold links" in drawn["attention"].alt
+    assert "1 of 2 outside the unit circle, spectral radius 1.20" in drawn["eigenvalues"].alt
+    assert "11 of 36 pairs" in drawn["pattern"].alt
+    assert "a 0.88, b 0.12" in drawn["temperature"].alt
+
+
+def test_the_limit_is_drawn_and_labelled(drawn):
+    assert "limit 0.90" in drawn["loss"].svg
+    assert "limit" not in figures.loss_curve(History([2.0, 1.0], [1.0, 1.0])).svg
+
+
+def test_a_saved_picture_is_a_file_with_its_words(tmp_path, drawn):
+    drawn["loss"].save(tmp_path / "loss.svg")
+    root = ET.parse(tmp_path / "loss.svg").getroot()
+    assert root.find("{http://www.w3.org/2000/svg}title").text == drawn["loss"].alt
+    assert root.get("color") == "#000"
+
+
+def test_drawing_leaves_matplotlib_as_it_was():
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    EVERY["temperature"]()
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_zero_temperature_is_the_largest_logit_and_infinite_is_uniform():
+    assert "b 1.00, a 0.00" in figures.temperature([1, 2], ["a", "b"], 0).alt
+    assert "0.50" in figures.temperature([1, 2], ["a", "b"], 1e9).alt
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: figures.attention(np.ones((2, 2, 2))), "needs \\(T, S\\)"),
+        (lambda: figures.attention(ALPHA, ["x"]), "source has 1 words; alpha of shape \\(2, 3\\) needs 3"),
+        (lambda: figures.temperature([1.0], ["a", "b"]), "each word needs one logit"),
+        (lambda: figures.temperature([1.0], ["a"], -1), "temperature is -1"),
+        (lambda: figures.loss_curve(History()), "no steps yet"),
+        (lambda: figures.gates({}), "no gates"),
+        (lambda: figures.gradient_norms({}), "no norms"),
+        (lambda: figures.scene(SCENES.things[0], 3, np.ones((2, 2))), "needs \\(3, 3\\)"),
+        (lambda: figures.images([np.ones((2, 8))], ["a"]), "each needs one \\(N, H, W\\)"),
+        (lambda: figures.pattern(np.ones(3)), "needs \\(T, T\\)"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_a_sentence(make, says):
+    with pytest.raises(ValueError, match=says):
+        make()
+
+
+# What is measured for the figures
+
+
+@pytest.mark.parametrize("cell", [Vanilla, UGRNN, GRU, LSTM])
+def test_gradient_norms_match_autograd_through_the_whole_cell(cell):
+    torch.manual_seed(0)
+    cell = cell(3, 4, dtype=torch.float64)
+    x = torch.randn(2, 6, 3, dtype=torch.float64)
+    norms = figures.gradient_norms_through_time(cell, x)
+    # The oracle: the state at t is given from outside, and the fast path runs the rest.
+    for t in range(5):
+        _, state = cell(x[:, : t + 1])
+        parts = [s.detach().requires_grad_() for s in (state if isinstance(state, tuple) else (state,))]
+        h, _ = cell(x[:, t + 1 :], tuple(parts) if len(parts) > 1 else parts[0])
+        found = torch.autograd.grad(h[:, -1].sum(), parts)
+        assert norms[t] == pytest.approx(float(torch.cat(found, -1).norm(dim=-1).mean()), rel=1e-10)
+    assert norms[5] == pytest.approx(2.0)  # the last state's own: ones, four of them
+
+
+@pytest.mark.parametrize(("cell", "names"), [(UGRNN, {"G"}), (GRU, {"G1", "G2"}), (LSTM, {"Gf", "Gi", "Go"})])
+def test_gates_are_those_of_the_cell(cell, names):
+    cell = cell(3, 4)
+    gates = figures.gate_activity(cell, torch.randn(2, 5, 3))
+    assert set(gates) == names
+    for gate in gates.values():
+        assert gate.shape == (5, 4)
+        assert (gate > 0).all()
+        assert (gate < 1).all()
+
+
+def test_a_gate_that_is_forced_open_is_seen_open():
+    cell = UGRNN(3, 4)
+    with torch.no_grad():
+        cell.B_G.fill_(-50.0)
+    assert figures.gate_activity(cell, torch.randn(1, 5, 3))["G"].min() > 0.999
+
+
+def test_a_cell_without_gates_is_refused():
+    with pytest.raises(ValueError, match="a Vanilla cell has no gates"):
+        figures.gate_activity(Vanilla(3, 4), torch.randn(1, 5, 3))
+
+
+def test_backward_norms_match_autograd():
+    W = figures.matrix_with_radius(5, 1.2)
+    assert max(abs(np.linalg.eigvals(W))) == pytest.approx(1.2)
+    for activation in ("linear", "tanh"):
+        draw = np.random.default_rng(0)
+        h0, d = torch.tensor(draw.standard_normal(5), requires_grad=True), draw.standard_normal(5)
+        h = h0
+        for _ in range(7):
+            h = torch.tensor(W) @ h
+            h = torch.tanh(h) if activation == "tanh" else h
+        (found,) = torch.autograd.grad(h @ torch.tensor(d / np.linalg.norm(d)), h0)
+        assert figures.backward_norms(W, 7, activation)[-1] == pytest.approx(float(found.norm()), rel=1e-10)
