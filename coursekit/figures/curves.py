@@ -81,6 +81,12 @@ def loss_curve(
         return picture(figure, f"Loss by step: {'; '.join(words)}.")
 
 
+def _positive(values: Any) -> np.ndarray:
+    """The values, with a gap where there is nothing that a logarithm could show."""
+    values = np.asarray(values, dtype=float)
+    return np.where(values > 0, values, np.nan)
+
+
 def _powers(ax: Axes) -> None:
     """Powers of ten in plain letters: no formula to typeset in every frame, and the page's own font."""
     ax.yaxis.set_major_locator(LogLocator(numticks=7))
@@ -111,9 +117,9 @@ def gradient_norms(
     with in_style():
         figure, (ax,) = canvas()
         for n, (name, values) in enumerate(norms.items()):
-            kept = np.maximum(np.asarray(values, dtype=float), 1e-300)
+            kept = _positive(values)
             ax.semilogy(np.arange(len(kept)), kept, color=PALETTE[n % 4], ls=DASHES[n % 4], label=name)
-            words.append(f"{name} goes from {kept[0]:.2g} to {kept[-1]:.2g}")
+            words.append(f"{name} goes from {values[0]:.2g} to {values[-1]:.2g}")
         ax.set(xlabel=xlabel, ylabel="norm of the gradient", title=title)
         if ylim:
             ax.set_ylim(*ylim)
@@ -144,7 +150,7 @@ def eigenvalues(W: Any, norms: Mapping[str, Any], ylim: tuple[float, float] = (1
         )
         left.set_title(f"spectral radius {radius:.2f}")
         for n, (name, series) in enumerate(norms.items()):
-            kept = np.maximum(np.asarray(series, dtype=float), 1e-300)
+            kept = _positive(series)
             right.semilogy(np.arange(len(kept)), kept, color=PALETTE[n % 4], ls=DASHES[n % 4], label=name)
         right.axhline(1, color=INK, lw=0.6, alpha=0.5)
         right.set(xlabel="steps back", ylabel="norm of the gradient", ylim=ylim)

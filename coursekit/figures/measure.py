@@ -18,8 +18,11 @@ def gradient_norms_through_time(cell: Any, x: Any, state: Any = None) -> np.ndar
     state = cell.initial(x) if state is None else state
     states = []
     for t in range(x.shape[1]):
-        h, state = cell.step(x[:, t], state)
-        states.append(state if isinstance(state, tuple) else (h,))
+        _, state = cell.step(x[:, t], state)
+        # A copy stands between two steps: in an LSTM, c also makes its own h, and that is not through time.
+        parts = tuple(part.clone() for part in (state if isinstance(state, tuple) else (state,)))
+        state = parts if isinstance(state, tuple) else parts[0]
+        states.append(parts)
     flat = [part for parts in states for part in parts]
     found = torch.autograd.grad(states[-1][0].sum(), flat, allow_unused=True)
     found = [torch.zeros_like(part) if g is None else g for part, g in zip(flat, found, strict=True)]

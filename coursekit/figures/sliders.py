@@ -127,8 +127,8 @@ def gradient_slider(
 ) -> Slider:
     """Norms of gradients through time, one {name: norms} a frame, all on one scale."""
     every = np.concatenate([np.asarray(v, dtype=float) for frame in norms for v in frame.values()])
-    every = np.maximum(every, 1e-300)
-    ylim = (float(every.min()) / 2, float(every.max()) * 2)
+    every = every[every > 0]
+    ylim = (float(every.min()) / 2, float(every.max()) * 2) if len(every) else None
     pictures: list[Picture] = [curves.gradient_norms(frame, ylim=ylim) for frame in norms]
     return slider(
         pictures, labels, name=name, caption=caption or "What is left of the gradient, step by step back."

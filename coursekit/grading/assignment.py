@@ -20,6 +20,11 @@ from .errors import GradingError
 from .nbgrader_config import settings
 
 
+def fold(text: str) -> str:
+    """A cell's text without white space, for comparing."""
+    return "".join(text.split())
+
+
 @dataclass(frozen=True)
 class MasterCell:
     """A cell of the instructor's notebook."""
@@ -27,7 +32,9 @@ class MasterCell:
     kind: str  # "code", "markdown", "raw"
     source: str  # the instructor's, with solution and hidden tests
     released: str  # what the student was given
-    role: str  # "solution", "test", "given", "manual" (graded by a person), "text"
+    # "solution", "test", "given", "text"; "manual": an answer that a person grades; "task": work of any form
+    # that a person grades, described in this cell
+    role: str
     grade_id: str = ""
     points: float = 0.0
     cell_id: str = ""  # the notebook's own id, which Colab moves into the metadata
@@ -46,8 +53,9 @@ class Master:
         return {cell.grade_id: cell for cell in self.cells if cell.grade_id}
 
     @cached_property
-    def points(self) -> float:
-        return sum(cell.points for cell in self.cells)
+    def folded(self) -> tuple[str, ...]:
+        """Each cell's released text without its white space, for comparing."""
+        return tuple(fold(cell.released) for cell in self.cells)
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Assignment:
         total = hashlib.sha256()
         for master in self.masters:
             for cell in master.cells:
-                total.update(f"{master.name}\0{cell.grade_id}\0{cell.points}\0{cell.source}\0".encode())
+                total.update(f"{master.name}\0{cell.grade_id}\0{cell.role}\0{cell.points}\0{cell.source}\0".encode())
         for name, data in sorted(self.files.items()):
             total.update(name.encode() + b"\0" + data)
         return total.hexdigest()
@@ -110,38 +118,53 @@ def _theirs(course: Path, only: str | None) -> Iterator[Assignment]:
         files = {
             str(p.relative_to(folder)): p.read_bytes()
             for p in sorted(folder.rglob("*"))
-            if p.is_file() and p.suffix != ".ipynb" and not any(part.startswith(".") for part in p.parts)
+            if p.is_file() and p.suffix not in (".ipynb", ".pyc") and not _hidden(p.relative_to(folder))
         }
         yield Assignment(folder.name, masters, files)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
 
 
 def _read(path: Path) -> nbformat.NotebookNode:
     try:
         return nbformat.read(path, as_version=4)
     except Exception as error:  # nbformat, json and jsonschema each raise their own
-        raise GradingError(f"{path} is not a notebook that can be read: {error}") from error
+        words = str(error).splitlines() or [type(error).__name__]
+        raise GradingError(f"{path} is not a notebook that can be read: {words[0]}") from error
 
 
 def master(name: str, notebook: nbformat.NotebookNode, config: Config) -> Master:
     """The instructor's notebook, taken apart."""
-    given = _released(notebook, config)
+    given = _released(name, notebook, config)
     cells = tuple(_cell(whole, part) for whole, part in zip(notebook.cells, given.cells, strict=True))
+    ids = [cell.grade_id for cell in cells if cell.grade_id]
+    for grade_id in ids:
+        if ids.count(grade_id) > 1:
+            raise GradingError(f"{name}: the grade_id `{grade_id}` stands on {ids.count(grade_id)} cells")
     return Master(name, cells, notebook)
 
 
-def _released(notebook: nbformat.NotebookNode, config: Config) -> nbformat.NotebookNode:
+def _released(name: str, notebook: nbformat.NotebookNode, config: Config) -> nbformat.NotebookNode:
     """The notebook as students got it, by nbgrader's own steps."""
     copy = nbformat.from_dict(notebook)
     resources: dict = {}
     for step in (ClearSolutions, ClearHiddenTests, ClearMarkScheme):
-        copy, resources = step(config=config, enforce_metadata=False).preprocess(copy, resources)
+        try:
+            copy, resources = step(config=config, enforce_metadata=False).preprocess(copy, resources)
+        except Exception as error:  # an unclosed ### BEGIN, or a setting of the wrong type
+            raise GradingError(f"{name} cannot be released: {error}") from error
     return copy
 
 
 def _cell(whole: nbformat.NotebookNode, released: nbformat.NotebookNode) -> MasterCell:
     info = whole.metadata.get("nbgrader", {})
+    grade_id = info.get("grade_id", "")
     graded, solution, task = info.get("grade", False), info.get("solution", False), info.get("task", False)
-    if (graded and solution) or task:
+    if task:
+        role = "task"
+    elif graded and solution:
         role = "manual"
     elif graded:
         role = "test" if whole.cell_type == "code" else "manual"
@@ -155,7 +178,7 @@ def _cell(whole: nbformat.NotebookNode, released: nbformat.NotebookNode) -> Mast
         whole.source,
         released.source,
         role,
-        info.get("grade_id", ""),
+        grade_id,
         points,
         whole.get("id", ""),
     )

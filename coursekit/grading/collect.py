@@ -12,7 +12,8 @@ import os
 import re
 import stat
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -24,7 +25,7 @@ MB = 1 << 20
 LARGEST_FILE = 20 * MB  # a notebook with many pictures has a few MB
 LARGEST_TOTAL = 100 * MB  # of one submission
 MOST_FILES = 200
-DEEPEST_ZIP = 2  # a class's archive may hold one archive a student
+LONGEST_NAME = 100
 
 # "First Last_12345_assignsubmission_file_" is a folder of Moodle's download, one a student.
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?$")
@@ -34,19 +35,13 @@ CANVAS = re.compile(
 )
 
 
-@dataclass
-class Submission:
-    """One student's work, as handed in. `when` is a time that the student could not set, or None."""
+@dataclass(frozen=True)
+class Part:
+    """One file of a submission, not read yet."""
 
-    student: str
+    name: str
     origin: str
-    files: dict[str, bytes] = field(default_factory=dict)
-    when: datetime.datetime | None = None
-    late: bool = False
-
-    @property
-    def notebooks(self) -> dict[str, bytes]:
-        return {name: data for name, data in self.files.items() if name.lower().endswith(".ipynb")}
+    read: Callable[[], bytes]
 
 
 @dataclass(frozen=True)
@@ -63,49 +58,110 @@ class _Refused(Exception):
 
 
 @dataclass
+class Submission:
+    """One student's work, as handed in. `when` is a time that the student could not set, or None.
+
+    Nothing is read before `load`, so that a large class takes no more memory than a small one.
+    """
+
+    student: str
+    origin: str
+    parts: list[Part] = field(default_factory=list)
+    when: datetime.datetime | None = None
+    late: bool = False  # so marked by the system that it was handed in to
+
+    def load(self) -> tuple[dict[str, bytes], list[Refusal]]:
+        """The notebooks by name, and what was refused. An archive's files are the student's own."""
+        files: dict[str, bytes] = {}
+        refusals: list[Refusal] = []
+        for part in self.parts:
+            for name, origin, read in _opened(part):
+                try:
+                    data = read()
+                    if not _is_notebook(name, data):
+                        continue
+                    if len(files) >= MOST_FILES or sum(map(len, files.values())) + len(data) > LARGEST_TOTAL:
+                        raise _Refused(f"{name}: more files than a submission may have; it was left out")
+                except BAD as error:
+                    refusals.append(Refusal(self.student, origin, str(error) or f"{name} cannot be read"))
+                    continue
+                while name in files:
+                    name = f"{PurePosixPath(name).stem} (again){PurePosixPath(name).suffix}"
+                if data not in files.values():
+                    files[name] = data
+        return files, refusals
+
+
+BAD = (_Refused, OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
+
+
+def _opened(part: Part) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+    """The file itself or, of an archive, its files. An archive inside that one is refused."""
+    if PurePosixPath(part.name).suffix.lower() != ".zip":
+        yield part.name, part.origin, part.read
+        return
+    try:
+        data = part.read()
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except BAD as error:
+        sentence = f"{part.name} is not a zip file that can be read: {error}"
+        yield part.name, part.origin, _raise(error if isinstance(error, _Refused) else _Refused(sentence))
+        return
+    with archive:
+        for number, (member, read) in enumerate(_members(archive)):
+            origin = f"{part.origin}:{member}"
+            if number >= MOST_FILES:
+                sentence = f"{part.name} has more than {MOST_FILES} files; the rest was left out"
+                yield part.name, origin, _raise(_Refused(sentence))
+                return
+            if PurePosixPath(member).suffix.lower() == ".zip":
+                sentence = f"{member} is an archive inside an archive; it was not opened"
+                yield member, origin, _raise(_Refused(sentence))
+            else:
+                yield PurePosixPath(member.replace("\\", "/")).name, origin, read
+
+
+def _raise(error: Exception) -> Callable[[], bytes]:
+    def read() -> bytes:
+        raise error
+
+    return read
+
+
+def _is_notebook(name: str, data: bytes) -> bool:
+    """By its name, or, where a browser has added `.txt` or `.json` to it, by its content."""
+    named = name.lower().endswith(".ipynb")
+    return named or (data[:100].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and b'"nbformat"' in data)
+
+
+@dataclass
 class Collection:
-    submissions: list[Submission] = field(default_factory=list)
+    found: dict[str, Submission] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
+    archives: list[zipfile.ZipFile] = field(default_factory=list)  # open until all is read
+
+    @property
+    def submissions(self) -> list[Submission]:
+        return list(self.found.values())
+
+    def __enter__(self) -> Collection:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        for archive in self.archives:
+            archive.close()
 
     def add(self, student: str, origin: str, name: str, read, when=None, late=False) -> None:
-        """Keep one file of a student's, or note why not; `read()` gives its bytes."""
-        try:
-            data = read()
-        except (_Refused, OSError, zipfile.BadZipFile, RuntimeError, EOFError) as error:
-            self.refusals.append(Refusal(student, origin, str(error)))
+        """Note one file of a student's; `read()` will give its bytes."""
+        student = re.sub(r"[\x00-\x1f\x7f\ud800-\udfff]", "", student).strip()
+        if not student or len(student) > LONGEST_NAME:
+            sentence = f"the student's name has {len(student)} letters and may have 1 to {LONGEST_NAME}"
+            self.refusals.append(Refusal(student[:LONGEST_NAME], origin, sentence))
             return
-        if zipfile.is_zipfile(io.BytesIO(data)):
-            self._unpack(student, origin, data, when, late)
-            return
-        entry = next((s for s in self.submissions if s.student == student), None)
-        if entry is None:
-            entry = Submission(student, origin)
-            self.submissions.append(entry)
-        while name in entry.files:
-            name = f"{PurePosixPath(name).stem} (again){PurePosixPath(name).suffix}"
-        if len(entry.files) >= MOST_FILES or sum(map(len, entry.files.values())) + len(data) > LARGEST_TOTAL:
-            self.refusals.append(
-                Refusal(student, origin, f"{name}: more files than a submission may have; it was left out")
-            )
-            return
-        entry.files[name] = data
+        entry = self.found.setdefault(student, Submission(student, origin))
+        entry.parts.append(Part(name, origin, read))
         entry.when = max(filter(None, (entry.when, when)), default=None)
         entry.late = entry.late or late
-
-    def _unpack(self, student: str, origin: str, data: bytes, when, late: bool) -> None:
-        """A student who handed in an archive: its files are theirs. An archive inside it is refused."""
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for member, read in _members(archive):
-
-                def plain(read=read, member=member):
-                    inner = read()
-                    if zipfile.is_zipfile(io.BytesIO(inner)):
-                        raise _Refused(
-                            f"{origin}: {member} is an archive inside an archive; it was not opened"
-                        )
-                    return inner
-
-                self.add(student, f"{origin}:{member}", PurePosixPath(member).name, plain, when, late)
 
 
 def collect(paths: list[Path]) -> Collection:
@@ -119,8 +175,14 @@ def collect(paths: list[Path]) -> Collection:
         elif zipfile.is_zipfile(path):
             _archive(path, found)
         else:
-            found.add(_from_name(path), str(path), path.name, _reader(path), _mtime(path))
+            found.add(_below_submitted(path) or _from_name(path), str(path), path.name, _reader(path))
     return found
+
+
+def _below_submitted(path: Path) -> str | None:
+    """The student of `submitted/<student>/…`, where nbgrader's collect puts what comes in."""
+    parts = path.resolve().parts[-4:]
+    return parts[parts.index("submitted") + 1] if "submitted" in parts[:-1] else None
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────
@@ -130,51 +192,53 @@ def _folder(root: Path, found: Collection) -> None:
     if (root / "submission_metadata.yml").is_file():
         _gradescope(root, found)
         return
-    children = sorted(p for p in root.iterdir() if not p.name.startswith("."))
-    if any(MOODLE.match(p.name) for p in children if p.is_dir()):
-        for folder in children:
-            match = MOODLE.match(folder.name)
-            if match and folder.is_dir() and not folder.is_symlink():
-                _files(folder, f"{match['name']} ({match['id']})", found)
+    student = _below_submitted(root)
+    if student:
+        _files(root, student, found, trusted=True)
         return
-    for child in children:
+    for child in sorted(p for p in root.iterdir() if not p.name.startswith(".")):
+        moodle, canvas = MOODLE.match(child.name), CANVAS.match(child.name)
         if child.is_dir() and not child.is_symlink():
-            # nbgrader's submitted/<student>/<assignment>/…, or simply a folder a student
-            _files(child, child.name, found)
-        elif child.suffix.lower() in (".ipynb", ".zip") or child.is_symlink():
-            canvas = CANVAS.match(child.name)
+            name = f"{moodle['name']} ({moodle['id']})" if moodle else child.name
+            _files(child, name, found, trusted=root.resolve().name == "submitted")
+        elif child.suffix.lower() in (".ipynb", ".zip"):
             student = canvas["student"] if canvas else _from_name(child)
-            name = canvas["file"] if canvas else child.name
+            late = bool(canvas and canvas["late"])
             found.add(
-                student, str(child), name, _reader(child), _mtime(child), bool(canvas and canvas["late"])
+                student, str(child), canvas["file"] if canvas else child.name, _reader(child), None, late
             )
 
 
-def _files(folder: Path, student: str, found: Collection) -> None:
-    # nbgrader writes the time of collection here; anywhere else such a file is the student's own
-    stamp = next(iter(sorted(folder.glob("*/timestamp.txt"))), None)
-    when = _timestamp(stamp) if stamp else None
+def _files(folder: Path, student: str, found: Collection, trusted: bool = False) -> None:
+    """Every file below a student's folder. Of times only those in nbgrader's own `submitted/` are trusted: any
+    other `timestamp.txt`, and the times that an unpacked archive has set, may be the student's."""
+    stamps = {p.parent: _timestamp(p) for p in folder.rglob("timestamp.txt")} if trusted else {}
     for here, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for name in sorted(names):
             if not name.startswith(".") and name != "timestamp.txt":
                 path = Path(here) / name
-                found.add(student, str(path), name, _reader(path), when or _mtime(path))
+                found.add(student, str(path), name, _reader(path), stamps.get(path.parent))
 
 
 def _gradescope(root: Path, found: Collection) -> None:
     """Gradescope's export: a folder a submission, and a YAML file that says whose it is and when it came."""
-    metadata = yaml.safe_load((root / "submission_metadata.yml").read_text(encoding="utf-8")) or {}
+    path = root / "submission_metadata.yml"
+    try:
+        metadata = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise GradingError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    metadata = metadata if isinstance(metadata, dict) else {}
     for folder in sorted(p for p in root.iterdir() if p.is_dir() and not p.is_symlink()):
         entry = metadata.get(folder.name) or {}
         people = entry.get(":submitters") or entry.get("submitters") or [{}]
         person = people[0]
         student = person.get(":email") or person.get("email") or person.get(":name") or folder.name
-        before = len(found.submissions)
-        _files(folder, student, found)
         created = entry.get(":created_at") or entry.get("created_at")
-        for submission in found.submissions[before:]:
-            submission.when = created if isinstance(created, datetime.datetime) else submission.when
+        when = created if isinstance(created, datetime.datetime) else None
+        _files(folder, str(student), found)
+        if str(student) in found.found:
+            found.found[str(student)].when = when
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────
@@ -186,24 +250,35 @@ def _archive(path: Path, found: Collection) -> None:
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
-    with archive:
-        for member, read in _members(archive):
-            place = PurePosixPath(member)
-            origin = f"{path}:{member}"
-            when = _zip_time(archive.getinfo(member))
-            moodle = next((m for m in map(MOODLE.match, place.parts[:-1]) if m), None)
-            canvas = CANVAS.match(place.name)
-            if moodle:
-                found.add(f"{moodle['name']} ({moodle['id']})", origin, place.name, read, when)
-            elif canvas:
-                found.add(canvas["student"], origin, canvas["file"], read, when, bool(canvas["late"]))
-            elif len(place.parts) > 1:
-                found.add(place.parts[0], origin, place.name, read, when)
-            else:
-                found.add(_from_name(Path(place.name)), origin, place.name, read, when)
+    found.archives.append(archive)
+    for member, read in _members(archive):
+        place = PurePosixPath(member.replace("\\", "/"))
+        origin = f"{path}:{member}"
+        if _leaves(member):
+            found.refusals.append(
+                Refusal(place.name, origin, f"{member} would leave its folder; it was refused")
+            )
+            continue
+        moodle = next((m for m in map(MOODLE.match, place.parts[:-1]) if m), None)
+        canvas = CANVAS.match(place.name)
+        if moodle:
+            when = _zip_time(archive.getinfo(member))  # Moodle's own clock; Canvas writes the download's
+            found.add(f"{moodle['name']} ({moodle['id']})", origin, place.name, read, when)
+        elif canvas:
+            found.add(canvas["student"], origin, canvas["file"], read, None, bool(canvas["late"]))
+        elif len(place.parts) > 1:
+            found.add(place.parts[0], origin, place.name, read)
+        else:
+            found.add(_from_name(Path(place.name)), origin, place.name, read)
 
 
-def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, object]]:
+def _leaves(name: str) -> bool:
+    """Would this member of an archive be written outside of its folder?"""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    return ".." in parts or name.startswith(("/", "\\")) or re.match(r"^[A-Za-z]:", name) is not None
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """The files of an archive, each with a function that reads it within bounds."""
     infos = [i for i in archive.infolist() if not i.is_dir()]
     if len(infos) > 100_000:
@@ -216,12 +291,7 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, object]]:
             continue
 
         def read(info=info):
-            parts = PurePosixPath(info.filename.replace("\\", "/")).parts
-            if (
-                ".." in parts
-                or info.filename.startswith(("/", "\\"))
-                or re.match(r"^[A-Za-z]:", info.filename)
-            ):
+            if _leaves(info.filename):
                 raise _Refused(f"{info.filename} would leave its folder; it was refused")
             if stat.S_ISLNK(info.external_attr >> 16):
                 raise _Refused(f"{info.filename} is a link; only files are collected")
@@ -263,14 +333,10 @@ def _from_name(path: Path) -> str:
     return re.sub(r"\s*\(\d+\)$", "", name) or path.stem
 
 
-def _mtime(path: Path) -> datetime.datetime:
-    return datetime.datetime.fromtimestamp(os.lstat(path).st_mtime, datetime.UTC)
-
-
 def _zip_time(info: zipfile.ZipInfo) -> datetime.datetime | None:
     try:
-        return datetime.datetime(*info.date_time, tzinfo=datetime.UTC)
-    except ValueError:
+        return datetime.datetime(*info.date_time).astimezone()  # archives have local times, without a zone
+    except (ValueError, OverflowError):
         return None
 
 

@@ -190,9 +190,12 @@ def serve(control: socket.socket, options: dict) -> None:
     from . import wire
     from .cells import Shell
 
+    for name in ("candidate", "session", "history", "device_mode"):  # all that a child runs
+        if wire.module("torch") is not None or name in ("candidate", "session"):
+            importlib.import_module(f"{__package__}.{name}")
+    wire.module("numpy")
     SHELL = Shell()
     SHELL.rehearse()
-    wire.module("torch"), wire.module("numpy")
     count = threads()
     if count != 1:
         raise RuntimeError(f"the warm parent has {count} threads; a fork would lose all but one")

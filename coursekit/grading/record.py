@@ -19,7 +19,19 @@ from dataclasses import dataclass, field
 
 from nbgrader import api
 from nbgrader.api import Gradebook, MissingEntry
-from sqlalchemy import Column, Connection, MetaData, String, Table, Text, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    MetaData,
+    String,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..runtime import find_own_scripts
@@ -64,7 +76,9 @@ class _Place:
 
     key: str
     notebooks: dict[str, str] = field(default_factory=dict)  # notebook -> key
-    graded: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))  # notebook -> cell -> key
+    graded: dict[str, dict[str, str]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )  # notebook -> cell -> key
     answered: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
 
 
@@ -183,7 +197,9 @@ class Record:
             for notebook, key in self._notebooks(connection, place, submission, penalty).items():
                 grades = {k: wanted.get((notebook, cell), 0.0) for cell, k in place.graded[notebook].items()}
                 self._grades(connection, key, grades)
-                said = {k: "No response." if c in blank else None for c, k in place.answered[notebook].items()}
+                said = {
+                    k: "No response." if c in blank else None for c, k in place.answered[notebook].items()
+                }
                 self._comments(connection, key, said)
             connection.execute(delete(GRADED).where(_is(student, assignment)))
             connection.execute(insert(GRADED).values(row))
@@ -235,7 +251,11 @@ class Record:
         query = select(GRADE.c.cell_id, GRADE.c.manual_score).where(GRADE.c.notebook_id == notebook)
         given = dict(connection.execute(query).tuples().all())
         rows = [
-            {"of": cell, "auto_score": score, "needs_manual_grade": score is None or given.get(cell) is not None}
+            {
+                "of": cell,
+                "auto_score": score,
+                "needs_manual_grade": score is None or given.get(cell) is not None,
+            }
             for cell, score in scores.items()
         ]
         new = [row for row in rows if row["of"] not in given]
@@ -251,7 +271,9 @@ class Record:
             connection.execute(
                 update(GRADE)
                 .where(where)
-                .values(auto_score=bindparam("auto_score"), needs_manual_grade=bindparam("needs_manual_grade")),
+                .values(
+                    auto_score=bindparam("auto_score"), needs_manual_grade=bindparam("needs_manual_grade")
+                ),
                 old,
             )
 
@@ -306,7 +328,9 @@ class Record:
         columns = (SUBMITTED.c.student_id, NOTEBOOK.c.name, CELL.c.name)
         joined = SUBMITTED_NOTEBOOK.join(SUBMITTED, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED.c.id)
         joined = joined.join(NOTEBOOK, SUBMITTED_NOTEBOOK.c.notebook_id == NOTEBOOK.c.id)
-        joined = joined.join(api.Assignment.__table__, NOTEBOOK.c.assignment_id == api.Assignment.__table__.c.id)
+        joined = joined.join(
+            api.Assignment.__table__, NOTEBOOK.c.assignment_id == api.Assignment.__table__.c.id
+        )
         named = api.Assignment.__table__.c.name == assignment
         found: dict = defaultdict(lambda: defaultdict(lambda: [None, 0.0, ""]))
 
@@ -357,7 +381,9 @@ def _remove(connection: Connection, cells: list[str]) -> None:
         ).scalars()
     ) | set(
         connection.execute(
-            select(COMMENT.c.cell_id).where(COMMENT.c.cell_id.in_(cells), COMMENT.c.manual_comment.is_not(None))
+            select(COMMENT.c.cell_id).where(
+                COMMENT.c.cell_id.in_(cells), COMMENT.c.manual_comment.is_not(None)
+            )
         ).scalars()
     )
     gone = [cell for cell in cells if cell not in kept]

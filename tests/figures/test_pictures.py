@@ -42,7 +42,9 @@ def test_a_figure_is_wellformed_light_and_wears_the_pages_ink(drawn, name):
     assert len(svg) < 25_000
     assert "currentColor" in svg or name == "images"
     assert "#010203" not in svg  # the stand-in for the page's ink
-    assert not re.search(r"(fill|stroke): ?(#000000|black|#ffffff|white)", svg)  # on one page it would be lost
+    assert not re.search(
+        r"(fill|stroke): ?(#000000|black|#ffffff|white)", svg
+    )  # on one page it would be lost
     assert "font:" not in svg  # no font of its own
     assert "<metadata" not in svg
     assert len(drawn[name].alt) > 20

@@ -31,7 +31,9 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html():
-    return figures.slider(frames(), labels=[0.5, 1.5, 2.5], name="heat", caption="It <flattens>.")._repr_html_()
+    return figures.slider(
+        frames(), labels=[0.5, 1.5, 2.5], name="heat", caption="It <flattens>."
+    )._repr_html_()
 
 
 def test_without_a_script_one_frame_shows_and_the_others_do_not(html):

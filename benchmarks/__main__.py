@@ -1,0 +1,80 @@
+"""`make bench`: run every benchmark, one process each, and write the table `benchmarks/results.md`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import multiprocessing
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+
+from .measure import Row
+
+HERE = Path(__file__).resolve().parent
+TITLES = {
+    "bench_notation": "Equations",
+    "bench_recurrent": "Recurrent models",
+    "bench_attention": "Attention and grids",
+    "bench_imports": "Imports",
+    "bench_grading": "Grading",
+}
+
+
+def _measure(name: str, pipe) -> None:
+    rows = importlib.import_module(f"benchmarks.{name}").rows()
+    pipe.send([asdict(row) for row in rows])
+
+
+def measure(name: str) -> list[Row]:
+    """A benchmark in a process of its own: what it imports and how it sets its threads is its own affair."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=_measure, args=(name, theirs))
+    process.start()
+    theirs.close()
+    try:
+        return [Row(**row) for row in ours.recv()]
+    except EOFError:
+        raise SystemExit(f"{name} did not finish") from None
+    finally:
+        process.join()
+
+
+def markdown(results: dict[str, list[Row]], machine: str) -> str:
+    lines = ["# How fast", "", f"Measured by `make bench` on {machine}.", ""]
+    for name, rows in results.items():
+        lines += [f"## {TITLES[name]}", "", "| what | ours | theirs | measured | wanted | |", "|---|---|---|---|---|---|"]
+        for row in rows:
+            sign = "at most" if row.at_most else "at least"
+            wanted = "" if row.target is None else f"{sign} {row.target:g} {row.unit}"
+            verdict = {True: "met", False: "**missed**", None: ""}[row.met]
+            lines.append(f"| {row.what} | {row.ours} | {row.theirs} | {row.value:.3g} {row.unit} | {wanted} | {verdict} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="benchmarks (default: all)", choices=[*TITLES, []])
+    names = parser.parse_args().names or list(TITLES)
+    stored = HERE / "results.json"
+    known = json.loads(stored.read_text()) if stored.exists() else {}
+    for name in names:
+        print(f"{TITLES[name]} …", flush=True)
+        rows = measure(name)
+        for row in rows:
+            verdict = {True: "met", False: "MISSED", None: ""}[row.met]
+            print(f"  {row.what:<62} {row.value:8.3g} {row.unit:<3} {verdict}", flush=True)
+        known[name] = [asdict(row) for row in rows]
+    load = os.getloadavg()[0]
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}"
+    stored.write_text(json.dumps(known, indent=1) + "\n")
+    results = {name: [Row(**row) for row in known[name]] for name in TITLES if name in known}
+    (HERE / "results.md").write_text(markdown(results, machine))
+    print(f"The table: {HERE / 'results.md'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""What every benchmark shares: rivals that take turns, and a row for each thing measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+
+@dataclass(frozen=True)
+class Row:
+    """`value` against `target`; `at_most` says which way is good. `ours` and `theirs` are words for the reader."""
+
+    what: str
+    ours: str
+    theirs: str
+    value: float
+    target: float | None = None
+    at_most: bool = True
+    unit: str = "×"
+
+    @property
+    def met(self) -> bool | None:
+        if self.target is None:
+            return None
+        return self.value <= self.target if self.at_most else self.value >= self.target
+
+
+def take_turns(rivals: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of every rival in every round. They take turns, so that a busy machine slows all of them alike;
+    the first round warms up and is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    for n in range(rounds + 1):
+        for name, run in rivals.items():
+            start = time.perf_counter()
+            run()
+            if n:
+                times[name].append(time.perf_counter() - start)
+    return times
+
+
+def ratio(ours: list[float], theirs: list[float]) -> float:
+    """The middle one of the ratios of the rounds."""
+    return median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def ms(times: list[float]) -> str:
+    return f"{1e3 * median(times):.3g} ms"
