@@ -45,12 +45,19 @@ def measure(name: str) -> list[Row]:
 def markdown(results: dict[str, list[Row]], machine: str) -> str:
     lines = ["# How fast", "", f"Measured by `make bench` on {machine}.", ""]
     for name, rows in results.items():
-        lines += [f"## {TITLES[name]}", "", "| what | ours | theirs | measured | wanted | |", "|---|---|---|---|---|---|"]
+        lines += [
+            f"## {TITLES[name]}",
+            "",
+            "| what | ours | theirs | measured | wanted | |",
+            "|---|---|---|---|---|---|",
+        ]
         for row in rows:
             sign = "at most" if row.at_most else "at least"
             wanted = "" if row.target is None else f"{sign} {row.target:g} {row.unit}"
             verdict = {True: "met", False: "**missed**", None: ""}[row.met]
-            lines.append(f"| {row.what} | {row.ours} | {row.theirs} | {row.value:.3g} {row.unit} | {wanted} | {verdict} |")
+            lines.append(
+                f"| {row.what} | {row.ours} | {row.theirs} | {row.value:.3g} {row.unit} | {wanted} | {verdict} |"
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -69,7 +76,9 @@ def main() -> None:
             print(f"  {row.what:<62} {row.value:8.3g} {row.unit:<3} {verdict}", flush=True)
         known[name] = [asdict(row) for row in rows]
     load = os.getloadavg()[0]
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}"
+    machine = (
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}"
+    )
     stored.write_text(json.dumps(known, indent=1) + "\n")
     results = {name: [Row(**row) for row in known[name]] for name in TITLES if name in known}
     (HERE / "results.md").write_text(markdown(results, machine))

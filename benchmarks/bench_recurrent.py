@@ -1,26 +1,22 @@
 """The course's cells against torch.nn, and back-propagation through time by hand against autograd.
 
-    python benchmarks/bench_recurrent.py                   one thread, then two
-    python benchmarks/bench_recurrent.py --threads 1 --rounds 50
-
 Forward and backward of one layer: T=64, batch 32, 256 inputs, 256 units, float32, and the gradient of
-the inputs too. In each round every rival runs once, so that a busy machine slows all of them; a ratio is
-the median over the rounds of (ours / theirs), both of the same round. "plain" is the readable loop of the
-same cell (`fast=False`), for which there is no target.
+the inputs too, with one thread and with two. "plain" is the readable loop of the same cell (`fast=False`),
+for which there is no target.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
+import os
 from collections.abc import Callable
-from statistics import median
 
 import torch
 from torch import nn
 
 from coursekit.models import bptt, rnn_lm
 from coursekit.models.cells import GRU, LSTM, UGRNN, Vanilla
+
+from .measure import Row, ms, ratio, take_turns
 
 T, BATCH, UNITS = 64, 32, 256
 V, D_EMBEDDING, D_HIDDEN = 2000, 50, 100
@@ -74,42 +70,16 @@ def language_models() -> dict[str, Callable[[], object]]:
     return {"bptt by autograd": autograd, "bptt by hand": lambda: bptt.bptt(x, y, params, h0)}
 
 
-def take_turns(rivals: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Milliseconds of every rival in every round; the first round warms up and is not counted."""
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for n in range(rounds + 1):
-        for name, run in rivals.items():
-            start = time.perf_counter()
-            run()
-            if n:
-                times[name].append(1e3 * (time.perf_counter() - start))
-    return times
-
-
-def report(times: dict[str, list[float]]) -> None:
-    for name, values in times.items():
-        print(f"  {name:18} median {median(values):8.2f} ms   best {min(values):8.2f} ms")
-    print()
-    for ours, theirs, target in [*TARGETS, *((a, b, None) for a, b in PLAIN)]:
-        pairs = zip(times[ours], times[theirs], strict=True)
-        ratio = median(a / b for a, b in pairs)
-        verdict = "" if target is None else f"target {target:.2f}  {'met' if ratio <= target else 'MISSED'}"
-        print(f"  {ours:14} / {theirs:18} {ratio:5.2f}   {verdict}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--rounds", type=int, default=25)
-    options = parser.parse_args()
-    for threads in options.threads:
+def rows(rounds: int = 25) -> list[Row]:
+    found = []
+    for threads in sorted({1, min(2, os.cpu_count() or 1)}):
         torch.set_num_threads(threads)
         torch.manual_seed(0)
-        print(
-            f"\n{threads} thread{'s' if threads > 1 else ''}, {options.rounds} rounds, torch {torch.__version__}"
-        )
-        report(take_turns(layers() | language_models(), options.rounds))
-
-
-if __name__ == "__main__":
-    main()
+        times = take_turns(layers() | language_models(), rounds)
+        on = "1 thread" if threads == 1 else f"{threads} threads"
+        for ours, theirs, target in [*TARGETS, *((a, b, None) for a, b in PLAIN)]:
+            measured = ratio(times[ours], times[theirs])
+            found.append(
+                Row(f"{ours} / {theirs}, {on}", ms(times[ours]), ms(times[theirs]), measured, target)
+            )
+    return found

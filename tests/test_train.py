@@ -319,3 +319,64 @@ def test_nothing_is_written_where_nobody_looks(capsys):
 def test_importing_the_trainer_does_not_load_the_plotting_library():
     code = "import coursekit.train, sys; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def _places():
+    from coursekit.data.scenes import FEATURES, VOCABULARY
+    from coursekit.models.captioning import Captioner
+    from coursekit.models.seq2seq import AttentionTranslator
+    from coursekit.models.transformer import TransformerLM
+
+    task, scenes = data.translation(12), data.Scenes.draw(12, size=3)
+    return {
+        "language model": (
+            lambda: LanguageModel(GRU(4, 4), len(GRAMMAR.vocabulary)),
+            GRAMMAR.batches(12, size=4),
+        ),
+        "translator": (
+            lambda: AttentionTranslator(len(task.source), len(task.target), 4, 5, pad=0),
+            task.batches(4),
+        ),
+        "captioner": (lambda: Captioner(FEATURES, len(VOCABULARY), 4, 5), scenes.batches(4)),
+        "transformer": (
+            lambda: TransformerLM(len(GRAMMAR.vocabulary), 8, heads=2, layers=1, longest=8),
+            GRAMMAR.batches(12, size=4),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["language model", "translator", "captioner", "transformer"])
+@pytest.mark.parametrize("clipping", ["global", "each"])
+def test_training_keeps_to_the_device_it_is_given(name, clipping, tmp_path):
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "models"))
+    from pretend_device import PRETEND, pretend_device
+
+    make, batches = _places()[name]
+    common = {"steps": 3, "clip": 0.5, "clipping": clipping, "valid": batches, "progress": False}
+    torch.manual_seed(3)
+    ordinary = train(make(), batches, device=torch.device("cpu"), **common)
+    torch.manual_seed(3)
+    with pretend_device() as device:
+        model = device.place(make())
+        elsewhere = train(model, batches, device=PRETEND, **common)
+        assert device.holds(list(model.parameters()))
+    assert elsewhere.losses == pytest.approx(ordinary.losses, rel=1e-6)
+    assert elsewhere.valid[-1][1] == pytest.approx(ordinary.valid[-1][1], rel=1e-6)
+
+
+def test_a_model_that_forgets_its_device_is_found_in_training():
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "models"))
+    from pretend_device import PRETEND, MixedDevices, pretend_device
+
+    class Forgetful(LanguageModel):
+        def loss(self, w, pad=None):
+            return super().loss(w, pad) + torch.zeros(2).sum() + (self.e + torch.zeros(self.e.shape)).sum()
+
+    with pretend_device() as device, pytest.raises(MixedDevices):
+        train(
+            device.place(Forgetful(GRU(4, 4), len(GRAMMAR.vocabulary))),
+            GRAMMAR.batches(4),
+            steps=1,
+            device=PRETEND,
+            progress=False,
+        )

@@ -7,6 +7,7 @@ Everything is made in a scratch folder and moved into place at the end: a releas
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import logging
 import os
@@ -171,33 +172,49 @@ def release(course: Course, names: list[str] | None = None, progress=None) -> li
     for name in names or []:
         if name not in known:
             raise SourceError(course.solutions / name / f"{name}.md", 1, "there is no such source file")
-    written = []
+    stale = [name for name in names or known if not _fresh(course, name)]
     staged: list[tuple[Path, str, Path]] = []
     with tempfile.TemporaryDirectory() as folder:
         for name in names or known:
-            scratch = Path(folder) / name
-            text = build(course.solutions / name / f"{name}.md", course, scratch)
-            staged.append((course.notebooks / name / f"{name}.ipynb", text, scratch / "source" / name))
+            if name in stale:
+                scratch = Path(folder) / name
+                text = build(course.solutions / name / f"{name}.md", course, scratch)
+                staged.append((_released(course, name), text, scratch / "source" / name))
             if progress:
                 progress(name)
         # Only now, with every source proved releasable, is anything outside the scratch folder touched.
         for target, text, instructor in staged:
             _replace(target, text)
             shutil.copytree(instructor, course.build / "source" / target.stem, dirs_exist_ok=True)
-            _register(course, target.stem)
-            written.append(target)
-    return written
+            gradebook = f"sqlite:///{course.root / 'gradebook.db'}"
+            _generate(course.root, target.stem, gradebook, "_build/source", "_build/release")
+            _stamp(course, target.stem).write_text(_made_from(course, target.stem))
+    return [_released(course, name) for name in names or known]
 
 
-def _register(course: Course, name: str) -> None:
-    """Enter the assignment in the course's own gradebook, unless it is there unchanged."""
-    gradebook = course.root / "gradebook.db"
-    stamp = course.build / "release" / f".{name}.source"
-    now = (course.build / "source" / name / f"{name}.ipynb").read_bytes()
-    if stamp.exists() and stamp.read_bytes() == now and gradebook.exists():
-        return
-    _generate(course.root, name, f"sqlite:///{gradebook}", "_build/source", "_build/release")
-    stamp.write_bytes(now)
+def _released(course: Course, name: str) -> Path:
+    return course.notebooks / name / f"{name}.ipynb"
+
+
+def _stamp(course: Course, name: str) -> Path:
+    return course.build / "release" / f".{name}.stamp"
+
+
+def _fresh(course: Course, name: str) -> bool:
+    """Nothing that the release is made from has changed since, and nobody has touched what was made."""
+    stamp = _stamp(course, name)
+    there = stamp.exists() and _released(course, name).exists() and (course.root / "gradebook.db").exists()
+    return there and stamp.read_text() == _made_from(course, name)
+
+
+def _made_from(course: Course, name: str) -> str:
+    """A digest of the source, the configuration, the code that releases, and the notebook that came of it."""
+    total = hashlib.sha256()
+    sources = sorted(p for p in (course.solutions / name).rglob("*") if p.is_file())
+    code = sorted(Path(__file__).parent.glob("*.py"))
+    for path in (*sources, course.root / "_config.yml", *code, _released(course, name)):
+        total.update(path.read_bytes() if path.exists() else b"")
+    return total.hexdigest()
 
 
 def _replace(target: Path, text: str) -> None:

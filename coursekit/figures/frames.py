@@ -60,7 +60,7 @@ class Slider:
             f'aria-label="{escape(self.name)}" aria-valuetext="{escape(first)}" '
             f'style="flex:1 1 auto;min-width:6em;accent-color:{BLUE}" oninput="{_SHOW}">'
             f'<output style="min-width:4em;font-variant-numeric:tabular-nums">{escape(first)}</output></label>'
-            f'<figcaption style="opacity:.85">{escape(self.caption)}</figcaption></figure>'
+            f'<figcaption style="margin:0;color:inherit;text-align:left">{escape(self.caption)}</figcaption></figure>'
         )
 
 

@@ -38,7 +38,7 @@ class Picture:
         """As an SVG file by itself: with black ink, and the words as its title."""
         head, _, rest = self.svg.partition(">")
         title = f"<title>{escape(self.alt)}</title>"
-        Path(path).write_text(f'{head} color="#000">{title}{rest}', encoding="utf-8")
+        Path(path).write_text(f'{head} color="#000" font-family="sans-serif">{title}{rest}', encoding="utf-8")
 
     def renamed(self, prefix: str) -> str:
         """The SVG with ids of its own, so that many can stand on a page."""
@@ -61,6 +61,7 @@ def _shrunk(svg: str) -> str:
     svg = _GROUP.sub("<g>", svg)
     svg = svg.replace(INK, "currentColor")
     svg = _FONT.sub(_font, svg)
+    svg = re.sub(r"font-family: [^;\"]*; ?", "", svg)
     svg = re.sub(
         r'd="[^"]*"', lambda m: _NUMBER.sub(lambda n: f"{float(n[0]):.1f}", " ".join(m[0].split())), svg
     )
@@ -68,7 +69,11 @@ def _shrunk(svg: str) -> str:
     svg = re.sub(r">\s+<", "><", svg)
     width = float(re.search(r'\bwidth="([\d.]+)pt"', svg)[1])  # type: ignore[index]
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
-    look = f"display:block;width:100%;max-width:{width * 4 / 3:.0f}px;height:auto"
+    # matplotlib styles `*`, which would reach every drawing of the page: these two are inherited instead.
+    svg = re.sub(r"<defs><style.*?</style></defs>", "", svg)
+    svg = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", svg)
+    look = "stroke-linejoin:round;stroke-linecap:butt;display:block;width:100%;height:auto;"
+    look += f"max-width:{width * 4 / 3:.0f}px"
     svg = svg.replace("<svg", f'<svg style="{look}"', 1)
     return svg.strip()
 

@@ -72,7 +72,9 @@ class Assignment:
         total = hashlib.sha256()
         for master in self.masters:
             for cell in master.cells:
-                total.update(f"{master.name}\0{cell.grade_id}\0{cell.role}\0{cell.points}\0{cell.source}\0".encode())
+                total.update(
+                    f"{master.name}\0{cell.grade_id}\0{cell.role}\0{cell.points}\0{cell.source}\0".encode()
+                )
         for name, data in sorted(self.files.items()):
             total.update(name.encode() + b"\0" + data)
         return total.hexdigest()

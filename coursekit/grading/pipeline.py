@@ -1,201 +1,253 @@
-"""From what was handed in to recorded grades: collect, recognise, repair, run, record."""
+"""From what was handed in to recorded grades: read, recognise, repair, run, record.
+
+Submissions stream through: each is read when its turn comes and forgotten when it is recorded, so that a class
+of two thousand takes no more memory than one of twenty. A clerk in a thread reads ahead and records behind,
+while the submissions run.
+"""
 
 from __future__ import annotations
 
-import base64
 import datetime
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from .assignment import Assignment, Master
-from .collect import Collection, Submission
+from .collect import Submission
+from .describe import describe, outputs
 from .late import LatePolicy
-from .outcome import CellOutcome, Outcome, Task
-from .recognise import Unreadable, read_notebook, recognise
+from .outcome import Cell, Outcome, Task
+from .recognise import StudentCell, Unreadable, read_notebook, recognise
 from .record import Record, Score
 from .repair import Repaired, repair
+
+READ_AHEAD = 4
+Modes = dict[tuple[str, str], dict[str, str]]  # (assignment, notebook) -> test -> mode
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A submission, or a part of one, that could not be graded, and why."""
+
+    student: str
+    origin: str
+    sentence: str
 
 
 @dataclass
 class Work:
-    """One student's work on one assignment: a repaired notebook for each of the assignment's."""
+    """One student's work on one assignment."""
 
     student: str
     assignment: Assignment
-    digest: str
     when: datetime.datetime | None
     origin: str
-    repaired: dict[str, Repaired] = field(default_factory=dict)
+    notebooks: list[tuple[str, Master, list[StudentCell]]]
+    digest: str = ""
     flags: list[str] = field(default_factory=list)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
-    def tasks(self) -> Iterator[Task]:
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.student, self.assignment.name
+
+    @cached_property
+    def repaired(self) -> dict[str, Repaired]:
+        """A repaired notebook for each of the assignment's."""
+        made: dict[str, Repaired] = {}
+        for _, master, cells in self.notebooks:
+            new, earlier = repair(master, cells), made.get(master.name)
+            if earlier is None or len(new.blank) < len(earlier.blank):
+                made[master.name] = new
+            if earlier is not None:
+                self.flags.append(
+                    f"{master.name} was handed in more than once; the one with more answers was graded"
+                )
+        for master in self.assignment.masters:
+            if master.name not in made:
+                self.flags.append(f"the notebook {master.name} was not handed in")
+                made[master.name] = repair(master, [])
+        return {master.name: made[master.name] for master in self.assignment.masters}
+
+    def tasks(self, modes: Modes) -> Iterator[Task]:
         for name, made in self.repaired.items():
-            yield Task(
-                f"{self.student}\0{self.assignment.name}\0{name}",
-                tuple(made.cells),
-                files=self.assignment.files,
-            )
+            mode = modes.get((self.assignment.name, name), {})
+            cells = tuple(replace(c, mode=mode[c.id]) if c.id in mode else c for c in made.cells)
+            yield Task("\0".join((*self.key, name)), cells, files=self.assignment.files)
 
     @property
     def complete(self) -> bool:
         return self.outcomes.keys() == self.repaired.keys()
 
 
-@dataclass
-class Prepared:
-    """What there is to grade, and what could not be: `problems` are (student, origin, sentence)."""
-
-    works: list[Work] = field(default_factory=list)
-    problems: list[tuple[str, str, str]] = field(default_factory=list)
-
-
-def prepare(collection: Collection, assignments: list[Assignment]) -> Prepared:
-    """Recognise each notebook, and repair it."""
-    made = Prepared(problems=[(r.student, r.origin, r.sentence) for r in collection.refusals])
-    for submission in collection.submissions:
-        found: dict[str, list[tuple[str, Master, Repaired, bytes]]] = {}
-        if not submission.notebooks:
-            made.problems.append((submission.student, submission.origin, "no notebook was handed in"))
-        for name, data in submission.notebooks.items():
-            try:
-                cells, said = read_notebook(data)
-            except Unreadable as error:
-                made.problems.append((submission.student, f"{submission.origin} ({name})", str(error)))
-                continue
-            match = recognise(cells, said, name, assignments)
-            if match is None:
-                sentence = "this notebook belongs to no assignment of the course; name one with --assignment"
-                made.problems.append((submission.student, f"{submission.origin} ({name})", sentence))
-                continue
-            assignment, master = match
-            found.setdefault(assignment.name, []).append((name, master, repair(master, cells), data))
-        for assignment in assignments:
-            if assignment.name in found:
-                made.works.append(_work(submission, assignment, found[assignment.name]))
-    return made
+def works(
+    submissions: Iterable[Submission], assignments: list[Assignment], certain: bool = False, more: str = ""
+) -> Iterator[Work | Problem]:
+    """Read each submission and recognise its notebooks. `more` is what else decides a grade, for the digest."""
+    for submission in submissions:
+        try:
+            yield from _works(submission, assignments, certain, more)
+        except Exception as error:  # one submission, whatever is in it, never stops a class
+            words = f"it could not be read ({type(error).__name__}: {str(error)[:200]})"
+            yield Problem(submission.student, submission.origin, words)
 
 
-def _work(submission: Submission, assignment: Assignment, notebooks: list) -> Work:
-    digest = hashlib.sha256(assignment.digest.encode())
-    work = Work(submission.student, assignment, "", submission.when, submission.origin)
-    for name, master, made, data in notebooks:
-        digest.update(name.encode() + b"\0" + data)
-        earlier = work.repaired.get(master.name)
-        if earlier is None or len(made.blank) < len(earlier.blank):
-            work.repaired[master.name] = made
-        if earlier is not None:
-            work.flags.append(
-                f"{master.name} was handed in more than once; the one with more answers was graded"
+def _works(
+    submission: Submission, assignments: list[Assignment], certain: bool, more: str
+) -> Iterator[Work | Problem]:
+    files, refusals = submission.load()
+    for refusal in refusals:
+        yield Problem(refusal.student, refusal.origin, refusal.sentence)
+    if not files and not refusals:
+        yield Problem(submission.student, submission.origin, "no notebook was handed in")
+    found: dict[str, list[tuple[str, Master, list[StudentCell]]]] = {}
+    digests: dict[str, Any] = {}
+    for name, data in files.items():
+        try:
+            cells, said = read_notebook(data)
+        except Unreadable as error:
+            yield Problem(submission.student, f"{submission.origin} ({name})", str(error))
+            continue
+        match = recognise(cells, said, name, assignments, certain)
+        if match is None:
+            sentence = "this notebook belongs to no assignment of the course; name one with --assignment"
+            yield Problem(submission.student, f"{submission.origin} ({name})", sentence)
+            continue
+        assignment, master = match
+        found.setdefault(assignment.name, []).append((name, master, cells))
+        digest = digests.setdefault(assignment.name, hashlib.sha256(f"{assignment.digest}{more}".encode()))
+        digest.update(name.encode("utf-8", "replace") + b"\0" + data)
+    for assignment in assignments:
+        if assignment.name in found:
+            work = Work(
+                submission.student, assignment, submission.when, submission.origin, found[assignment.name]
             )
+            work.digest = digests[assignment.name].hexdigest()
+            if submission.late and submission.when is None:
+                work.flags.append("it is marked late, but the download does not say when it came")
+            yield work
+
+
+def calibrate(
+    assignment: Assignment, calibrated: Callable[[Task], tuple[Cell, ...]]
+) -> tuple[Modes, list[Problem]]:
+    """Run the instructor's own solution: which tests need the student's process, and does it earn its points?"""
+    modes: Modes = {}
     for master in assignment.masters:
-        if master.name not in work.repaired:
-            work.flags.append(f"the notebook {master.name} was not handed in")
-            work.repaired[master.name] = repair(master, [])
-    work.digest = digest.hexdigest()
-    return work
+        reference = Task(f"{assignment.name}/{master.name}", tuple(_own_cells(master)), files=assignment.files)
+        cells = calibrated(reference)
+        inside = {cell.id: cell.mode for cell in cells if cell.role == "test" and cell.mode != "remote"}
+        if inside:
+            modes[assignment.name, master.name] = inside
+    return modes, []
 
 
-def grade(
-    works: Iterable[Work],
-    run: Callable[[Iterable[Task]], Iterable[Outcome]],
-    record: Record,
-    late: LatePolicy,
-    again: bool = False,
-    done: Callable[[Work, dict], None] = lambda work, entry: None,
-) -> list[dict]:
-    """Grade what was not graded before (or all, with `again`) and record each as soon as it is complete."""
-    entries: dict[tuple[str, str], dict] = {}
-    waiting: dict[tuple[str, str], Work] = {}
-    for work in works:
-        key = (work.student, work.assignment.name)
-        before = None if again else record.done(*key, work.digest)
-        if before is not None:
-            entries[key] = before
-            done(work, before)
-        else:
-            waiting[key] = work
-    for outcome in run(task for work in waiting.values() for task in work.tasks()):
-        student, assignment, notebook = outcome.id.split("\0")
-        work = waiting[student, assignment]
-        work.outcomes[notebook] = outcome
-        if work.complete:
-            entries[student, assignment] = entry = _enter(work, record, late)
-            done(work, entry)
-    return list(entries.values())
+def _own_cells(master: Master) -> Iterator[Cell]:
+    for own in master.cells:
+        if own.role in ("given", "test"):
+            yield Cell(own.source, own.role, own.grade_id or own.cell_id, own.points)
+        elif own.kind == "code" and own.role in ("solution", "manual"):
+            yield Cell(own.source, "solution", own.grade_id, reference=own.source)
 
 
-def _enter(work: Work, record: Record, late: LatePolicy) -> dict:
-    scores = [
-        Score(name, test.id, test.score) for name, outcome in work.outcomes.items() for test in outcome.tests
-    ]
-    blank = frozenset(b for made in work.repaired.values() for b in made.blank)
-    for name, made in work.repaired.items():
-        for cell in made.master.cells:
-            if cell.role == "manual":
-                scores.append(Score(name, cell.grade_id, 0.0 if cell.grade_id in blank else None))
-    entry = describe(work, blank)
-    entry["late_penalty"] = late.penalty(entry["score"], work.when, record.due(work.assignment.name))
-    record.write(
-        work.student,
-        work.assignment.name,
-        work.digest,
-        scores,
-        entry,
-        work.when,
-        blank,
-        entry["late_penalty"],
-    )
-    return entry
+class Grading:
+    """One run over a class. `finished` hears each work with its entry, in the clerk's thread."""
 
+    def __init__(
+        self, run: Callable[[Iterable[Task]], Iterable[Outcome]], record: Record, late: LatePolicy, modes: Modes,
+        again: bool = False, finished: Callable[[Work, dict], None] = lambda work, entry: None,
+    ):  # fmt: skip
+        self.run, self.record, self.late, self.modes, self.finished = run, record, late, modes, finished
+        self.known = {} if again else record.digests()
+        self.due: dict[str, datetime.datetime | None] = {}
+        self.entries: dict[tuple[str, str], dict] = {}
+        self.problems: list[Problem] = []
+        self.under_way: dict[tuple[str, str], Work] = {}
 
-def describe(work: Work, blank: frozenset[str]) -> dict:
-    """The record of a submission: what `--json` writes, the report counts and the feedback shows."""
-    questions = []
-    for name, outcome in work.outcomes.items():
-        made = work.repaired[name]
-        for test in outcome.tests:
-            questions.append(
-                {
-                    "id": test.id, "notebook": name, "score": test.score, "max": test.max, "status": test.status,
-                    "sentence": test.sentence, "kind": test.kind, "seconds": round(test.seconds, 4),
-                    "weaker": test.weaker,
-                }
-            )  # fmt: skip
-        for cell in made.master.cells:
-            if cell.role == "manual":
-                status = "blank" if cell.grade_id in blank else "by hand"
-                questions.append(
-                    {
-                        "id": cell.grade_id, "notebook": name, "score": 0.0, "max": cell.points, "status": status,
-                        "sentence": "No answer." if status == "blank" else "A person will grade this answer.",
-                        "kind": "", "seconds": 0.0, "weaker": False,
-                    }
-                )  # fmt: skip
-    flags = [*work.flags]
-    for name, outcome in work.outcomes.items():
-        flags += work.repaired[name].flags + outcome.flags
-    return {
-        "student": work.student,
-        "assignment": work.assignment.name,
-        "score": sum(q["score"] for q in questions),
-        "max_score": sum(q["max"] for q in questions),
-        "status": "flagged" if flags else "graded",
-        "flags": flags,
-        "repairs": [line for made in work.repaired.values() for line in made.repairs],
-        "questions": questions,
-        "seconds": round(sum(o.seconds for o in work.outcomes.values()), 4),
-        "when": work.when.isoformat() if work.when else None,
-        "answers": {k: v for made in work.repaired.values() for k, v in made.answers.items()},
-        "cells": {name: [_plain(cell) for cell in outcome.cells] for name, outcome in work.outcomes.items()},
-    }
+    def grade(self, found: Iterable[Work | Problem]) -> None:
+        """Grade what was not graded before, and record each as soon as it is complete."""
+        with ThreadPoolExecutor(1, "clerk") as clerk:
+            pending: deque[Future] = deque()
+            for outcome in self.run(self._tasks(clerk, found)):
+                *key, notebook = outcome.id.split("\0")
+                work = self.under_way[key[0], key[1]]
+                work.outcomes[notebook] = outcome
+                if work.complete:
+                    del self.under_way[work.key]
+                    pending.append(clerk.submit(self._finish, work))
+                while len(pending) > READ_AHEAD:
+                    pending.popleft().result()
+            for future in pending:
+                future.result()
 
+    def _tasks(self, clerk: ThreadPoolExecutor, found: Iterable[Work | Problem]) -> Iterator[Task]:
+        """The tasks that are to be run, each made ready in the clerk's thread before it is asked for."""
+        ready = filter(None, map(self._prepare, found))
+        queue = deque(clerk.submit(next, ready, None) for _ in range(READ_AHEAD))
+        while (prepared := queue.popleft().result()) is not None:
+            queue.append(clerk.submit(next, ready, None))
+            work, tasks = prepared
+            self.under_way[work.key] = work
+            yield from tasks
 
-def _plain(cell: CellOutcome) -> dict:
-    """What a cell did, as JSON can hold it: pictures in base 64."""
-    made = asdict(cell)
-    for output in made["outputs"]:
-        if isinstance(output["data"], bytes):
-            output["data"] = base64.b64encode(output["data"]).decode()
-    return made
+    def _prepare(self, item: Work | Problem) -> tuple[Work, list[Task]] | None:
+        """Sort out what needs no grading; of the rest, make tasks."""
+        if isinstance(item, Problem):
+            self.problems.append(item)
+            return None
+        try:
+            if self.known.get(item.key) == item.digest:
+                self._done(item, self.record.entry(*item.key))
+                return None
+            return item, list(item.tasks(self.modes))
+        except Exception as error:
+            self._give_up(item, error)
+            return None
+
+    def _finish(self, work: Work) -> None:
+        try:
+            entry = self._enter(work)
+        except (SQLAlchemyError, OSError, ValueError) as error:
+            self._give_up(work, error)
+            return
+        self._done(work, entry)
+
+    def _give_up(self, work: Work, error: Exception) -> None:
+        words = str(getattr(error, "orig", None) or error).splitlines() or [""]
+        sentence = f"it could not be graded ({type(error).__name__}: {words[0][:200]}); run the command again"
+        self.problems.append(Problem(work.student, work.origin, sentence))
+
+    def _done(self, work: Work, entry: dict) -> None:
+        try:
+            self.finished(work, entry)
+        except OSError as error:
+            self.problems.append(
+                Problem(work.student, work.origin, f"graded, but its page was not written: {error}")
+            )
+        self.entries[work.key] = {k: v for k, v in entry.items() if k != "answers"}
+
+    def _enter(self, work: Work) -> dict:
+        blank = frozenset(b for made in work.repaired.values() for b in made.blank)
+        scores = [Score(name, t.id, t.score) for name, outcome in work.outcomes.items() for t in outcome.tests]
+        for name, made in work.repaired.items():
+            for cell in made.master.cells:
+                if cell.role in ("manual", "task"):
+                    empty = cell.role == "manual" and cell.grade_id in blank
+                    scores.append(Score(name, cell.grade_id, 0.0 if empty else None))
+        name = work.assignment.name
+        if name not in self.due:
+            self.due[name] = self.record.due(name)
+        entry = describe(work, blank)
+        penalty = self.late.penalty(entry["score"], work.when, self.due[name])
+        entry["late_penalty"] = penalty
+        entry["score"] = max(0.0, entry["score"] - penalty)
+        self.record.write(
+            *work.key, work.digest, scores, entry, outputs(work.outcomes), work.when, blank, penalty
+        )
+        return entry

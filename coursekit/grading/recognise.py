@@ -85,9 +85,15 @@ def _text(value: Any) -> str:
 
 
 def recognise(
-    cells: list[StudentCell], said: str, file_name: str, assignments: Iterable[Assignment]
+    cells: list[StudentCell],
+    said: str,
+    file_name: str,
+    assignments: Iterable[Assignment],
+    certain: bool = False,
 ) -> tuple[Assignment, Master] | None:
-    """The assignment and notebook that these cells come from, or None where too little is left to tell."""
+    """The assignment and notebook that these cells come from, or None where too little is left to tell.
+
+    `certain`: it is one of these, whatever it looks like; a person said so."""
     best: tuple[float, Assignment, Master] | None = None
     ids = {c.grade_id for c in cells if c.grade_id} | {c.cell_id for c in cells if c.cell_id}
     texts = {c.folded for c in cells}
@@ -97,14 +103,13 @@ def recognise(
             score += 0.05 * (said == assignment.name) + 0.02 * (master.name.lower() in file_name.lower())
             if best is None or score > best[0]:
                 best = (score, assignment, master)
-    return (best[1], best[2]) if best and best[0] >= 0.15 else None
+    return (best[1], best[2]) if best and (certain or best[0] >= 0.15) else None
 
 
 def _likeness(ids: set[str], texts: set[str], master: Master) -> float:
-    """The share of the master's cells that can be found again, by id or by text."""
-    found = sum(
-        1
-        for m, folded in zip(master.cells, master.folded, strict=True)
-        if (m.grade_id and m.grade_id in ids) or (m.cell_id and m.cell_id in ids) or folded in texts
-    )
+    """The share of the master's cells that can be found again. Text counts too: `q1` is in every assignment."""
+    found = 0.0
+    for own, folded in zip(master.cells, master.folded, strict=True):
+        found += 0.5 * ((own.grade_id or None) in ids or (own.cell_id or None) in ids)
+        found += 0.5 * (folded in texts)
     return found / max(1, len(master.cells))

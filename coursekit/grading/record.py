@@ -226,9 +226,7 @@ class Record:
     def _notebooks(connection: Connection, place: _Place, submission: str, penalty: float) -> dict[str, str]:
         """The key of each submitted notebook; they share the penalty."""
         query = select(SUBMITTED_NOTEBOOK.c.notebook_id, SUBMITTED_NOTEBOOK.c.id)
-        known = dict(
-            connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).tuples().all()
-        )
+        known: dict = dict(connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).tuples().all())
         share = penalty / max(1, len(place.notebooks)) or None
         new = {n: api.new_uuid() for name, n in place.notebooks.items() if n not in known}
         if known:
@@ -249,7 +247,7 @@ class Record:
     @staticmethod
     def _grades(connection: Connection, notebook: str, scores: dict[str, float | None]) -> None:
         query = select(GRADE.c.cell_id, GRADE.c.manual_score).where(GRADE.c.notebook_id == notebook)
-        given = dict(connection.execute(query).tuples().all())
+        given: dict = dict(connection.execute(query).tuples().all())
         rows = [
             {
                 "of": cell,
@@ -280,7 +278,7 @@ class Record:
     @staticmethod
     def _comments(connection: Connection, notebook: str, said: dict[str, str | None]) -> None:
         query = select(COMMENT.c.cell_id, COMMENT.c.auto_comment).where(COMMENT.c.notebook_id == notebook)
-        known = dict(connection.execute(query).tuples().all())
+        known: dict = dict(connection.execute(query).tuples().all())
         new = [
             {"cell_id": c, "notebook_id": notebook, "auto_comment": t}
             for c, t in said.items()

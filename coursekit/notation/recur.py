@@ -170,7 +170,8 @@ class Frame:
             return None
         if set(right) & set(state.axes) or self.looped & set(weights.axes):
             return None
-        left = tuple(a for a in state.axes if a in needed)
+        # Time first: then each step's part lies together in memory.
+        left = tuple(sorted((a for a in state.axes if a in needed), key=lambda a: a not in self.looped))
         if isinstance(key, Ref):
             spelled = tuple(
                 tuple((c, summed.index(a) if a in summed else a) for c, a in affine.terms) + (affine.const,)

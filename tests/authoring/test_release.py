@@ -160,3 +160,16 @@ def test_an_unknown_assignment_is_named(small):
 def test_a_folder_that_is_no_course_is_refused(tmp_path):
     with pytest.raises(CourseError, match="is not inside a course"):
         Course.find(tmp_path)
+
+
+def test_a_second_release_does_only_what_changed(small):
+    release(small)
+    database = small.root / "gradebook.db"
+    before = database.read_bytes()
+    assert release(small) == [small.notebooks / "small" / "small.ipynb"]
+    assert database.read_bytes() == before
+    path = small.notebooks / "small" / "small.ipynb"
+    whole = path.read_text()
+    path.write_text(whole.replace("assert double(2) == 4", "assert True"))
+    release(small)
+    assert path.read_text() == whole, "an edited notebook is made again"

@@ -45,8 +45,9 @@ def test_a_figure_is_wellformed_light_and_wears_the_pages_ink(drawn, name):
     assert not re.search(
         r"(fill|stroke): ?(#000000|black|#ffffff|white)", svg
     )  # on one page it would be lost
-    assert "font:" not in svg  # no font of its own
+    assert not re.search(r"font:|font-family", svg)  # no font of its own
     assert "<metadata" not in svg
+    assert "<style" not in svg  # it would reach the rest of the page
     assert len(drawn[name].alt) > 20
     assert f'aria-label="{drawn[name].alt[:10]}' in drawn[name]._repr_html_()
 

@@ -1,0 +1,97 @@
+"""The record of a submission: what `--json` writes, the report counts and the feedback shows."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from .outcome import CellOutcome, Outcome
+from .record import ByHand
+
+if TYPE_CHECKING:
+    from .pipeline import Work
+
+MOST_OUTPUT = 2_000_000  # characters of one submission's outputs that are kept
+BY_HAND = "A person will grade this answer."
+
+
+def describe(work: Work, blank: frozenset[str]) -> dict:
+    """Everything but the outputs of the cells."""
+    questions = []
+    for name, outcome in work.outcomes.items():
+        for test in outcome.tests:
+            questions.append(
+                {
+                    "id": test.id, "notebook": name, "score": test.score, "max": test.max, "status": test.status,
+                    "sentence": test.sentence, "kind": test.kind, "detail": test.detail,
+                    "seconds": round(test.seconds, 4), "weaker": test.weaker,
+                }
+            )  # fmt: skip
+        for cell in work.repaired[name].master.cells:
+            if cell.role in ("manual", "task"):
+                empty = cell.role == "manual" and cell.grade_id in blank
+                questions.append(
+                    {
+                        "id": cell.grade_id, "notebook": name, "score": 0.0, "max": cell.points,
+                        "status": "blank" if empty else "by hand", "sentence": "No answer." if empty else BY_HAND,
+                        "kind": "", "detail": "", "seconds": 0.0, "weaker": False,
+                    }
+                )  # fmt: skip
+    flags = [*work.flags]
+    for name, outcome in work.outcomes.items():
+        flags += work.repaired[name].flags + outcome.flags
+    return {
+        "student": work.student,
+        "assignment": work.assignment.name,
+        "score": sum(q["score"] for q in questions),
+        "max_score": sum(q["max"] for q in questions),
+        "status": "flagged" if flags else "graded",
+        "flags": flags,
+        "repairs": [line for made in work.repaired.values() for line in made.repairs],
+        "questions": questions,
+        "seconds": round(sum(o.seconds for o in work.outcomes.values()), 4),
+        "when": work.when.isoformat() if work.when else None,
+        "late_penalty": 0.0,
+        "answers": {name: made.answers for name, made in work.repaired.items()},
+    }
+
+
+def outputs(outcomes: Mapping[str, Outcome]) -> dict[str, list[dict]]:
+    """What the cells printed and drew, by notebook, as JSON can hold it: pictures in base 64."""
+    room = MOST_OUTPUT
+    found: dict[str, list[dict]] = {}
+    for name, outcome in outcomes.items():
+        found[name] = []
+        for cell in outcome.cells:
+            made, room = _plain(cell, room)
+            found[name].append(made)
+    return found
+
+
+def _plain(cell: CellOutcome, room: int) -> tuple[dict, int]:
+    made, kept = asdict(cell), []
+    for output in made["outputs"]:
+        data = output["data"]
+        data = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+        if len(data) <= room:
+            room -= len(data)
+            kept.append({"kind": output["kind"], "data": data})
+    return {**made, "outputs": kept}, room
+
+
+def with_points_by_hand(entry: dict, given: Mapping[tuple[str, str], ByHand]) -> dict:
+    """The record with the points and comments that a person has given since."""
+    if not given:
+        return entry
+    questions = []
+    for question in entry["questions"]:
+        hand = given.get((question["notebook"], question["id"]))
+        if hand is not None:
+            question = {**question, "comment": hand.comment, "score": question["score"] + hand.extra}
+            if hand.points is not None:
+                question |= {"score": hand.points + hand.extra, "status": "graded by hand", "sentence": ""}
+        questions.append(question)
+    score = sum(q["score"] for q in questions) - entry["late_penalty"]
+    return {**entry, "questions": questions, "score": max(0.0, score)}
