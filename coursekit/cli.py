@@ -147,8 +147,8 @@ def grade(
         score = f"{points(entry['score'])}/{points(entry['max_score'])}"
         note = f"[yellow]{escape(entry['flags'][0])}[/]" if entry["flags"] else ""
         table.add_row(escape(entry["student"]), entry["assignment"], score, note)
-    for who, _, sentence in graded.problems:
-        table.add_row(escape(who), "", "–", f"[red]{escape(sentence)}[/]")
+    for problem in graded.problems:
+        table.add_row(escape(problem.student), "", "–", f"[red]{escape(problem.sentence)}[/]")
     console.print(table)
     for path in graded.reports:
         console.print(f"The class: [bold]{path}[/]; feedback pages beside it.", soft_wrap=True)

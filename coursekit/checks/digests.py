@@ -17,8 +17,8 @@ import math
 import secrets
 from collections.abc import Iterable
 
-from ..notation.closed_form import ClosedForm
-from ..notation.growth import Growth
+from ..notation.formulas.closed_form import ClosedForm
+from ..notation.formulas.growth import Growth
 
 _MARK = "$"
 

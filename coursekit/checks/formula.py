@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..notation.closed_form import ClosedForm
 from ..notation.errors import NotationError
-from ..notation.growth import Growth
+from ..notation.formulas.closed_form import ClosedForm
+from ..notation.formulas.growth import Growth
 from .digests import is_digest, same_formula, same_growth
 from .mistakes import Mistake
 from .result import Result, right, wrong

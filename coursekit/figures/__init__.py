@@ -20,6 +20,7 @@ _MODULES = {
     "frames": "Slider slider",
     "curves": "loss_curve gradient_norms eigenvalues temperature",
     "maps": "attention pattern gates scene images",
+    "words": "arcs embedding_map",
     "sliders": "loss_slider exploding_slider temperature_slider pattern_slider attention_slider reading_slider "
     "caption_slider gates_slider gradient_slider",
     "measure": "gradient_norms_through_time gate_activity matrix_with_radius backward_norms",

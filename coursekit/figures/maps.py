@@ -41,7 +41,7 @@ def attention(
     with in_style():
         figure, (ax,) = canvas(_width(S, source), _height(T))
         _heat(ax, a)
-        for t, s in gold:
+        for t, s in sorted(gold):
             ax.add_patch(Rectangle((s - 0.5, t - 0.5), 1, 1, fill=False, ec=ORANGE, lw=1.8))
         if row is not None:
             ax.add_patch(Rectangle((-0.5, row - 0.5), S, 1, fill=False, ec=INK, lw=2.2))
@@ -131,7 +131,7 @@ def scene(
 
 def _shape(thing: Thing):
     x, y = thing.x, thing.y
-    paint: dict[str, Any] = {"fc": PAINT[thing.colour], "ec": INK, "lw": 0.8}
+    paint: dict[str, Any] = {"fc": PAINT[thing.colour], "ec": INK, "lw": 1.1}
     if thing.shape == "circle":
         return Circle((x, y), 0.3, **paint)
     if thing.shape == "square":

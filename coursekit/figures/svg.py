@@ -65,7 +65,8 @@ def _shrunk(svg: str) -> str:
     svg = re.sub(
         r'd="[^"]*"', lambda m: _NUMBER.sub(lambda n: f"{float(n[0]):.1f}", " ".join(m[0].split())), svg
     )
-    svg = _NUMBER.sub(lambda n: f"{float(n[0]):.2f}", svg)
+    # Within tags alone: a number in the text is for the reader.
+    svg = re.sub(r"<[^>]+>", lambda tag: _NUMBER.sub(lambda n: f"{float(n[0]):.2f}", tag[0]), svg)
     svg = re.sub(r">\s+<", "><", svg)
     width = float(re.search(r'\bwidth="([\d.]+)pt"', svg)[1])  # type: ignore[index]
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from functools import lru_cache
 from pathlib import Path
 
 import nbformat
@@ -15,8 +16,8 @@ from .pipeline import Work
 
 def write_autograded(course: Path, work: Work, home: Path | None = None) -> None:
     """`autograded/<student>/<assignment>/<notebook>.ipynb`: the instructor's cells, the student's answers."""
-    folder = settings(course / "nbgrader_config.py").CourseDirectory.get("autograded_directory", "autograded")
-    if "/" in work.student or work.student in (".", ".."):
+    folder = _folder(course)
+    if "/" in work.student or work.student.startswith("."):
         return  # not a name that nbgrader could have used for a folder
     for name, made in work.repaired.items():
         outcome = work.outcomes[name]
@@ -40,6 +41,11 @@ def write_autograded(course: Path, work: Work, home: Path | None = None) -> None
             (home or course) / folder / work.student / work.assignment.name / f"{name}.ipynb",
             nbformat.writes(notebook),
         )
+
+
+@lru_cache
+def _folder(course: Path) -> str:
+    return settings(course / "nbgrader_config.py").CourseDirectory.get("autograded_directory", "autograded")
 
 
 def _output(kind: str, data: str | bytes) -> nbformat.NotebookNode:

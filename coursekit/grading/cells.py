@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import io
 import os
 import re
@@ -19,10 +21,11 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
 from traitlets.config import Config
 
 from .limits import Limits
-from .names import is_plain, names_of
+from .names import names_of, parse
 from .outcome import Output
 
 FIGURES, PICTURE = 8, 2_000_000  # figures kept of one cell, bytes kept of one picture
@@ -126,12 +129,6 @@ class QuietShell(InteractiveShell):
     def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def transform_cell(self, raw_cell: str) -> str:
-        """Skip IPython's search for magics, which takes longer than most cells, where there are none."""
-        if self.input_transformers_post or not is_plain(raw_cell):
-            return super().transform_cell(raw_cell)
-        return raw_cell if raw_cell.endswith("\n") else raw_cell + "\n"
-
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
         if magic_name in _NO_MAGIC:
             return None
@@ -179,6 +176,9 @@ class Shell:
         formatters: Any = self.ipython.display_formatter
         png = formatters.formatters["image/png"]
         png.for_type_by_name("matplotlib.figure", "Figure", _picture)
+        builtins.get_ipython = self.ipython.get_ipython  # type: ignore[attr-defined]
+        builtins.display = display  # type: ignore[attr-defined]
+        self.hooks = self._hooks()
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -186,10 +186,20 @@ class Shell:
 
     def rehearse(self) -> None:
         """Run a few cells before the fork, so that no child pays for what IPython does once."""
-        for source in ("x = 1\nx", "1 / 0", "%time x = 2"):
+        for source in ("x = 1\nx", "[x]", "1 / 0", "%time x = 2"):
             self.run(source, Limits())
         for name in [name for name in self.namespace if name == "x" or name.startswith("_")]:
-            if name not in ("__builtins__", "__builtin__", "__name__", "_ih", "_oh", "_dh", "_i", "_ii", "_iii"):
+            if name not in (
+                "__builtins__",
+                "__builtin__",
+                "__name__",
+                "_ih",
+                "_oh",
+                "_dh",
+                "_i",
+                "_ii",
+                "_iii",
+            ):
                 del self.namespace[name]
 
     def run(self, source: str, limits: Limits) -> CellRun:
@@ -201,11 +211,14 @@ class Shell:
         start, done = time.perf_counter(), CellRun()
         try:
             with redirect_stdout(out), redirect_stderr(err), stopped_after(limits):
-                result = shell.run_cell(source, store_history=False)
-                done.error = result.error_before_exec or result.error_in_exec
-                done.value = result.result
+                if self._is_ordinary(source):
+                    self._run_plain(source, done)
+                else:
+                    result = shell.run_cell(source, store_history=False)
+                    done.error = result.error_before_exec or result.error_in_exec
+                    done.value = result.result
                 self._figures()
-        except BaseException as error:  # a timeout outside IPython's own care, or a broken hook
+        except BaseException as error:
             done.error = error
         done.seconds = time.perf_counter() - start
         done.stderr = err.getvalue()
@@ -218,6 +231,36 @@ class Shell:
             done.shown = next((o.data for o in reversed(outputs) if o.kind == "text/plain"), "")  # type: ignore
         done.names = self._bound(source, before)
         return done
+
+    def _hooks(self) -> tuple:
+        shell = self.ipython
+        events = {name: list(callbacks) for name, callbacks in shell.events.callbacks.items()}
+        transformers = (shell.input_transformers_cleanup, shell.input_transformers_post, shell.ast_transformers)
+        return events, *map(list, transformers)
+
+    def _is_ordinary(self, source: str) -> bool:
+        """Python without magics, in a shell that nobody has changed: then IPython's part is the display alone."""
+        return bool(parse(source, magics=False).body) and "__future__" not in source and self._hooks() == self.hooks
+
+    def _run_plain(self, source: str, done: CellRun) -> None:
+        """The cell without IPython's machinery, which costs a fresh process more than most cells do."""
+        body = parse(source, magics=False).body
+        name = self.ipython.compile.cache(source, self.ipython.execution_count)  # for tracebacks and getsource
+        last = body[-1] if isinstance(body[-1], ast.Expr) else None
+        before = ast.Module(body[:-1] if last else body, [])
+        exec(compile(before, name, "exec", dont_inherit=True), self.namespace)
+        if last is not None:
+            code = compile(ast.Expression(last.value), name, "eval", dont_inherit=True)
+            done.value = eval(code, self.namespace)
+            if done.value is not None and not source.rstrip().endswith(";"):
+                self._show(done.value)
+
+    def _show(self, value: Any) -> None:
+        if type(value) in (int, float, bool, str):
+            self.ipython.keep({"text/plain": repr(value)})
+        else:
+            self.ipython.keep(self.ipython.display_formatter.format(value)[0])
+        self.namespace["_"] = value
 
     def _bound(self, source: str, before: dict[str, int]) -> list[str]:
         """The names that the cell bound: those that changed, and those that it binds anew to an equal value."""

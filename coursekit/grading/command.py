@@ -7,21 +7,23 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from . import export as exports
 from .assignment import Assignment, load
 from .autograded import write_autograded
 from .collect import collect
+from .describe import outputs, with_points_by_hand
 from .errors import GradingError
 from .feedback import feedback
 from .late import LatePolicy
 from .limits import Limits
 from .outcome import Outcome, Task
 from .pages import file_name, write
-from .pipeline import Work, grade, prepare
+from .pipeline import Grading, Problem, Work, works
 from .record import Record
 from .report import report
-from .warm import CannotGrade, Warm
+from .warm import Warm
 
 
 @dataclass(frozen=True)
@@ -48,13 +50,17 @@ class Options:
     def folder(self) -> Path:
         return self.out or self.course / "_build" / "grades"
 
+    def page(self, assignment: str, student: str) -> Path:
+        """A student's feedback."""
+        return self.folder / assignment / "feedback" / f"{file_name(student)}.html"
+
 
 @dataclass
 class Graded:
-    """The result of a run. `problems` are (student, where, sentence)."""
+    """The result of a run."""
 
     entries: list[dict]
-    problems: list[tuple[str, str, str]]
+    problems: list[Problem]
     assignments: list[Assignment]
     folder: Path
     reports: list[Path] = field(default_factory=list)
@@ -73,83 +79,105 @@ def run(
 ) -> Graded:
     """Grade everything below the paths. `total` hears how many there are, `step` each one that is done."""
     assignments = load(options.course, options.assignment)
-    prepared = prepare(collect(paths), assignments)
-    works = [w for w in prepared.works if not options.students or w.student in options.students]
-    total(len(works))
-    used = [a for a in assignments if any(w.assignment is a for w in works)]
-
-    with Record(options.gradebook_url) as record:
-        for assignment in used:
+    with (
+        collect(paths) as found,
+        Record(options.gradebook_url) as record,
+        _Runner(options) as runner,
+    ):
+        submissions = [s for s in found.submissions if not options.students or s.student in options.students]
+        total(len(submissions))
+        for assignment in assignments:
             record.enter(assignment)
 
-        def done(work: Work, entry: dict) -> None:
+        def finished(work: Work, entry: dict) -> None:
+            page = options.page(work.assignment.name, work.student)
             if work.outcomes:
                 write_autograded(options.course, work, options.keep_notebooks)
-            name = f"{file_name(work.student)}.html"
-            write(options.folder / work.assignment.name / "feedback" / name, feedback(entry, work.assignment))
+                write(page, feedback(entry, work.assignment, outputs(work.outcomes)))
+            elif not page.exists():
+                write(page, feedback(entry, work.assignment, record.outputs(*work.key)))
             step()
 
-        with _runner(options) as runner:
-            entries = grade(works, runner, record, options.late, options.again, done)
-        graded = Graded(entries, prepared.problems, used, options.folder)
+        grading = Grading(runner.grade, record, options.late, options.again, finished)
+        grading.problems += [Problem(r.student, r.origin, r.sentence) for r in found.refusals]
+        grading.grade(works(submissions, assignments, bool(options.assignment), repr(options.late)))
+        used = [a for a in assignments if any(name == a.name for _, name in grading.entries)]
+        graded = Graded([], grading.problems, used, options.folder)
         for assignment in used:
-            everyone = record.records(assignment.name)
-            text = report(assignment, everyone, prepared.problems, record.totals(assignment.name))
-            graded.reports.append(write(options.folder / assignment.name / "report.html", text))
+            given = record.by_hand(assignment.name)
+            mine = [e for (_, name), e in sorted(grading.entries.items()) if name == assignment.name]
+            graded.entries += [with_points_by_hand(e, given.get(e["student"], {})) for e in mine]
+            graded.reports.append(_report(assignment, record, graded.problems, options))
     return graded
 
 
-class _runner:
-    """What runs tasks: a warm parent here, or a Dask cluster."""
+def _report(assignment: Assignment, record: Record, problems: list[Problem], options: Options) -> Path:
+    given = record.by_hand(assignment.name)
+    everyone = [with_points_by_hand(e, given.get(e["student"], {})) for e in record.records(assignment.name)]
+    return write(options.folder / assignment.name / "report.html", report(assignment, everyone, problems))
+
+
+class _Runner:
+    """What runs tasks, started when there are any: a warm parent here, or a Dask cluster."""
 
     def __init__(self, options: Options):
         self.options = options
+        self.runner: Any = None
 
-    def __enter__(self) -> Callable[[Iterable[Task]], Iterable[Outcome]]:
+    def __enter__(self) -> _Runner:
+        return self
+
+    def __exit__(self, *exc) -> None:
+        if self.runner is not None:
+            self.runner.__exit__(*exc)
+
+    def grade(self, tasks: Iterable[Task]) -> Iterable[Outcome]:
+        if self.runner is None:
+            self.runner = self._make().__enter__()
+        return self.runner.grade(tasks)
+
+    def _make(self) -> Any:
         options = self.options
         if options.dask:
             from .cluster import Cluster
 
-            self.runner: Cluster | Warm = Cluster(
-                options.dask, options.limits, options.unsafe, options.device
-            )
-        else:
-            jobs = options.jobs or os.cpu_count() or 1
-            self.runner = Warm(jobs=jobs, limits=options.limits, unsafe=options.unsafe, device=options.device)
-        try:
-            return self.runner.__enter__().grade
-        except CannotGrade as error:
-            raise GradingError(str(error)) from error
-
-    def __exit__(self, *exc) -> None:
-        self.runner.__exit__(*exc)
+            return Cluster(options.dask, options.limits, options.unsafe, options.device)
+        jobs = options.jobs or len(os.sched_getaffinity(0))
+        return Warm(jobs=jobs, limits=options.limits, unsafe=options.unsafe, device=options.device)
 
 
 def json_records(graded: Graded) -> str:
     """One record a submission, as `--json` promises them: no answers, no outputs."""
-    public = [{k: v for k, v in e.items() if k not in ("answers", "cells")} for e in graded.entries]
-    public += [
-        {
-            "student": student, "assignment": None, "score": 0.0, "max_score": 0.0, "status": "refused",
-            "flags": [f"{where}: {sentence}"], "repairs": [], "questions": [],
-        }
-        for student, where, sentence in graded.problems
+    public = [
+        *graded.entries,
+        *(
+            {
+                "student": p.student, "assignment": None, "score": 0.0, "max_score": 0.0, "status": "refused",
+                "flags": [f"{p.origin}: {p.sentence}"], "repairs": [], "questions": [],
+            }
+            for p in graded.problems
+        ),
     ]  # fmt: skip
     return json.dumps(public, indent=1, ensure_ascii=False) + "\n"
 
 
 def report_again(name: str, options: Options) -> Path:
-    """The report from the gradebook as it is now."""
+    """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
     (assignment,) = load(options.course, name)
     with Record(options.gradebook_url) as record:
-        text = report(assignment, _graded(record, name), [], record.totals(name))
-    return write(options.folder / name / "report.html", text)
+        records, given = _graded(record, name), record.by_hand(name)
+        for entry in records:
+            student = entry["student"]
+            whole = with_points_by_hand(entry, given.get(student, {}))
+            write(options.page(name, student), feedback(whole, assignment, record.outputs(student, name)))
+        return _report(assignment, record, [], options)
 
 
 def export(name: str, to: Path, form: str, into: Path | None, options: Options) -> Path:
     """Write an assignment's grades as another system wants them."""
     with Record(options.gradebook_url) as record:
-        records, totals = _graded(record, name), record.totals(name)
+        given, totals = record.by_hand(name), record.totals(name)
+        records = [with_points_by_hand(e, given.get(e["student"], {})) for e in _graded(record, name)]
     if form == "gradescope":
         for entry in records:
             write(to / file_name(entry["student"]) / "results.json", exports.gradescope(entry))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .pipeline import Work
 
 MOST_OUTPUT = 2_000_000  # characters of one submission's outputs that are kept
+_VALUE = re.compile(r",? and (?:counting gives|should be) [^\s,;]*[^\s,;.]")
 BY_HAND = "A person will grade this answer."
 
 
@@ -25,7 +27,7 @@ def describe(work: Work, blank: frozenset[str]) -> dict:
             questions.append(
                 {
                     "id": test.id, "notebook": name, "score": test.score, "max": test.max, "status": test.status,
-                    "sentence": test.sentence, "kind": test.kind, "detail": test.detail,
+                    "sentence": without_values(test.sentence), "kind": test.kind, "detail": test.detail,
                     "seconds": round(test.seconds, 4), "weaker": test.weaker,
                 }
             )  # fmt: skip
@@ -56,6 +58,11 @@ def describe(work: Work, blank: frozenset[str]) -> dict:
         "late_penalty": 0.0,
         "answers": {name: made.answers for name, made in work.repaired.items()},
     }
+
+
+def without_values(sentence: str) -> str:
+    """A check's sentence without the value that it expected: the student reads this, and the test was hidden."""
+    return _VALUE.sub("", sentence)
 
 
 def outputs(outcomes: Mapping[str, Outcome]) -> dict[str, list[dict]]:
@@ -89,9 +96,13 @@ def with_points_by_hand(entry: dict, given: Mapping[tuple[str, str], ByHand]) ->
     for question in entry["questions"]:
         hand = given.get((question["notebook"], question["id"]))
         if hand is not None:
-            question = {**question, "comment": hand.comment, "score": question["score"] + hand.extra}
+            question = {**question, "score": question["score"] + hand.extra}
             if hand.points is not None:
                 question |= {"score": hand.points + hand.extra, "status": "graded by hand", "sentence": ""}
         questions.append(question)
     score = sum(q["score"] for q in questions) - entry["late_penalty"]
-    return {**entry, "questions": questions, "score": max(0.0, score)}
+    comments: dict[str, dict[str, str]] = {}
+    for (notebook, cell), hand in given.items():
+        if hand.comment:
+            comments.setdefault(notebook, {})[cell] = hand.comment
+    return {**entry, "questions": questions, "score": max(0.0, score), "comments": comments}

@@ -13,12 +13,11 @@ from .pages import page, points
 LONGEST = 4000  # characters of one output that are worth a reader's time
 
 
-def feedback(entry: dict, assignment: Assignment) -> str:
-    """The HTML page of one record (see `pipeline.describe`)."""
-    total, most = entry["score"], entry["max_score"]
-    late = entry.get("late_penalty") or 0
+def feedback(entry: dict, assignment: Assignment, outputs: dict[str, list[dict]]) -> str:
+    """The HTML page of one record and its cells' outputs (see `describe`)."""
+    late = entry["late_penalty"]
     head = f"<h1>{escape(assignment.name)}</h1>\n<p class='soft'>{escape(entry['student'])}</p>\n"
-    head += f"<p class='total'>{points(total - late)} <span class='soft'>of {points(most)}</span></p>\n"
+    head += f"<p class='total'>{points(entry['score'])} <span class='soft'>of {points(entry['max_score'])}</span></p>\n"
     if late:
         head += f"<p>Handed in late: {points(late)} points fewer.</p>\n"
     waiting = sum(q["status"] == "by hand" for q in entry["questions"])
@@ -27,22 +26,25 @@ def feedback(entry: dict, assignment: Assignment) -> str:
     notes = "".join(f"<li>{_prose(line)}</li>" for line in [*entry["flags"], *entry["repairs"]])
     if notes:
         head += f"<details><summary>About your notebook</summary><ul>{notes}</ul></details>\n"
-    return page(f"{assignment.name}: {entry['student']}", head + "\n".join(_questions(entry, assignment)))
+    body = head + "\n".join(_questions(entry, assignment, outputs))
+    return page(f"{assignment.name}: {entry['student']}", body)
 
 
-def _questions(entry: dict, assignment: Assignment):
+def _questions(entry: dict, assignment: Assignment, outputs: dict[str, list[dict]]):
     verdicts = {(q["notebook"], q["id"]): q for q in entry["questions"]}
     for master in assignment.masters:
         if len(assignment.masters) > 1:
             yield f"<h2>{escape(master.name)}</h2>"
-        outcomes = {cell["id"]: cell for cell in entry["cells"].get(master.name, [])}
+        ran = {cell["id"]: cell for cell in outputs.get(master.name, [])}
+        answers = entry["answers"].get(master.name, {})
+        comments = entry.get("comments", {}).get(master.name, {})
         for answer, tests in _grouped(master.cells):
             found = [
                 verdicts[master.name, t.grade_id] for t in tests if (master.name, t.grade_id) in verdicts
             ]
             if found:
-                text = entry["answers"].get(answer.grade_id, "") if answer else ""
-                yield _question(answer, found, text, outcomes.get(answer.grade_id) if answer else None)
+                name = answer.grade_id if answer else found[0]["id"]
+                yield _question(name, found, answers.get(name, ""), ran.get(name), comments.get(name, ""))
 
 
 def _grouped(cells: tuple[MasterCell, ...]):
@@ -50,26 +52,27 @@ def _grouped(cells: tuple[MasterCell, ...]):
     answer: MasterCell | None = None
     tests: list[MasterCell] = []
     for cell in cells:
-        if cell.role in ("solution", "manual"):
+        if cell.role in ("solution", "manual", "task"):
             yield answer, tests
-            answer, tests = cell, [cell] if cell.role == "manual" else []
+            answer, tests = cell, [] if cell.role == "solution" else [cell]
         elif cell.role == "test":
             tests.append(cell)
     yield answer, tests
 
 
-def _question(answer: MasterCell | None, verdicts: list[dict], text: str, outcome: dict | None) -> str:
+def _question(title: str, verdicts: list[dict], text: str, outcome: dict | None, comment: str) -> str:
     got, most = sum(v["score"] for v in verdicts), sum(v["max"] for v in verdicts)
     waiting = any(v["status"] == "by hand" for v in verdicts)
     look = "part" if waiting or 0 < got < most else "good" if got >= most else "bad"
     mark = "…" if waiting else {"good": "✓", "part": "◐", "bad": "✗"}[look]
-    title = answer.grade_id if answer else verdicts[0]["id"]
     rows = [
-        f"<p><span class='mark'>{mark} {escape(title)}</span> "
+        f"<p class='head'><span class='mark'>{mark} {escape(title)}</span> "
         f"<span class='soft'>{points(got)} of {points(most)}</span></p>"
     ]
     sentences = dict.fromkeys(v["sentence"] for v in verdicts if v["sentence"] and v["score"] < v["max"])
     rows += [f"<p>{_prose(sentence)}</p>" for sentence in sentences]
+    if comment:
+        rows.append(f"<p class='comment'>{escape(comment)}</p>")
     if outcome and outcome["error"]:
         rows.append(f"<p>Your cell stopped with <code>{escape(outcome['error'])}</code>.</p>")
     if text.strip():

@@ -18,6 +18,7 @@ import socket
 import sys
 from typing import Any
 
+from . import wire
 from .limits import MB, private_memory
 
 MADV_COLLAPSE, LARGE = 25, 2 << 20
@@ -54,11 +55,17 @@ def preload(modules: list[str]) -> list[str]:
 
 
 def _first_uses(torch: Any) -> None:
-    """Pay for what torch imports at first use. No backward pass: its threads would not survive a fork."""
+    """Pay here for what torch does once. No backward pass, and nothing large enough for a second thread: neither
+    survives a fork."""
+    functional = torch.nn.functional
     weight = torch.zeros(2, requires_grad=True)
     weight.grad = torch.zeros(2)
     torch.optim.SGD([weight], lr=0.1).step()
-    torch.testing.assert_close(torch.zeros(1), torch.zeros(1))
+    x = torch.randn(3, 2, dtype=torch.float64)
+    y = torch.tanh(torch.cat([x @ x.mT, torch.softmax(x, 1)], -1)).sum()
+    functional.cross_entropy(functional.linear(x, x), torch.tensor([0, 1, 2]))
+    torch.testing.assert_close(y, y.clone())
+    assert torch.allclose(x, wire.decode(wire.encode({"x": x, "y": x.numpy()}))["x"])
 
 
 def gather_memory() -> None:
@@ -187,7 +194,6 @@ def serve(control: socket.socket, options: dict) -> None:
     """Warm up, say so, and fork on demand until the other end is closed."""
     global SHELL
     missing = preload(options["preload"])
-    from . import wire
     from .cells import Shell
 
     for name in ("candidate", "session", "history", "device_mode"):  # all that a child runs

@@ -33,18 +33,10 @@ def plain_source(source: str) -> str:
     return TransformerManager().transform_cell(source)
 
 
-def is_plain(source: str) -> bool:
-    """Is this Python as it stands, without magics?"""
-    try:
-        ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
-def parse(source: str) -> ast.Module:
-    """The cell's syntax tree; an empty one if it has none."""
-    for form in (str, plain_source):
+@lru_cache(maxsize=256)
+def parse(source: str, magics: bool = True) -> ast.Module:
+    """The cell's syntax tree; an empty one if it has none. Not to be changed: it is kept."""
+    for form in (str, plain_source) if magics else (str,):
         try:
             return ast.parse(form(source))
         except (SyntaxError, ValueError, RecursionError, MemoryError):

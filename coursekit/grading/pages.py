@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from html import escape
@@ -56,8 +57,9 @@ def points(value: float) -> str:
 
 
 def file_name(text: str) -> str:
-    """A student's name as part of a path: letters, digits, dots and dashes."""
-    return re.sub(r"[^\w.@-]+", "_", text).strip("._") or "student"
+    """A student's name as part of a path: letters, digits, dots and dashes; no two names become one."""
+    plain = re.sub(r"[^\w.@-]+", "_", text).strip("._")[:80]
+    return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def write(path: Path, text: str) -> Path:

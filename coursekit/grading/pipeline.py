@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -134,18 +135,43 @@ def _works(
             yield work
 
 
-def calibrate(
-    assignment: Assignment, calibrated: Callable[[Task], tuple[Cell, ...]]
-) -> tuple[Modes, list[Problem]]:
-    """Run the instructor's own solution: which tests need the student's process, and does it earn its points?"""
+Run = Callable[[Iterable[Task]], Iterable[Outcome]]
+
+
+def calibrate(assignment: Assignment, run: Run) -> tuple[Modes, list[Problem]]:
+    """Run the instructor's own solution: which tests need the student's process, and does it earn its points?
+
+    The student has no say in this: no submission can move its own tests into its own process.
+    """
+    references = {
+        master.name: Task(master.name, tuple(_own_cells(master)), files=assignment.files)
+        for master in assignment.masters
+    }
     modes: Modes = {}
-    for master in assignment.masters:
-        reference = Task(f"{assignment.name}/{master.name}", tuple(_own_cells(master)), files=assignment.files)
-        cells = calibrated(reference)
-        inside = {cell.id: cell.mode for cell in cells if cell.role == "test" and cell.mode != "remote"}
-        if inside:
-            modes[assignment.name, master.name] = inside
-    return modes, []
+    lost = {o.id: [t for t in o.tests if t.score < t.max] for o in run(references.values())}
+    inside = [
+        replace(reference, cells=tuple(_inside(cell) for cell in reference.cells))
+        for name, reference in references.items()
+        if lost[name]
+    ]
+    problems = []
+    for outcome in run(inside) if inside else ():
+        own = {test.id: test for test in outcome.tests}
+        better = {t.id: "candidate" for t in lost[outcome.id] if own[t.id].score > t.score}
+        modes[assignment.name, outcome.id] = better
+        for test in lost[outcome.id]:
+            if own[test.id].score < test.max and test.id not in better:
+                words = (
+                    f"`{test.id}` gives the instructor's own solution {test.score:g} of {test.max:g} points"
+                )
+                problems.append(
+                    Problem("(the instructor)", assignment.name, f"{words}: {test.detail or test.sentence}")
+                )
+    return modes, problems
+
+
+def _inside(cell: Cell) -> Cell:
+    return replace(cell, mode="candidate") if cell.role == "test" else cell
 
 
 def _own_cells(master: Master) -> Iterator[Cell]:
@@ -160,10 +186,10 @@ class Grading:
     """One run over a class. `finished` hears each work with its entry, in the clerk's thread."""
 
     def __init__(
-        self, run: Callable[[Iterable[Task]], Iterable[Outcome]], record: Record, late: LatePolicy, modes: Modes,
-        again: bool = False, finished: Callable[[Work, dict], None] = lambda work, entry: None,
+        self, run: Run, record: Record, late: LatePolicy, again: bool = False,
+        finished: Callable[[Work, dict], None] = lambda work, entry: None,
     ):  # fmt: skip
-        self.run, self.record, self.late, self.modes, self.finished = run, record, late, modes, finished
+        self.run, self.record, self.late, self.finished = run, record, late, finished
         self.known = {} if again else record.digests()
         self.due: dict[str, datetime.datetime | None] = {}
         self.entries: dict[tuple[str, str], dict] = {}
@@ -173,22 +199,31 @@ class Grading:
     def grade(self, found: Iterable[Work | Problem]) -> None:
         """Grade what was not graded before, and record each as soon as it is complete."""
         with ThreadPoolExecutor(1, "clerk") as clerk:
-            pending: deque[Future] = deque()
-            for outcome in self.run(self._tasks(clerk, found)):
-                *key, notebook = outcome.id.split("\0")
-                work = self.under_way[key[0], key[1]]
-                work.outcomes[notebook] = outcome
-                if work.complete:
-                    del self.under_way[work.key]
-                    pending.append(clerk.submit(self._finish, work))
-                while len(pending) > READ_AHEAD:
-                    pending.popleft().result()
-            for future in pending:
-                future.result()
+            waiting = self._new(found)
+            # One assignment after the other: before its first submission its tests are calibrated.
+            while (first := clerk.submit(next, waiting, None).result()) is not None:
+                modes, problems = calibrate(first.assignment, self.run)
+                self.problems += problems
+                later: list[Work] = []
+                self._grade(clerk, self._ready(first, waiting, later, modes))
+                waiting = iter(later)
 
-    def _tasks(self, clerk: ThreadPoolExecutor, found: Iterable[Work | Problem]) -> Iterator[Task]:
-        """The tasks that are to be run, each made ready in the clerk's thread before it is asked for."""
-        ready = filter(None, map(self._prepare, found))
+    def _grade(self, clerk: ThreadPoolExecutor, ready: Iterator[tuple[Work, list[Task]]]) -> None:
+        pending: deque[Future] = deque()
+        for outcome in self.run(self._ahead(clerk, ready)):
+            student, assignment, notebook = outcome.id.split("\0")
+            work = self.under_way[student, assignment]
+            work.outcomes[notebook] = outcome
+            if work.complete:
+                del self.under_way[work.key]
+                pending.append(clerk.submit(self._finish, work))
+            while len(pending) > READ_AHEAD:
+                pending.popleft().result()
+        for future in pending:
+            future.result()
+
+    def _ahead(self, clerk: ThreadPoolExecutor, ready: Iterator[tuple[Work, list[Task]]]) -> Iterator[Task]:
+        """The tasks, each made ready in the clerk's thread before it is asked for."""
         queue = deque(clerk.submit(next, ready, None) for _ in range(READ_AHEAD))
         while (prepared := queue.popleft().result()) is not None:
             queue.append(clerk.submit(next, ready, None))
@@ -196,19 +231,30 @@ class Grading:
             self.under_way[work.key] = work
             yield from tasks
 
-    def _prepare(self, item: Work | Problem) -> tuple[Work, list[Task]] | None:
-        """Sort out what needs no grading; of the rest, make tasks."""
-        if isinstance(item, Problem):
-            self.problems.append(item)
-            return None
-        try:
-            if self.known.get(item.key) == item.digest:
+    def _new(self, found: Iterable[Work | Problem]) -> Iterator[Work]:
+        """What was not graded before."""
+        for item in found:
+            if isinstance(item, Problem):
+                self.problems.append(item)
+            elif self.known.get(item.key) == item.digest:
                 self._done(item, self.record.entry(*item.key))
-                return None
-            return item, list(item.tasks(self.modes))
-        except Exception as error:
-            self._give_up(item, error)
-            return None
+            else:
+                yield item
+
+    def _ready(
+        self, first: Work, waiting: Iterator[Work], later: list[Work], modes: Modes
+    ) -> Iterator[tuple[Work, list[Task]]]:
+        """The works on the first one's assignment, repaired; those on others are put off."""
+        for work in chain([first], waiting):
+            if work.assignment is not first.assignment:
+                later.append(work)
+                continue
+            try:
+                tasks = list(work.tasks(modes))
+            except Exception as error:  # whatever a student handed in, the others are graded
+                self._give_up(work, error)
+                continue
+            yield work, tasks
 
     def _finish(self, work: Work) -> None:
         try:
@@ -234,7 +280,9 @@ class Grading:
 
     def _enter(self, work: Work) -> dict:
         blank = frozenset(b for made in work.repaired.values() for b in made.blank)
-        scores = [Score(name, t.id, t.score) for name, outcome in work.outcomes.items() for t in outcome.tests]
+        scores = [
+            Score(name, t.id, t.score) for name, outcome in work.outcomes.items() for t in outcome.tests
+        ]
         for name, made in work.repaired.items():
             for cell in made.master.cells:
                 if cell.role in ("manual", "task"):

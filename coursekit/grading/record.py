@@ -226,7 +226,9 @@ class Record:
     def _notebooks(connection: Connection, place: _Place, submission: str, penalty: float) -> dict[str, str]:
         """The key of each submitted notebook; they share the penalty."""
         query = select(SUBMITTED_NOTEBOOK.c.notebook_id, SUBMITTED_NOTEBOOK.c.id)
-        known: dict = dict(connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).tuples().all())
+        known: dict = dict(
+            connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).tuples().all()
+        )
         share = penalty / max(1, len(place.notebooks)) or None
         new = {n: api.new_uuid() for name, n in place.notebooks.items() if n not in known}
         if known:

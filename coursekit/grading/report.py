@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
+from collections.abc import Sequence, Set
 from html import escape
 
 from .assignment import Assignment
 from .pages import page, points
+from .pipeline import Problem
 from .similar import similar
 
 
-def report(
-    assignment: Assignment,
-    records: list[dict],
-    problems: list[tuple[str, str, str]],
-    totals: dict[str, float],
-) -> str:
-    """One HTML file; `totals` are the gradebook's, points given by hand included."""
+def report(assignment: Assignment, records: list[dict], problems: Sequence[Problem] = ()) -> str:
+    """One HTML file, from the records with the points that were given by hand."""
     parts = [
-        _summary(assignment, records, totals),
-        _distribution(records, totals),
+        _summary(assignment, records),
+        _distribution(records),
         _questions(records),
         _mistakes(records),
         _attention(records, problems),
         _similar(assignment, records),
-        _students(records, totals),
+        _students(records),
     ]
     return page(f"{assignment.name}: the class", "\n".join(filter(None, parts)))
 
 
-def _table(head: list[str], rows: list[list[object]], numbers: set[int] = frozenset()) -> str:  # type: ignore[assignment]
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset()) -> str:
     def cell(tag: str, n: int, value: object) -> str:
         return f"<{tag}{' class=number' if n in numbers else ''}>{escape(str(value))}</{tag}>"
 
@@ -39,9 +36,9 @@ def _table(head: list[str], rows: list[list[object]], numbers: set[int] = frozen
     return "<div class='wide'><table>" + "\n".join(lines) + "</table></div>"
 
 
-def _summary(assignment: Assignment, records: list[dict], totals: dict[str, float]) -> str:
+def _summary(assignment: Assignment, records: list[dict]) -> str:
     most = records[0]["max_score"] if records else 0.0
-    scores = [totals.get(r["student"], r["score"]) for r in records]
+    scores = [r["score"] for r in records]
     text = f"<h1>{escape(assignment.name)}</h1><p class='soft'>{len(records)} submissions, {points(most)} points</p>"
     if scores:
         seconds = sum(r["seconds"] for r in records)
@@ -52,14 +49,14 @@ def _summary(assignment: Assignment, records: list[dict], totals: dict[str, floa
     return text
 
 
-def _distribution(records: list[dict], totals: dict[str, float]) -> str:
+def _distribution(records: list[dict]) -> str:
     """A histogram of the scores in ten classes, drawn as plain SVG."""
     if not records:
         return ""
     most = max(records[0]["max_score"], 1e-9)
     bins = [0] * 10
     for r in records:
-        share = totals.get(r["student"], r["score"]) / most
+        share = r["score"] / most
         bins[min(9, max(0, int(10 * share)))] += 1
     width, height, top = 60, 160, max(bins)
     bars = []
@@ -129,8 +126,8 @@ def _mistakes(records: list[dict]) -> str:
     )
 
 
-def _attention(records: list[dict], problems: list[tuple[str, str, str]]) -> str:
-    rows = [[student, "not graded", sentence] for student, _, sentence in problems]
+def _attention(records: list[dict], problems: Sequence[Problem]) -> str:
+    rows = [[p.student, "not graded", p.sentence] for p in problems]
     rows += [[r["student"], "look at it", flag] for r in records for flag in r["flags"]]
     rows += [[r["student"], "repaired", line] for r in records for line in r["repairs"]]
     return "<h2>For a person's eye</h2>" + _table(["student", "", "what"], rows) if rows else ""
@@ -144,11 +141,11 @@ def _similar(assignment: Assignment, records: list[dict]) -> str:
     return "<h2>Similar submissions</h2>" + _table(["", "student", "student"], rows, {0}) + note
 
 
-def _students(records: list[dict], totals: dict[str, float]) -> str:
+def _students(records: list[dict]) -> str:
     rows = [
         [
             r["student"],
-            points(totals.get(r["student"], r["score"])),
+            points(r["score"]),
             points(r["max_score"]),
             r["status"],
             f"{r['seconds']:.2f} s",

@@ -23,7 +23,8 @@ def similar(assignment: Assignment, records: list[dict]) -> list[tuple[float, st
     )
     prints = {}
     for record in records[:MOST_STUDENTS]:
-        words = {w for text in record["answers"].values() for w in _wording(text)} - starter.keys()
+        texts = (text for answers in record["answers"].values() for text in answers.values())
+        words = {w for text in texts for w in _wording(text)} - starter.keys()
         if len(words) >= FEWEST:
             prints[record["student"]] = words
     # What half the class writes is the problem's own wording, not anybody's.

@@ -197,7 +197,9 @@ class Encoder:
         history = value.requires_grad and not value.is_leaf and self.graph is not None
         if history:
             flags |= HAS_GRAPH
-        plain = value.detach().resolve_conj().resolve_neg().cpu()
+        plain = value.detach().cpu()
+        if plain.is_conj() or plain.is_neg():
+            plain = plain.resolve_conj().resolve_neg()
         if plain.dtype is torch.bfloat16 or (plain.is_floating_point() and plain.element_size() == 1):
             plain = plain.view(
                 torch.int16 if plain.element_size() == 2 else torch.int8

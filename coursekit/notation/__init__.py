@@ -13,7 +13,7 @@ __all__ = ["Equations", "Growth", "NotationError"]
 
 def __getattr__(name: str):
     if name == "Growth":
-        from .growth import Growth
+        from .formulas.growth import Growth
 
         return Growth
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .check import check, suggestion
+from .check.checker import check, suggestion
 from .errors import NotationError
 from .names import canonical
-from .parse import parse
+from .parse.parser import parse
 from .show import show
 from .system import System
 from .tree import Directive, Program
@@ -45,7 +45,7 @@ class Equations:
     ) -> dict:
         """All outputs, as torch tensors. `boundary[name]` is the value before a recurrence's first step;
         `sizes` fixes a dimension that no input does; `functions` are the opaque ones (`CELL`)."""
-        from .run import run
+        from .run.runner import run
 
         return run(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
 
@@ -59,14 +59,14 @@ class Equations:
 
     def compare(self, other: Equations | str | Program, **options):
         """Does `other` (an answer) say the same as these equations (the reference)?"""
-        from .compare import compare
+        from .compare.comparison import compare
 
         answer = other if isinstance(other, Equations) else Equations(other)
         return compare(self.system, answer.system, **options)
 
     def cost(self, parameters: Sequence[str] | None = None, of: str | None = None):
         """Parameters, multiply-adds and parallel depth as polynomials in the dimensions."""
-        from .cost import cost
+        from .cost.costs import cost
 
         names = self.system.parameters if parameters is None else [self._name(p) for p in parameters]
         return cost(self.system, list(names), None if of is None else self._name(of))
@@ -82,7 +82,7 @@ class Equations:
 
         Run it with the inputs and the outputs of these equations, and the same boundary.
         """
-        from .grad import gradient
+        from .grad.gradient import gradient
 
         targets = [wrt] if isinstance(wrt, str) else wrt
         names = None if targets is None else [canonical(name) for name in targets]
@@ -98,7 +98,7 @@ class Equations:
 
     def draw(self, steps: int | None = None):
         """The graph of one step, or the network unrolled for `steps`."""
-        from .draw import draw
+        from .draw.drawing import draw
 
         return draw(self.system, steps)
 

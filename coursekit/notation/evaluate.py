@@ -17,9 +17,9 @@ from functools import reduce
 from itertools import product
 from numbers import Real
 
-from .arithmetic import COMPARE, FUNCTIONS, REDUCE, divide, exp, power, real
-from .reach import check_reads, conditions, fail, starts
-from .sizes import Shape, infer_sizes, sides, span_of
+from .run.arithmetic import COMPARE, FUNCTIONS, REDUCE, divide, exp, power, real
+from .run.reach import check_reads, conditions, fail, starts
+from .run.sizes import Shape, infer_sizes, sides, span_of
 from .system import System
 from .tree import (
     Add,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from .names import GREEK
+from .parse.symbols import ACCENTS
 from .show import ADD, ATOM, CONCAT, MUL, POWER, bound_apart, capital_left, implicit, spell_affine
-from .symbols import ACCENTS
 from .tree import (
     Add,
     Affine,

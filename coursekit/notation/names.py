@@ -145,7 +145,7 @@ def small_of(index: str) -> str:
 def canonical(text: str) -> str:
     """The ASCII name of a tensor written in any spelling: canonical("W^{h,G}") == "W_hG"."""
     from .errors import NotationError
-    from .lexer import lex
+    from .parse.lexer import lex
 
     tokens = [t for t in lex(text) if t.type != "NEWLINE"]
     if len(tokens) != 1 or not isinstance(tokens[0].value, Name):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from .names import capital_of
-from .sums import bare, close, is_capital
+from .parse.sums import bare, close, is_capital
 from .tree import (
     Add,
     Affine,
@@ -71,7 +71,7 @@ def capital_left(equation: Equation) -> tuple[Ref, Expr]:
     An opaque function gives a vector: its left side has capitals, `h[t,J] = CELL(…)`. Where `T-1` reads the
     size T, a summed index T takes another name, or the size would be read as the index.
     """
-    from .build import rename_outside
+    from .parse.build import rename_outside
 
     out = {i for n in walk(equation.right) if isinstance(n, Apply) for i in n.out}
     names = {i: capital_of(i) for i in out}

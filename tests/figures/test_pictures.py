@@ -67,7 +67,7 @@ def test_the_words_say_what_can_be_seen(drawn):
 
 
 def test_the_limit_is_drawn_and_labelled(drawn):
-    assert "limit 0.90" in drawn["loss"].svg
+    assert "limit 0.900 (perplexity 2.46)" in drawn["loss"].svg
     assert "limit" not in figures.loss_curve(History([2.0, 1.0], [1.0, 1.0])).svg
 
 

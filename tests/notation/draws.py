@@ -7,8 +7,8 @@ from math import prod
 
 import torch
 
-from coursekit.notation.grad import gradient
-from coursekit.notation.run import run
+from coursekit.notation.grad.gradient import gradient
+from coursekit.notation.run.runner import run
 from coursekit.notation.system import System
 
 F64 = torch.float64

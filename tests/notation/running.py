@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from coursekit.notation.check import check
+from coursekit.notation.check.checker import check
 from coursekit.notation.evaluate import evaluate
-from coursekit.notation.parse import parse
-from coursekit.notation.run import run
+from coursekit.notation.parse.parser import parse
+from coursekit.notation.run.runner import run
 from coursekit.notation.system import System
 
 

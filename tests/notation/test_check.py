@@ -3,8 +3,8 @@
 import pytest
 
 from coursekit.notation import NotationError
-from coursekit.notation.check import check
-from coursekit.notation.parse import parse
+from coursekit.notation.check.checker import check
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
 from coursekit.notation.system import Derived, Joined, Reach
 from coursekit.notation.tree import Affine, Size, walk

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursekit.notation.closed_form import ClosedForm
 from coursekit.notation.errors import NotationError
+from coursekit.notation.formulas.closed_form import ClosedForm
 
 SYMBOLS = ["V", "D", "d", "h", "c", "n", "T", "L", "I", "J", "K", "CE", "m", "N", "D_h", "tau", "w"]
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from coursekit.notation.check import check
-from coursekit.notation.compare import compare
-from coursekit.notation.parse import parse
+from coursekit.notation.check.checker import check
+from coursekit.notation.compare.comparison import compare
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.tree import Add, Mul, Program, free_indices, substitute, transform
 
 GRU = """
@@ -301,7 +301,7 @@ def test_own_functions_are_used():
 
 
 def test_draws_keep_the_rules_for_test_inputs():
-    from coursekit.notation.draws import draws
+    from coursekit.notation.compare.draws import draws
 
     seen = {True: 0, False: 0}
     for draw in draws(REFERENCES["CAPTION"], 5, 0, None):

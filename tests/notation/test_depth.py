@@ -8,11 +8,11 @@ from itertools import product
 import pytest
 from systems import CELLS, SYSTEMS
 
-from coursekit.notation.check import check
-from coursekit.notation.cost import cost
-from coursekit.notation.depth import depth
+from coursekit.notation.check.checker import check
+from coursekit.notation.cost.costs import cost
+from coursekit.notation.cost.depth import depth
 from coursekit.notation.errors import NotationError
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.system import System
 from coursekit.notation.tree import Affine, Lookup, SizeOf, references
 

@@ -6,11 +6,11 @@ from itertools import combinations
 
 import pytest
 
-from coursekit.notation.check import check
-from coursekit.notation.draw import draw, edges
+from coursekit.notation.check.checker import check
+from coursekit.notation.draw.drawing import draw, edges
+from coursekit.notation.draw.layout import layered
 from coursekit.notation.errors import NotationError
-from coursekit.notation.layout import layered
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 
 RNN_LM = """
 e[t,i] = L[x[t],i]

@@ -3,7 +3,7 @@
 import pytest
 
 from coursekit.notation import Equations, NotationError
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 
 TEXT = "G[t,j] = sigmoid(W^{h,G}[j,I] h[t-1,I] + x[t,j])\nh[t,j] = G[t,j] h[t-1,j]"
 

@@ -9,11 +9,11 @@ import sys
 import pytest
 import torch
 
-from coursekit.notation.check import check
+from coursekit.notation.check.checker import check
 from coursekit.notation.errors import NotationError
 from coursekit.notation.evaluate import evaluate
-from coursekit.notation.parse import parse
-from coursekit.notation.run import run
+from coursekit.notation.parse.parser import parse
+from coursekit.notation.run.runner import run
 
 
 def value(text: str, inputs: dict, boundary=None, sizes=None, functions=None, **options) -> dict:
@@ -23,9 +23,9 @@ def value(text: str, inputs: dict, boundary=None, sizes=None, functions=None, **
 def test_it_needs_neither_torch_nor_numpy():
     program = """
 import sys
-from coursekit.notation.check import check
+from coursekit.notation.check.checker import check
 from coursekit.notation.evaluate import evaluate
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 assert evaluate(check(parse("y[i] = A[i,J] x[J]")), {"A": [[1, 2], [3, 4]], "x": [5, 6]}) == {"y": [17, 39]}
 print(sorted({"torch", "numpy"} & set(sys.modules)))
 """

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from coursekit.notation import Equations, NotationError
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 
 SEEDS = [
     "G[b,t,j] = sigmoid(W_hG[j,I] h[b,t-1,I] + W_xG[j,K] x[b,t,K] - B_G[j])",

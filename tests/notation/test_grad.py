@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from strategies import systems as random_systems
 from systems import SYSTEMS
 
-from coursekit.notation.check import check
+from coursekit.notation.check.checker import check
 from coursekit.notation.equations import Equations
 from coursekit.notation.errors import NotationError
 from coursekit.notation.evaluate import evaluate
-from coursekit.notation.grad import grad, gradient
-from coursekit.notation.parse import parse
-from coursekit.notation.run import run
+from coursekit.notation.grad.gradient import grad, gradient
+from coursekit.notation.parse.parser import parse
+from coursekit.notation.run.runner import run
 from coursekit.notation.show import show
 from coursekit.notation.tree import Equation, Mul, Neg, Num, Program
 
@@ -351,10 +351,10 @@ def test_a_planted_error_in_any_equation_is_seen(name, kind):
 def test_gradient_and_cost_need_no_torch_and_no_numpy():
     code = (
         "import sys\n"
-        "from coursekit.notation.parse import parse\n"
-        "from coursekit.notation.check import check\n"
-        "from coursekit.notation.grad import grad\n"
-        "from coursekit.notation.cost import cost\n"
+        "from coursekit.notation.parse.parser import parse\n"
+        "from coursekit.notation.check.checker import check\n"
+        "from coursekit.notation.grad.gradient import grad\n"
+        "from coursekit.notation.cost.costs import cost\n"
         "s = check(parse('h[t,j] = tanh(W[j,I] h[t-1,I])\\nJ = h[T,J] h[T,J]'))\n"
         "grad(s, 'J', 'W'); cost(s, ['W']).backward\n"
         "assert not {'torch', 'numpy'} & set(sys.modules), 'imported'\n"

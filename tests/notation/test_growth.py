@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coursekit.notation.cone import escape
 from coursekit.notation.errors import NotationError
-from coursekit.notation.growth import Growth
+from coursekit.notation.formulas.cone import escape
+from coursekit.notation.formulas.growth import Growth
 
 SYMBOLS = ["V", "D", "d", "h", "c", "n", "T", "L", "w", "I", "J", "K", "S", "tau", "D_h"]
 STEP = "V*D + D**2 + d*D"

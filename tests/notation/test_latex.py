@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from strategies import systems
 
 from coursekit.notation.latex import index, latex, name
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 
 relaxed = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from coursekit.notation import NotationError
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 
 SAME = [
     (r"y = \frac{a}{b} c", "y = a/b c"),

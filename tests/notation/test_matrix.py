@@ -4,8 +4,8 @@
 import pytest
 
 from coursekit.notation import Equations, NotationError
-from coursekit.notation.check import check
-from coursekit.notation.parse import parse
+from coursekit.notation.check.checker import check
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
 
 RNN = r"""

@@ -7,11 +7,11 @@ import sys
 import pytest
 from systems import SYSTEMS
 
-from coursekit.notation.check import check
-from coursekit.notation.compare import compare
+from coursekit.notation.check.checker import check
+from coursekit.notation.compare.comparison import compare
+from coursekit.notation.compare.mutate import mutations
 from coursekit.notation.errors import NotationError
-from coursekit.notation.mutate import mutations
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 
 # Mutants that say the same as the reference. A loss that is a sum of -log of probabilities, or an entropy, is
 # positive, and relu leaves it as it is.
@@ -120,8 +120,8 @@ def test_mutations_can_be_limited_to_some_equations():
 
 def test_mutate_and_drawing_import_neither_torch_nor_numpy():
     code = (
-        "import sys, coursekit.notation.mutate, coursekit.notation.mutate_indices, coursekit.notation.growth, "
-        "coursekit.notation.closed_form, coursekit.notation.draw; "
+        "import sys, coursekit.notation.compare.mutate, coursekit.notation.compare.mutate_indices, coursekit.notation.formulas.growth, "
+        "coursekit.notation.formulas.closed_form, coursekit.notation.draw.drawing; "
         "sys.exit(any(m in sys.modules for m in ('torch', 'numpy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,7 +6,7 @@ import pytest
 
 from coursekit.notation import NotationError
 from coursekit.notation.names import canonical
-from coursekit.notation.parse import parse
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.tree import (
     Add,
     Affine,

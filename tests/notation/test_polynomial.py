@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coursekit.notation.cost.polynomial import Polynomial
 from coursekit.notation.errors import NotationError
-from coursekit.notation.polynomial import Polynomial
 
 NAMES = ("V", "D", "d")
 numbers = st.fractions(min_value=-5, max_value=5, max_denominator=4)

@@ -23,7 +23,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from coursekit.notation.errors import NotationError
-from coursekit.notation.run import run
+from coursekit.notation.run.runner import run
 
 # ── how it runs ──────────────────────────────────────────────────────────────────────────────
 
@@ -101,7 +101,7 @@ def test_a_plan_is_made_once_for_a_system_and_its_sizes(monkeypatch):
     made = system(VANILLA)
     inputs, boundary = COURSE["vanilla"].drawn()
     run(made, inputs, boundary)
-    monkeypatch.setattr("coursekit.notation.run.Plan", None)
+    monkeypatch.setattr("coursekit.notation.run.runner.Plan", None)
     run(made, {n: 2 * x for n, x in inputs.items()}, boundary)
     with pytest.raises(TypeError):
         run(made, inputs | {"x": draw(2, 6, 3)}, boundary)

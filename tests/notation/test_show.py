@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import systems
 
-from coursekit.notation.check import check
-from coursekit.notation.parse import parse
+from coursekit.notation.check.checker import check
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
 from coursekit.notation.tree import (
     Add,

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import systems
 
-from coursekit.notation.check import check
+from coursekit.notation.check.checker import check
 from coursekit.notation.evaluate import evaluate
-from coursekit.notation.letters import Pen
-from coursekit.notation.parse import parse
-from coursekit.notation.scope import Scope
+from coursekit.notation.grad.letters import Pen
+from coursekit.notation.grad.scope import Scope
+from coursekit.notation.grad.simplify import simplify
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
-from coursekit.notation.simplify import simplify
 from coursekit.notation.system import System
 from coursekit.notation.tree import Program, substitute
 

@@ -6,11 +6,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from coursekit.notation.check import check
+from coursekit.notation.check.checker import check
 from coursekit.notation.errors import NotationError
-from coursekit.notation.parse import parse
-from coursekit.notation.reach import check_reads
-from coursekit.notation.sizes import infer_sizes
+from coursekit.notation.parse.parser import parse
+from coursekit.notation.run.reach import check_reads
+from coursekit.notation.run.sizes import infer_sizes
 
 
 def sizes(text: str, shapes: dict, boundary: dict | None = None, given: dict | None = None) -> dict[str, int]:

@@ -8,8 +8,8 @@ Three lists: those that parse and check; those that parse and are refused by `ch
 import pytest
 
 from coursekit.notation import NotationError
-from coursekit.notation.check import check
-from coursekit.notation.parse import parse
+from coursekit.notation.check.checker import check
+from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
 
 # name -> (LaTeX as printed, canonical ASCII)

@@ -1,0 +1,235 @@
+"""Meaning: indices, ranks, dimensions and order, before anything runs.
+
+    check(parse(text)) -> system.System
+
+Here are the rules that concern one equation or one name; `ranges` finds the dimensions, `order` the blocks.
+The equations in `System.blocks` are the program's, with a left side such as `h[b,t+1,j]` moved back to
+`h[b,t,j]`, sizes called by their dimension's name, and a recurrence's index named alike throughout.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+
+from ..errors import NotationError
+from ..system import System
+from ..tree import (
+    Affine,
+    Apply,
+    Call,
+    Directive,
+    Equation,
+    Program,
+    Reduce,
+    Ref,
+    Softmax,
+    Span,
+    Sum,
+    free_indices,
+    index_names,
+    references,
+    transform,
+    walk,
+)  # fmt: skip
+from .order import blocks
+from .ranges import Ranges
+
+
+def check(program: Program, broadcast: bool = False) -> System:
+    """The checked system. With `broadcast`, an index may be free on the left alone (`dx[i] = 1`)."""
+    equations = [normal(e, program.source) for e in program.equations]
+    if not equations:
+        raise NotationError("there is no equation here", program.source, 1, 1)
+    known = _directives(program)
+    ranks(equations, program)
+    for equation in equations:
+        indices(equation, program.source, broadcast)
+    declared_inputs(equations, program, known)
+    defined = {e.left.name for e in equations}
+    used = {r.name for e in equations for r in references(e)}
+    padded = frozenset(used) if known["pad_all"] else frozenset(known["pad"])
+    _unknown_names(known, used, equations, program)
+    found = Ranges(equations, padded, frozenset(known["centered"]), defined, program)
+    final, per_equation = found.rename_sizes(equations)
+    ordered, ranges = blocks(final, per_equation, program.source)
+    return System(
+        program=program,
+        tensors=found.tensors,
+        blocks=ordered,
+        ranges=ranges,
+        derived=found.derived,
+        aliases=found.aliases,
+        centered=frozenset(known["centered"]),
+        padded=padded,
+        boundary=found.boundary,
+        parameters=tuple(known["parameters"]),
+        joined=found.joined,
+    )
+
+
+def error(message: str, source: str, span: Span) -> NotationError:
+    return NotationError(message, source, span.line, span.column, span.width)
+
+
+# ── one equation ─────────────────────────────────────────────────────────────────────────────
+
+
+def normal(equation: Equation, source: str) -> Equation:
+    """The equation with a left side of plain, distinct indices: `h[t+1] = f(h[t])` is `h[t] = f(h[t-1])`."""
+    left = equation.left
+    names: list[str] = []
+    for affine in left.indices:
+        if not affine.terms:
+            message = (
+                f"`{left.name}` is defined here at one place only; give a boundary to run instead, "
+                f'as boundary={{"{left.name}": …}}'
+            )
+            raise error(message, source, _place(affine, left))
+        single = len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str)
+        if not single:
+            raise error("an index on the left must be a plain name", source, _place(affine, left))
+        name = str(affine.terms[0][1])
+        if name in names:
+            raise error(f"`{name}` stands twice on the left", source, _place(affine, left))
+        names.append(name)
+    for affine, name in zip(left.indices, names, strict=True):
+        if affine.const:
+            equation = _shift(equation, name, -affine.const)
+    return equation
+
+
+def _shift(equation: Equation, name: str, by: int) -> Equation:
+    def move(node):
+        if isinstance(node, Affine):
+            extra = sum(c * by for c, a in node.terms if a == name)
+            return replace(node, const=node.const + extra)
+        return node
+
+    return transform(equation, move)
+
+
+def _place(affine: Affine, ref: Ref) -> Span:
+    return affine.span if affine.span.line else ref.span
+
+
+def indices(equation: Equation, source: str, broadcast: bool) -> None:
+    """Each index free on both sides or on neither; each sum and softmax over an index that occurs in it."""
+    left = [a.plain for a in equation.left.indices if a.plain]
+    for node in walk(equation.right):
+        if isinstance(node, Softmax) and not node.indices:
+            raise error("over which index is this softmax? Write `softmax[w](…)`", source, node.span)
+        if isinstance(node, (Sum, Softmax, Reduce)):
+            _bound(node, left, source)
+        if isinstance(node, Call) and node.function == "transpose":
+            raise error(
+                "a transpose needs shapes: declare them, `x in R^{n}`, or write indices", source, node.span
+            )
+    free = free_indices(equation.right)
+    for name in sorted(free - set(left), key=lambda n: _order(equation.right, n)):
+        message = f"`{name}` is free on the right but not on the left; put it there, or sum over it: `sum[{name}](…)`"
+        raise error(message, source, where(equation.right, name))
+    for affine in equation.left.indices:
+        own = affine.plain
+        if own is not None and own not in free and not broadcast:
+            raise error(_left_only(equation, own), source, _place(affine, equation.left))
+
+
+def _left_only(equation: Equation, name: str) -> str:
+    message = f"`{name}` is free on the left but not on the right"
+    function = next((n for n in walk(equation.right) if isinstance(n, Apply)), None)
+    if function is not None:
+        capital = name[:1].upper() + name[1:]
+        message += f"; if `{function.function}` gives a vector, write `{capital}` on the left"
+    return message
+
+
+def _bound(node: Sum | Softmax | Reduce, left: list[str], source: str) -> None:
+    inside = free_indices(node.body)
+    word = {Sum: "sum", Softmax: "softmax"}.get(type(node), getattr(node, "function", ""))
+    for name in node.indices:
+        if name not in inside:
+            raise error(f"this {word} runs over `{name}`, which does not occur inside it", source, node.span)
+        if name in left and not isinstance(node, Softmax):
+            message = f"`{name}` is used up by this {word}, so it cannot be free on the left"
+            raise error(message, source, node.span)
+
+
+def where(node: object, name: str) -> Span:
+    """The first place where an index stands free."""
+    for n in walk(node):
+        if isinstance(n, Affine) and name in index_names(n) and n.span.line:
+            return n.span
+    return next((r.span for r in references(node) if name in free_indices(r)), getattr(node, "span", Span()))
+
+
+def _order(node: object, name: str) -> tuple[int, int, str]:
+    span = where(node, name)
+    return span.line, span.column, name
+
+
+# ── all equations ────────────────────────────────────────────────────────────────────────────
+
+
+def ranks(equations: list[Equation], program: Program) -> None:
+    """One definition and one number of indices for each name."""
+    source = program.source
+    rank: dict[str, int] = {}
+    for equation in equations:
+        name = equation.left.name
+        if name in rank:
+            raise error(f"`{name}` is defined twice", source, equation.left.span)
+        rank[name] = len(equation.left.indices)
+    for equation in equations:
+        for ref in references(equation.right):
+            wanted = rank.setdefault(ref.name, len(ref.indices))
+            if len(ref.indices) != wanted:
+                plural = "index" if wanted == 1 else "indices"
+                message = f"`{ref.name}` has {wanted} {plural}, you wrote {len(ref.indices)}"
+                raise error(message, source, ref.span)
+
+
+def _directives(program: Program) -> dict:
+    found: dict = {"pad": [], "pad_all": False, "centered": [], "parameters": [], "inputs": None, "spans": {}}
+    for statement in program.statements:
+        if not isinstance(statement, Directive):
+            continue
+        if statement.word == "pad" and not statement.names:
+            found["pad_all"] = True
+        elif statement.word in ("pad", "centered", "parameters"):
+            found[statement.word] += [n for n in statement.names if n not in found[statement.word]]
+        elif statement.word == "inputs":
+            found["inputs"] = [*(found["inputs"] or []), *statement.names]
+        for name in statement.names:
+            found["spans"].setdefault((statement.word, name), statement.span)
+    return found
+
+
+def _unknown_names(known: dict, used: set[str], equations: list[Equation], program: Program) -> None:
+    """A directive about a name that occurs nowhere is a slip of the pen (Φ may list more than is used)."""
+    index = {n for e in equations for a in walk(e) if isinstance(a, Affine) for n in index_names(a)}
+    for word, names, pool in (("pad", known["pad"], used), ("centered", known["centered"], index)):
+        for name in names:
+            if name not in pool:
+                hint = suggestion(name, pool)
+                kind = "index" if word == "centered" else "tensor"
+                message = f"`{word} {name}`: there is no {kind} `{name}`{hint}"
+                raise error(message, program.source, known["spans"][(word, name)])
+
+
+def declared_inputs(equations: list[Equation], program: Program, known: dict) -> None:
+    """Where the program lists its inputs, a tensor that is neither defined nor listed is refused."""
+    if known["inputs"] is None:
+        return
+    defined = {e.left.name for e in equations}
+    allowed = defined | set(known["inputs"]) | set(known["parameters"])
+    for equation in equations:
+        for ref in references(equation.right):
+            if ref.name not in allowed:
+                message = f"`{ref.name}` is neither defined nor an input{suggestion(ref.name, allowed)}"
+                raise error(message, program.source, ref.span)
+
+
+def suggestion(name: str, pool: set[str]) -> str:
+    close = difflib.get_close_matches(name, sorted(pool), 1, 0.5)
+    return f"; did you mean `{close[0]}`?" if close else ""

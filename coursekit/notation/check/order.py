@@ -1,0 +1,199 @@
+"""The order to run: each equation after what it reads, and recurrences as blocks of their own."""
+
+from __future__ import annotations
+
+from ..errors import NotationError
+from ..system import Block
+from ..tree import Affine, Equation, Ref, index_names, references, substitute, walk
+
+Ranges = dict[int, dict[str, str]]
+
+
+def blocks(
+    equations: list[Equation], ranges: Ranges, source: str
+) -> tuple[tuple[Block, ...], dict[Equation, dict[str, str]]]:
+    """The blocks in order, and each of their equations' index ranges."""
+    definer = {e.left.name: k for k, e in enumerate(equations)}
+    reads = [
+        list(dict.fromkeys(definer[r.name] for r in references(e.right) if r.name in definer))
+        for e in equations
+    ]
+    found: list[Block] = []
+    per_equation: dict[Equation, dict[str, str]] = {}
+    for group in components(reads):
+        if len(group) == 1 and group[0] not in reads[group[0]]:
+            block, own = Block((equations[group[0]],)), {equations[group[0]]: ranges[group[0]]}
+        else:
+            block, own = Recurrence([equations[k] for k in group], [ranges[k] for k in group], source).block()
+        found.append(block)
+        per_equation |= own
+    return tuple(found), per_equation
+
+
+def components(reads: list[list[int]]) -> list[list[int]]:
+    """Strongly connected components (Tarjan), each after those that it reads; members in written order."""
+    number: dict[int, int] = {}
+    low: dict[int, int] = {}
+    stack: list[int] = []
+    out: list[list[int]] = []
+    for root in range(len(reads)):
+        if root in number:
+            continue
+        work = [(root, iter(reads[root]))]
+        number[root] = low[root] = len(number)
+        stack.append(root)
+        while work:
+            node, edges = work[-1]
+            following = next((n for n in edges if n not in number or n in stack), None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == number[node]:
+                    at = stack.index(node)
+                    out.append(sorted(stack[at:]))
+                    del stack[at:]
+            elif following in number:
+                low[node] = min(low[node], number[following])
+            else:
+                number[following] = low[following] = len(number)
+                stack.append(following)
+                work.append((following, iter(reads[following])))
+    return out
+
+
+class Recurrence:
+    """Equations that read each other: find the index that makes it a recurrence, and its direction."""
+
+    def __init__(self, equations: list[Equation], ranges: list[dict[str, str]], source: str) -> None:
+        self.equations = equations
+        self.ranges = ranges
+        self.source = source
+        self.number = {e.left.name: k for k, e in enumerate(equations)}
+        self.parent: dict[tuple[int, str], tuple[int, str]] = {}
+        self.reads = [
+            (k, self.number[r.name], r)
+            for k, e in enumerate(equations) for r in references(e.right) if r.name in self.number
+        ]  # fmt: skip
+
+    def block(self) -> tuple[Block, dict[Equation, dict[str, str]]]:
+        self.align()
+        loops = self.loops()
+        for reader, read, ref in self.reads:
+            self.precedes(reader, read, ref, loops)
+        order = self.sort(loops)
+        return self.rename(loops, order)
+
+    # ── which indices of the equations are the same one ──────────────────────────────────────
+
+    def find(self, node: tuple[int, str]) -> tuple[int, str]:
+        while self.parent.setdefault(node, node) != node:
+            node = self.parent[node]
+        return node
+
+    def left(self, k: int) -> list[str]:
+        return [a.plain or "" for a in self.equations[k].left.indices]
+
+    def align(self) -> None:
+        """`c[b,t,j]` reads `h[b,t-1,j]`: c's t and h's t are one."""
+        for reader, read, ref in self.reads:
+            for own, affine in zip(self.left(read), ref.indices, strict=True):
+                name = shifted(affine)
+                if name is not None and name in self.left(reader):
+                    a, b = self.find((read, own)), self.find((reader, name))
+                    self.parent[max(a, b)] = min(a, b)
+
+    def shift(self, reader: int, read: int, ref: Ref, loop: tuple[int, str]) -> int | None:
+        """How far ahead along a loop an entry is read (`t-1`: -1), or None if it is read elsewhere."""
+        for own, affine in zip(self.left(read), ref.indices, strict=True):
+            if self.find((read, own)) == loop:
+                name = shifted(affine)
+                return affine.const if name is not None and self.find((reader, name)) == loop else None
+        return None
+
+    def loops(self) -> dict[tuple[int, str], int]:
+        """Each index along which an earlier (1) or later (-1) entry is read."""
+        candidates = list(
+            dict.fromkeys(self.find((k, n)) for k in range(len(self.equations)) for n in self.left(k))
+        )
+        loops: dict[tuple[int, str], int] = {}
+        for loop in candidates:
+            shifts = {self.shift(*read, loop) for read in self.reads}
+            steps = {s for s in shifts if s}
+            if not steps:
+                continue
+            if min(steps) < 0 < max(steps):
+                _, _, ref = next(r for r in self.reads if (self.shift(*r, loop) or 0) > 0)
+                message = f"`{ref.name}` is read both before and after `{loop[1]}`: neither can be run first"
+                raise self.error(message, ref)
+            loops[loop] = 1 if max(steps) < 0 else -1
+        if not loops:
+            raise self.itself(self.reads[0][2])
+        return loops
+
+    def precedes(self, reader: int, read: int, ref: Ref, loops: dict[tuple[int, str], int]) -> None:
+        for loop in loops:
+            if self.shift(reader, read, ref, loop) is None:
+                raise self.itself(ref)
+
+    def itself(self, ref: Ref) -> NotationError:
+        from ..show import show
+
+        left = self.equations[self.number[ref.name]].left
+        message = f"`{show(left)}` is defined by itself"
+        if left.indices == ref.indices:
+            message += f"; a new value needs a name of its own, such as `{left.name}'`"
+        return self.error(message, ref)
+
+    def error(self, message: str, ref: Ref) -> NotationError:
+        return NotationError(message, self.source, ref.span.line, ref.span.column, ref.span.width)
+
+    # ── order inside one step ────────────────────────────────────────────────────────────────
+
+    def sort(self, loops: dict[tuple[int, str], int]) -> list[int]:
+        now: dict[int, list[Ref]] = {}
+        needs: dict[int, set[int]] = {k: set() for k in range(len(self.equations))}
+        for reader, read, ref in self.reads:
+            if all(self.shift(reader, read, ref, loop) == 0 for loop in loops):
+                needs[reader].add(read)
+                now.setdefault(reader, []).append(ref)
+        order: list[int] = []
+        while len(order) < len(needs):
+            ready = next((k for k in needs if k not in order and needs[k] <= set(order)), None)
+            if ready is None:
+                stuck = next(k for k in needs if k not in order)
+                raise self.itself(next(r for r in now[stuck] if self.number[r.name] not in order))
+            order.append(ready)
+        return order
+
+    def rename(
+        self, loops: dict[tuple[int, str], int], order: list[int]
+    ) -> tuple[Block, dict[Equation, dict[str, str]]]:
+        """Give each loop one index name, that of the first equation written."""
+        final: list[Equation] = []
+        own: dict[Equation, dict[str, str]] = {}
+        for k in order:
+            names = {
+                n: loop[1]
+                for n in self.left(k)
+                for loop in loops
+                if self.find((k, n)) == loop and n != loop[1]
+            }
+            used = {n for a in walk(self.equations[k]) if isinstance(a, Affine) for n in index_names(a)}
+            for new in list(names.values()):
+                if new in used and new not in names:
+                    spare = new + "'"
+                    while spare in used or spare in names.values():
+                        spare += "'"
+                    names[new] = spare
+            equation = substitute(self.equations[k], names) if names else self.equations[k]
+            final.append(equation)
+            own[equation] = {names.get(i, i): d for i, d in self.ranges[k].items()}
+        return Block(tuple(final), tuple((loop[1], way) for loop, way in loops.items())), own
+
+
+def shifted(affine: Affine) -> str | None:
+    """The index of `t` or `t-1`, else None."""
+    if len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str):
+        return affine.terms[0][1]
+    return None

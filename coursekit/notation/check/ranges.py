@@ -1,0 +1,322 @@
+"""Dimensions: over what each index ranges.
+
+An index that stands alone in an axis (or shifted by a constant) ranges over that axis, so the two are one
+dimension; so union-find over the axes of tensors and the indices of equations gives every dimension. An
+index that stands with another (`x+dx`) or with a stride (`2*t`) has a range of its own, which follows from
+the others (`system.Derived`), unless the tensor is padded and the stride is one: then it is the axis again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..errors import NotationError
+from ..names import capital_of, small_of
+from ..system import Derived, Joined, Reach, Tensor
+from ..tree import (
+    Affine,
+    Concat,
+    Directive,
+    Equation,
+    Flatten,
+    Lookup,
+    Program,
+    Ref,
+    Size,
+    SizeOf,
+    references,
+    transform,
+    walk,
+)  # fmt: skip
+
+Node = tuple  # ("axis", tensor, k) or ("index", equation number, name)
+
+
+class Union:
+    """Disjoint sets."""
+
+    def __init__(self) -> None:
+        self.parent: dict[Node, Node] = {}
+
+    def find(self, node: Node) -> Node:
+        self.parent.setdefault(node, node)
+        while self.parent[node] != node:
+            self.parent[node] = self.parent[self.parent[node]]
+            node = self.parent[node]
+        return node
+
+    def join(self, a: Node, b: Node) -> None:
+        ra, rb = self.find(a), self.find(b)
+        if ra != rb:
+            self.parent[rb] = ra
+
+
+def single(affine: Affine) -> str | None:
+    """The index of `t`, `t-1`, `T-1-t`: the one whose range is the axis itself."""
+    names = [(c, a) for c, a in affine.terms if isinstance(a, str)]
+    others = [a for _, a in affine.terms if not isinstance(a, str)]
+    if len(names) != 1 or any(isinstance(a, Lookup) for a in others):
+        return None
+    coefficient, name = names[0]
+    if coefficient == 1 and not others:
+        return name
+    if coefficient == -1 and len(others) == 1 and affine.const == -1:
+        return name
+    return None
+
+
+class Ranges:
+    """The dimensions of a list of equations; everything that `System` says about sizes."""
+
+    def __init__(
+        self, equations: list[Equation], padded: frozenset[str], centered: frozenset[str], defined: set[str],
+        program: Program,
+    ) -> None:  # fmt: skip
+        self.equations = equations
+        self.padded = padded
+        self.defined = defined
+        self.source = program.source
+        self.sets = Union()
+        self.ranks: dict[str, int] = {}
+        self.values: dict[str, Node] = {}  # a tensor of whole numbers -> the axis it indexes
+        self.strided: list[tuple[int, Ref, int]] = []
+        for number, equation in enumerate(equations):
+            for ref in references(equation):
+                self.read(number, ref)
+        self.sizes: dict[str, Node] = {}  # declared: the `n` of `W in R^{n x m}`
+        for directive in program.statements:
+            if isinstance(directive, Directive) and directive.word == "shape":
+                self.declare(directive)
+        self.settle()
+        self.names: dict[Node, str] = {}
+        self.name_all()
+        self.tensors = self.describe()
+        self.derived = self.derive()
+        self.joined = self.join()
+        self.aliases = self.alias()
+        self.boundary = self.outside()
+
+    # ── classes ──────────────────────────────────────────────────────────────────────────────
+
+    def read(self, number: int, ref: Ref) -> None:
+        self.ranks.setdefault(ref.name, len(ref.indices))
+        for k, affine in enumerate(ref.indices):
+            axis = ("axis", ref.name, k)
+            self.sets.find(axis)
+            for _, atom in affine.terms:
+                if isinstance(atom, str):
+                    self.sets.find(("index", number, atom))
+            name = single(affine)
+            if name is not None:
+                self.sets.join(axis, ("index", number, name))
+            elif len(affine.terms) == 1 and isinstance(affine.terms[0][1], Lookup):
+                tensor = affine.terms[0][1].ref.name
+                if tensor in self.values:
+                    self.sets.join(self.values[tensor], axis)
+                self.values[tensor] = axis
+            elif any(isinstance(a, str) for _, a in affine.terms):
+                self.strided.append((number, ref, k))
+
+    def declare(self, directive: Directive) -> None:
+        """Axes that are declared with one size are one dimension."""
+        for name, dims in zip(directive.names, directive.values, strict=True):
+            axes = [d for d in dims.split(",") if d != "1"]
+            if name not in self.ranks:
+                continue
+            if self.ranks[name] < len(axes):
+                message = (
+                    f"`{name}` is declared with {len(axes)} axes, but has {self.ranks[name]} in its equations"
+                )
+                raise NotationError(message, self.source, directive.span.line, directive.span.column)
+            for k, size in enumerate(axes, self.ranks[name] - len(axes)):
+                axis = ("axis", name, k)
+                self.sets.join(self.sizes.setdefault(size, axis), axis)
+
+    def fixed(self) -> set[Node]:
+        """The classes whose size an input tensor gives."""
+        axes = [n for n in self.sets.parent if n[0] == "axis" and n[1] not in self.defined]
+        return {self.sets.find(n) for n in axes}
+
+    def settle(self) -> None:
+        """Padded, stride one: the output is as long as the input."""
+        for number, ref, k in self.strided:
+            if ref.name not in self.padded:
+                continue
+            main = self.main_index(number, ref.indices[k], self.fixed())
+            if main is not None and (1, main) in ref.indices[k].terms:
+                self.sets.join(("axis", ref.name, k), ("index", number, main))
+
+    def main_index(self, number: int, affine: Affine, fixed: set[Node]) -> str | None:
+        """The index of `2*t+dt` that no input tensor gives a range: the left side's first."""
+        names = [a for _, a in affine.terms if isinstance(a, str)]
+        left = [a.plain for a in self.equations[number].left.indices]
+        free = [n for n in names if self.sets.find(("index", number, n)) not in fixed]
+        return next((n for n in free if n in left), free[0] if free else None)
+
+    # ── names ────────────────────────────────────────────────────────────────────────────────
+
+    def name_all(self) -> None:
+        """Each class is called by the capital of the first left index over it, else of its first use."""
+        order: list[tuple[Node, str]] = []
+        for number, equation in enumerate(self.equations):
+            order += [(("index", number, a.plain), a.plain) for a in equation.left.indices if a.plain]
+        for number, equation in enumerate(self.equations):
+            for affine in (n for n in walk(equation) if isinstance(n, Affine)):
+                order += [(("index", number, a), a) for _, a in affine.terms if isinstance(a, str)]
+        taken: set[str] = set()
+        wanted: dict[Node, list[str]] = {}
+        for node, index in order:
+            wanted.setdefault(self.sets.find(node), []).append(capital_of(index))
+        for root, names in wanted.items():
+            self.names[root] = next((n for n in names if n not in taken), "") or _fresh(names[0], taken)
+            taken.add(self.names[root])
+        for node in list(self.sets.parent):
+            root = self.sets.find(node)
+            if root not in self.names:  # an axis that is only ever read at constants or by lookups
+                base = (
+                    f"{capital_of(str(node[1]))}{node[2]}"
+                    if root not in map(self.sets.find, self.values.values())
+                    else (capital_of(next(t for t, a in self.values.items() if self.sets.find(a) == root)))
+                )
+                self.names[root] = _fresh(base, taken)
+                taken.add(self.names[root])
+
+    def dim(self, node: Node) -> str:
+        return self.names[self.sets.find(node)]
+
+    def describe(self) -> dict[str, Tensor]:
+        found = {}
+        for equation in self.equations:
+            for ref in (equation.left, *references(equation.right)):
+                if ref.name not in found:
+                    dims = tuple(self.dim(("axis", ref.name, k)) for k in range(self.ranks[ref.name]))
+                    indexes = self.dim(self.values[ref.name]) if ref.name in self.values else None
+                    found[ref.name] = Tensor(ref.name, dims, ref.name in self.defined, indexes)
+        return found
+
+    # ── what follows from other sizes ────────────────────────────────────────────────────────
+
+    def derive(self) -> dict[str, Derived]:
+        fixed = self.fixed()
+        reaches: dict[str, list[tuple[int, str, Reach]]] = {}
+        for number, ref, k in self.strided:
+            affine = ref.indices[k]
+            main = self.main_index(number, affine, fixed)
+            if main is None or self.sets.find(("index", number, main)) == self.sets.find(
+                ("axis", ref.name, k)
+            ):
+                continue
+            reach = Reach(affine, self.dim(("axis", ref.name, k)), ref.name in self.padded)
+            reaches.setdefault(self.dim(("index", number, main)), []).append((number, main, reach))
+        derived = {}
+        for dim, found in reaches.items():
+            index = found[0][1]
+            unique = dict.fromkeys(_renamed(r, main, index) for _, main, r in found)
+            others = {
+                a: self.dim(("index", number, a))
+                for number, main, r in found for _, a in r.affine.terms if isinstance(a, str) and a != main
+            }  # fmt: skip
+            derived[dim] = Derived(index, tuple(unique), tuple(others.items()))
+        return derived
+
+    def join(self) -> dict[str, Joined]:
+        joined = {}
+        for number, equation in enumerate(self.equations):
+            for node in walk(equation.right):
+                if isinstance(node, (Concat, Flatten)):
+                    axis = ("index", number, node.axis)
+                    parts: tuple[tuple[str, ...], ...]
+                    if isinstance(node, Concat):
+                        parts = tuple((self.dim(("index", number, a)),) for a, _ in node.parts)
+                    else:
+                        parts = (tuple(self.dim(("index", number, i)) for i in node.indices),)
+                    joined[self.dim(axis)] = Joined(node.axis, parts)
+        return joined
+
+    def alias(self) -> dict[str, str]:
+        """Every capital that a reader may use for a size; one that means two dimensions is left out."""
+        meanings: dict[str, set[str]] = {}
+        for node in self.sets.parent:
+            if node[0] == "index":
+                meanings.setdefault(capital_of(node[2]), set()).add(self.dim(node))
+        aliases = {name: next(iter(dims)) for name, dims in meanings.items() if len(dims) == 1}
+        aliases |= {name: name for name in self.names.values()}
+        for size, axis in self.sizes.items():
+            aliases.setdefault(size, self.dim(axis))
+        shorter: dict[str, set[str]] = {}
+        for name in meanings:
+            if name in aliases:
+                shorter.setdefault(name.rstrip("0123456789'") or name, set()).add(aliases[name])
+        for name, dims in shorter.items():
+            if name not in aliases and len(dims) == 1:
+                aliases[name] = next(iter(dims))
+        return aliases
+
+    def outside(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """How far each tensor is read before and after its range, for want of padding."""
+        found: dict[str, dict[tuple[int, bool], int]] = {}
+        for equation in self.equations:
+            for ref in references(equation.right):
+                for k, affine in enumerate(ref.indices):
+                    name = single(affine)
+                    if name is None or ref.name in self.padded or not affine.const or len(affine.terms) > 1:
+                        continue
+                    steps = found.setdefault(ref.name, {})
+                    key = (k, affine.const > 0)
+                    worst = max if affine.const > 0 else min
+                    steps[key] = worst(steps.get(key, 0), affine.const)
+        return {name: tuple((k, s) for (k, _), s in sorted(steps.items())) for name, steps in found.items()}
+
+    # ── sizes by their dimension's name ──────────────────────────────────────────────────────
+
+    def rename_sizes(self, equations: list[Equation]) -> tuple[list[Equation], dict[int, dict[str, str]]]:
+        """The equations with each `Size` and `SizeOf` called by its dimension, and each index's range."""
+        final, ranges = [], {}
+        for number, equation in enumerate(equations):
+            own = {n[2]: self.dim(n) for n in self.sets.parent if n[0] == "index" and n[1] == number}
+            ranges[number] = own
+
+            def rename(node, own=own):
+                if isinstance(node, Size):
+                    return replace(node, name=self.size(node.name, own, node))
+                if isinstance(node, Affine) and any(isinstance(a, SizeOf) for _, a in node.terms):
+                    terms = tuple(
+                        (c, SizeOf(self.size(a.name, own, node)) if isinstance(a, SizeOf) else a)
+                        for c, a in node.terms
+                    )
+                    return replace(node, terms=terms)
+                return node
+
+            final.append(transform(equation, rename))
+        return final, ranges
+
+    def size(self, name: str, own: dict[str, str], node: Size | Affine) -> str:
+        for index in (name, small_of(name)):
+            if index in own:
+                return own[index]
+        if name in self.aliases:
+            return self.aliases[name]
+        for index, dim in own.items():  # T, where the indices are t1 and t2: the first of them
+            if index.rstrip("0123456789'") == small_of(name):
+                return dim
+        message = (
+            f"`{name}` is read as a size, but no index ranges over it; "
+            f"if it is a matrix, declare its shape: `{name} in R^{{n x m}}`"
+        )
+        raise NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    k = 2
+    while f"{name}{k}" in taken:
+        k += 1
+    return f"{name}{k}"
+
+
+def _renamed(reach: Reach, old: str, new: str) -> Reach:
+    if old == new:
+        return reach
+    terms = tuple((c, new if a == old else a) for c, a in reach.affine.terms)
+    return replace(reach, affine=replace(reach.affine, terms=terms))

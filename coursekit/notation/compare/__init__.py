@@ -1,0 +1,1 @@
+"""Comparing two systems and naming the difference (`comparison`); the mutations it knows."""

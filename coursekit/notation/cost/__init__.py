@@ -1,0 +1,1 @@
+"""Counting: parameters, multiply-adds and parallel depth as exact polynomials (`costs`)."""

@@ -1,0 +1,99 @@
+"""What a system costs: exact polynomials in its dimensions.
+
+    cost(system, ["W", "U"]).multiply_adds        # D^2 + D*V + D*d
+    cost(system, ["W", "U"]).multiply_adds(V=11, D=5, d=4)        # 100
+
+`count.py` says what is counted, `depth.py` what depth means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..errors import NotationError
+from ..grad.gradient import gradient
+from ..system import System
+from .count import Count, Counter
+from .depth import Depth, depth
+from .polynomial import Polynomial
+
+__all__ = ["Cost", "cost"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The costs of one run of `system`.
+
+    `parameters` counts the numbers in the parameter tensors; `multiply_adds`, `elementwise` and `functions`
+    the forward arithmetic; `backward` the multiply-adds of the gradient with respect to `wrt`, the forward pass
+    not included; `depth` the longest chain of steps.
+    """
+
+    system: System
+    wrt: tuple[str, ...]
+    parameters: Polynomial
+    forward: Count
+    of: str
+
+    @property
+    def multiply_adds(self) -> Polynomial:
+        return self.forward.multiply_adds
+
+    @property
+    def elementwise(self) -> Polynomial:
+        return self.forward.elementwise
+
+    @property
+    def functions(self) -> Polynomial:
+        return self.forward.functions
+
+    @property
+    def big_o(self) -> Polynomial:
+        return self.multiply_adds.big_o
+
+    @cached_property
+    def gradient(self) -> Count:
+        """The arithmetic of the gradient system. Adjoints beyond the end of a recurrence are not computed."""
+        found = gradient(self.system, self.of, self.wrt)
+        return _total(Counter(found, zero=found.padded - self.system.padded))
+
+    @property
+    def backward(self) -> Polynomial:
+        return self.gradient.multiply_adds
+
+    @cached_property
+    def depth(self) -> Depth:
+        return depth(self.system)
+
+
+def cost(system: System, parameters: Sequence[str] | None = None, of: str | None = None) -> Cost:
+    """The costs of a system. `parameters` are those it declares, if not given; `of` is the loss that the
+    backward pass starts from, by default the last scalar that the system defines, else its last tensor."""
+    names = tuple(system.parameters if parameters is None else parameters)
+    counter = Counter(system)
+    total = Polynomial()
+    for name in names:
+        if name not in system.tensors:
+            known = ", ".join(system.inputs)
+            raise NotationError(f"There is no tensor {name} to count as a parameter; the inputs are {known}.")
+        size = Polynomial.number(1)
+        for dim in system.tensors[name].dims:
+            size = size * counter.dimension(dim)
+        total = total + size
+    wrt = names or tuple(n for n in system.inputs if system.tensors[n].indexes is None)
+    scalars = [n for n in system.outputs if not system.tensors[n].dims]
+    end = of or (scalars or [system.blocks[-1].equations[-1].left.name])[-1]
+    return Cost(system, wrt, total.named(system.aliases), _total(counter), end)
+
+
+def _total(counter: Counter) -> Count:
+    total = Count()
+    for block in counter.system.blocks:
+        for equation in block.equations:
+            total = total + counter.equation(equation)
+    aliases = counter.system.aliases
+    return Count(
+        total.multiply_adds.named(aliases), total.elementwise.named(aliases), total.functions.named(aliases)
+    )

@@ -1,0 +1,1 @@
+"""Drawing: a cell's graph and the unrolled network, as SVG (`drawing`)."""

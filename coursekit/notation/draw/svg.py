@@ -1,0 +1,205 @@
+"""Boxes, wires and names as SVG text: pure Python, readable on light and dark pages, with words for those
+who cannot see it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from ..formulas.formula_tokens import GREEK
+
+_GREEK = {name: letter for letter, name in GREEK.items()}
+_ACCENTS = {
+    "tilde": "\u0303",
+    "hat": "\u0302",
+    "bar": "\u0304",
+    "vec": "\u20d7",
+    "left": "\u20d6",
+    "dot": "\u0307",
+}
+SIZE = 15.0  # the font's
+SMALL = 0.72
+
+Run = tuple[str, str]  # a piece of text and "", "sub" or "plain" (upright)
+
+
+def name_runs(name: str, at: str = "") -> list[Run]:
+    """A tensor's name as typeset pieces: `W_hG` is W with a subscript, `h_tilde` carries its tilde."""
+    base, *groups = name.rstrip("'").split("_")
+    primes = "′" * (len(name) - len(name.rstrip("'")))
+    over = [
+        g for g in groups if g in _ACCENTS and not (g == "left" and base.isupper())
+    ]  # W_left is a subscript
+    scripts = [g.strip("{}") for g in groups if g not in over]
+    base = _GREEK.get(base, base) + "".join(_ACCENTS[a] for a in over) + primes
+    below = ",".join([*(_GREEK.get(s, s) if len(s) > 2 else s for s in scripts), *([at] if at else [])])
+    return [(base, ""), *([(below.replace("-", "−"), "sub")] if below else [])]
+
+
+def width(runs: Sequence[Run], size: float = SIZE) -> float:
+    """An estimate on the wide side, for a serif italic."""
+    letters = {"sub": SMALL * 0.6, "": 0.66, "plain": 0.56}
+    return sum(
+        letters[style] * size * sum(1 for c in text if c not in _ACCENTS.values()) for text, style in runs
+    )
+
+
+@dataclass(frozen=True)
+class Box:
+    key: object
+    x: float
+    y: float
+    w: float
+    h: float
+    runs: tuple[Run, ...]
+    below: str = ""  # a second, small line
+    style: str = "value"
+    title: str = ""
+
+    @property
+    def right(self) -> float:
+        return self.x + self.w
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.h
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        return self.x + self.w / 2, self.y + self.h / 2
+
+
+@dataclass(frozen=True)
+class Label:
+    """A text on a wire. (x, y) is the left end of its base line."""
+
+    x: float
+    y: float
+    runs: tuple[Run, ...]
+
+    @property
+    def w(self) -> float:
+        return width(self.runs, SIZE * 0.8)
+
+
+@dataclass
+class Picture:
+    """What a drawing is made of, in its own coordinates."""
+
+    title: str
+    words: str
+    boxes: list[Box] = field(default_factory=list)
+    wires: list[tuple[str, str]] = field(default_factory=list)  # path data, style
+    labels: list[Label] = field(default_factory=list)
+    width: float = 0.0
+    height: float = 0.0
+
+
+def curve(points: Sequence[tuple[float, float]], vertical: bool = False) -> str:
+    """A smooth wire that leaves and enters every point along the layers."""
+    (x, y), *rest = points
+    path = f"M{x:.1f},{y:.1f}"
+    for u, v in rest:
+        if (y == v and not vertical) or (x == u and vertical):
+            path += f" L{u:.1f},{v:.1f}"
+        elif vertical:
+            path += f" C{x:.1f},{(y + v) / 2:.1f} {u:.1f},{(y + v) / 2:.1f} {u:.1f},{v:.1f}"
+        else:
+            path += f" C{(x + u) / 2:.1f},{y:.1f} {(x + u) / 2:.1f},{v:.1f} {u:.1f},{v:.1f}"
+        x, y = u, v
+    return path
+
+
+def bend(points: Sequence[tuple[float, float]], radius: float = 9.0) -> str:
+    """A wire of straight pieces with rounded corners."""
+    path = f"M{points[0][0]:.1f},{points[0][1]:.1f}"
+    for a, corner, b in zip(points, points[1:], points[2:], strict=False):
+        start, end = _towards(corner, a, radius), _towards(corner, b, radius)
+        path += f" L{start[0]:.1f},{start[1]:.1f} Q{corner[0]:.1f},{corner[1]:.1f} {end[0]:.1f},{end[1]:.1f}"
+    return path + f" L{points[-1][0]:.1f},{points[-1][1]:.1f}"
+
+
+def _towards(a: tuple[float, float], b: tuple[float, float], most: float) -> tuple[float, float]:
+    length = abs(b[0] - a[0]) + abs(b[1] - a[1])
+    share = min(most, length / 2) / length if length else 0.0
+    return a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share
+
+
+_STYLE = """
+.ck-drawing{color:inherit;font-family:'STIX Two Math','Latin Modern Math',Cambria,'Times New Roman',serif}
+.ck-drawing text{fill:currentColor}
+.ck-drawing .ck-name{font-style:italic}
+.ck-drawing .ck-small{font-size:11px;opacity:.75;font-family:system-ui,sans-serif}
+.ck-drawing .ck-wire{fill:none;stroke:currentColor;stroke-opacity:.6;stroke-width:1.3}
+.ck-drawing .ck-loop{stroke-dasharray:5 4;stroke:#c2681d;stroke-opacity:1}
+.ck-drawing .ck-faint{stroke-opacity:.35}
+.ck-drawing .ck-head{fill:currentColor;fill-opacity:.75}
+.ck-drawing rect{stroke-width:1.4}
+.ck-drawing .ck-input rect{fill:#3b82c4;fill-opacity:.13;stroke:#3b82c4}
+.ck-drawing .ck-value rect{fill:#7a7f87;fill-opacity:.12;stroke:#7a7f87}
+.ck-drawing .ck-state rect{fill:#c2681d;fill-opacity:.15;stroke:#c2681d}
+.ck-drawing .ck-output rect{fill:#3f9a56;fill-opacity:.15;stroke:#3f9a56}
+.ck-drawing .ck-before rect{fill:#c2681d;fill-opacity:.05;stroke:#c2681d;stroke-dasharray:4 3}
+"""
+
+
+def render(picture: Picture) -> str:
+    """The picture as one self-contained SVG element."""
+    content = "".join(
+        [
+            *(_wire(path, style) for path, style in picture.wires),
+            *(_box(box) for box in picture.boxes),
+            *(_text(label.runs, label.x, label.y, SIZE * 0.8, "start") for label in picture.labels),
+        ]
+    )
+    tag = "ck" + hashlib.sha256((picture.title + content).encode()).hexdigest()[:8]
+    head = (
+        f'<marker id="{tag}-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+        'orient="auto-start-reverse"><path class="ck-head" d="M0,0.5 L8,4 L0,7.5 z"/></marker>'
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="ck-drawing" role="img" aria-labelledby="{tag}-t {tag}-d" '
+        f'viewBox="0 0 {picture.width:.0f} {picture.height:.0f}" width="{picture.width:.0f}" '
+        f'height="{picture.height:.0f}" style="max-width:100%;height:auto">'
+        f'<title id="{tag}-t">{escape(picture.title)}</title><desc id="{tag}-d">{escape(picture.words)}</desc>'
+        f"<style>{_STYLE}</style><defs>{head}</defs>{content.replace('HEAD', tag + '-head')}</svg>"
+    )
+
+
+def _wire(path: str, style: str) -> str:
+    arrow = "" if style == "plain" else ' marker-end="url(#HEAD)"'
+    extra = f" ck-{style}" if style not in ("", "plain") else ""
+    return f'<path class="ck-wire{extra}" d="{path}"{arrow}/>'
+
+
+def _box(box: Box) -> str:
+    x, y = box.centre
+    up = 6.0 if box.below else 0.0
+    small = (
+        f'<text class="ck-small" x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{escape(box.below)}</text>'
+    )
+    return (
+        f'<g class="ck-{box.style}"><title>{escape(box.title)}</title>'
+        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.w:.1f}" height="{box.h:.1f}" rx="7"/>'
+        f"{_text(box.runs, x, y + SIZE * 0.33 - up, SIZE, 'middle')}{small if box.below else ''}</g>"
+    )
+
+
+def _text(runs: Sequence[Run], x: float, y: float, size: float, anchor: str) -> str:
+    spans, lowered = "", False
+    for text, style in runs:
+        down = style == "sub"
+        shift = (
+            f' dy="{0.28 * size:.1f}"'
+            if down and not lowered
+            else f' dy="{-0.28 * size:.1f}"'
+            if lowered
+            else ""
+        )
+        lowered = down
+        sized = f' font-size="{SMALL * size:.1f}"' if down else ""
+        kind = ' class="ck-name"' if style == "" and len(text.rstrip("′")) <= 3 else ""
+        spans += f"<tspan{kind}{shift}{sized}>{escape(text)}</tspan>"
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.1f}" text-anchor="{anchor}">{spans}</text>'

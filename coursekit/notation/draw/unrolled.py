@@ -1,0 +1,250 @@
+"""The network unrolled: a column a step, or a lattice for a recurrence over a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..show import show
+from ..system import System
+from .cell import MARGIN, label_runs, sentence, style_of
+from .graph import Arrow, Point, operation, time_dims, unrolled
+from .layout import Layout, layered
+from .svg import SIZE, Box, Label, Picture, bend, curve, name_runs, width
+
+HIGH = 40.0  # a box
+BUS = 9.0  # distance of two wires that run side by side
+
+Wire = tuple[Point, Point, Arrow]
+
+
+def _column(point: Point) -> int:
+    """The step that a point stands in; what has none stands before the first."""
+    return point.at[0] if point.at else -1
+
+
+def _row(point: Point) -> Point:
+    return Point(point.name, point.at[:1])
+
+
+class _Unrolled:
+    def __init__(self, system: System, steps: int):
+        self.system, self.steps = system, steps
+        # a table such as alpha[t1,t2] is one box a column: its row
+        rows = {
+            (_row(s), _row(t), a.parameters): (_row(s), _row(t), a) for s, t, a in unrolled(system, steps)
+        }
+        self.wires = list(rows.values())
+        self.points = list(dict.fromkeys(p for s, t, _ in self.wires for p in (s, t)))
+        self.read = {s.name for s, _, _ in self.wires}
+        self.inside = [w for w in self.wires if _column(w[0]) == _column(w[1])]
+        self.across = [w for w in self.wires if _column(w[0]) != _column(w[1])]
+        self.into = {p: [w for w in self.wires if w[1] == p] for p in self.points}
+        self.port = max([24.0] + [width(label_runs(a.parameters), SIZE * 0.8) + 12 for _, _, a in self.wires])
+        self.names = list(dict.fromkeys(p.name for p in self.points))
+        ports = {
+            n: max(sum(w[0].name != n for w in self.into[p]) for p in self.points if p.name == n)
+            for n in self.names
+        }
+        self.wide = {
+            n: max(52.0, self.port * ports[n] + 8, width(name_runs(n, "00")) + 20) for n in self.names
+        }
+        self.plan = self._plan()
+        self.buses = {n: k for k, n in enumerate(dict.fromkeys(s.name for s, _, _ in self.across))}
+        self.gap = 62.0 + BUS * len(self.buses)
+        self.gutter = 34.0 + BUS * len(self.buses)
+        self.boxes = self._place()
+
+    def _plan(self) -> Layout:
+        """One step's layout, the same in every column."""
+        links = {(s.name, t.name) for s, t, _ in self.inside}
+        links |= {(s.name, t.name) for s, t, _ in self.wires if s.name != t.name and not self._before(s, t)}
+        try:
+            return self._laid(links)
+        except ValueError:  # what is read from other steps closes a circle: only this step counts
+            return self._laid({(s.name, t.name) for s, t, _ in self.inside})
+
+    def _laid(self, links: set[tuple[str, str]]) -> Layout:
+        """What is computed stands above what is given, even if it reads nothing of its own step."""
+        given = [n for n in self.names if not self.system.tensors[n].defined]
+        for name in self.names:
+            if given and name not in given and all(t != name for _, t in links):
+                links = links | {(given[0], name)}
+        return layered(self.names, sorted(links), self.wide, 22.0)
+
+    def _before(self, source: Point, target: Point) -> bool:
+        return bool(source.at) and source.name in self.system.boundary and _column(source) != _column(target)
+
+    def _place(self) -> dict[Point, Box]:
+        plan = self.plan
+        rows = max(plan.layer[n] for n in self.names) + 1
+        across = max(plan.across[n] + self.wide[n] / 2 for n in self.names)
+        early = [p for p in self.points if _column(p) == -1]
+        first = max((self._width(p) for p in early), default=0.0)
+        start = MARGIN + (first + self.gutter if early else 0.0)
+        self.left = {t: start + t * (across + self.gutter) for t in range(self.steps + 1)}
+        self.left[-1] = MARGIN
+        self.right = {t: x + across for t, x in self.left.items()} | {-1: MARGIN + first}
+        definitions = {e.left.name: e for b in self.system.blocks for e in b.equations}
+        boxes = {}
+        for p in self.points:
+            w, step = self._width(p), _column(p)
+            outside = step in (-1, self.steps)
+            x = self.left[step] + (
+                (first - w) / 2 if step == -1 else 0.0 if outside else plan.across[p.name] - w / 2
+            )
+            y = MARGIN + (rows - 1 - plan.layer[p.name]) * (HIGH + self.gap)
+            style = (
+                "before"
+                if outside and p.name in self.system.boundary
+                else style_of(self.system, p.name, self.read)
+            )
+            below = operation(definitions[p.name]) if p.name in definitions and not outside else ""
+            title = show(definitions[p.name]) if below else f"{p} is given"
+            at = ",".join(str(k + 1) for k in p.at)
+            boxes[p] = Box(p, x, y, w, HIGH, tuple(name_runs(p.name, at)), below, style, title)
+        return boxes
+
+    def _width(self, point: Point) -> float:
+        inside = 0 <= _column(point) < self.steps
+        return self.wide[point.name] if inside else max(52.0, width(name_runs(point.name, "00")) + 20)
+
+    def bottom_port(self, wire: Wire) -> tuple[float, float]:
+        """Where a wire enters its box from below: those from the left enter left."""
+        target = self.boxes[wire[1]]
+        order = sorted(self.into[wire[1]], key=lambda w: (self.boxes[w[0]].centre[0], str(w[0])))
+        order = [w for w in order if not self.level(w)]
+        at = order.index(wire)
+        return target.centre[0] + self.port * (at - (len(order) - 1) / 2), target.bottom
+
+    def level(self, wire: Wire) -> bool:
+        """A straight wire from one box to the next in the same row."""
+        a, b = self.boxes[wire[0]], self.boxes[wire[1]]
+        if a.y != b.y or abs(_column(wire[0]) - _column(wire[1])) != 1:
+            return False
+        low, high = sorted((a, b), key=lambda box: box.x)
+        return not any(low.right <= o.x < high.x for o in self.boxes.values() if o.y == a.y and o is not high)
+
+
+def unrolled_picture(system: System, steps: int) -> Picture:
+    """Columns are steps; wires inside a step go up, wires between steps run in the space between rows."""
+    net = _Unrolled(system, steps)
+    picture = Picture(f"The network that defines {', '.join(system.outputs)}, unrolled for {steps} steps", "")
+    picture.boxes = list(net.boxes.values())
+    words = []
+    labelled = set()
+    for wire in net.wires:
+        source, target, arrow = wire
+        a, b = net.boxes[source], net.boxes[target]
+        label = label_runs(arrow.parameters)
+        if net.level(wire):
+            ends = (a.right, b.x - 2) if a.x < b.x else (a.x, b.right + 2)
+            height = a.centre[1]
+            picture.wires.append((bend([(ends[0], height), (ends[1], height)]), ""))
+            spot = (min(a.right, b.right) + (net.gutter - width(label, SIZE * 0.8)) / 2, height - 5)
+        else:
+            x, y = net.bottom_port(wire)
+            picture.wires.append((_route(net, wire, (x, y + 2)), ""))
+            spot = (x + 5, y + 16)
+        if label and (target, arrow.parameters, spot) not in labelled:
+            labelled.add((target, arrow.parameters, spot))
+            picture.labels.append(Label(*spot, label))
+        words.append(sentence(str(source), str(target), arrow.parameters))
+    picture.width = (
+        max(max(b.right for b in picture.boxes), *(lb.x + lb.w for lb in picture.labels), 0.0) + MARGIN
+    )
+    low = max(b.bottom for b in picture.boxes)
+    if any(net.boxes[w[1]].bottom == low and not net.level(w) for w in net.wires):
+        low += net.gap  # wires run below the lowest row
+    picture.height = low + MARGIN
+    picture.words = " ".join(words)
+    return picture
+
+
+def _route(net: _Unrolled, wire: Wire, end: tuple[float, float]) -> str:
+    source, target, _ = wire
+    a, plan = net.boxes[source], net.plan
+    if _column(source) == _column(target) and (source.name, target.name) in plan.paths:
+        points = [(a.centre[0], a.y)]
+        for via in plan.paths[source.name, target.name][1:-1]:
+            x = net.left[_column(source)] + plan.across[via]
+            y = net.boxes[source].y - (plan.layer[via] - plan.layer[source.name]) * (HIGH + net.gap)
+            points += [(x, y + HIGH), (x, y)]
+        return curve([*points, (end[0], end[1] + 18), end], vertical=True)
+    forwards = _column(source) < _column(target)
+    k = net.buses[source.name]
+    bus = end[1] + 30 + BUS * k
+    side = net.right[_column(source)] + 12 + BUS * k if forwards else net.left[_column(source)] - 12 - BUS * k
+    row = [b for b in net.boxes.values() if b.y == a.y and b is not a and _column(b.key) == _column(source)]  # type: ignore[arg-type]
+    hidden = any(b.x > a.x if forwards else b.x < a.x for b in row)
+    if hidden:
+        out = a.y - 10 - BUS * k
+        start: list[tuple[float, float]] = [(a.centre[0], a.y), (a.centre[0], out), (side, out)]
+    else:
+        start = [(a.right if forwards else a.x, a.centre[1]), (side, a.centre[1])]
+    return bend([*start, (side, bus), (end[0], bus), end])
+
+
+# ── the grid ─────────────────────────────────────────────────────────────────────────────────
+
+
+def lattice_picture(system: System, steps: int) -> Picture:
+    """The states on a grid, first index to the right and second downwards; inputs at their corners."""
+    if len(time_dims(system)) != 2:
+        raise NotImplementedError("only recurrences over one or two indices are drawn")
+    wires = unrolled(system, steps)
+    states = [n for n in system.outputs if n in system.boundary]
+    points = list(dict.fromkeys(p for s, t, _ in wires for p in (s, t) if len(p.at) == 2))
+    label = max([24.0] + [width(label_runs(a.parameters), SIZE * 0.8) for _, _, a in wires])
+    wide = {n: max(56.0, width(name_runs(n, "0,0")) + 18) for n in {p.name for p in points}}
+    others = [n for n in wide if n not in states]
+    pitch_x = max(wide.values()) + label + 44
+    pitch_y = HIGH + 52 + len(others) * (HIGH + 24)
+    read = {s.name for s, _, _ in wires}
+    definitions = {e.left.name: e for b in system.blocks for e in b.equations}
+    picture = Picture(
+        f"The grid that defines {', '.join(system.outputs)}, for {steps} by {steps} positions", ""
+    )
+    boxes: dict[Point, Box] = {}
+    for p in points:
+        w = wide[p.name]
+        outside = min(p.at) < 0
+        x = MARGIN + (p.at[0] + 1) * pitch_x
+        y = MARGIN + (p.at[1] + 1) * pitch_y
+        if p.name not in states:
+            x, y = x - 0.42 * pitch_x, y + (others.index(p.name) + 1) * (HIGH + 18)
+        style = "before" if outside else style_of(system, p.name, read)
+        below = operation(definitions[p.name]) if p.name in definitions and not outside else ""
+        title = show(definitions[p.name]) if below else f"{p} is given"
+        at = ",".join(str(k + 1) for k in p.at)
+        boxes[p] = Box(p, x, y, w, HIGH, tuple(name_runs(p.name, at)), below, style, title)
+    picture.boxes = list(boxes.values())
+    words = []
+    for source, target, arrow in wires:
+        words.append(sentence(str(source), str(target), arrow.parameters))
+        if source not in boxes or target not in boxes:
+            continue
+        path, spot = _grid_wire(boxes[source], boxes[target])
+        picture.wires.append((path, ""))
+        if arrow.parameters:
+            picture.labels.append(Label(*spot, label_runs(arrow.parameters)))
+    _fit(picture)
+    picture.words = " ".join(words)
+    return picture
+
+
+def _grid_wire(a: Box, b: Box) -> tuple[str, tuple[float, float]]:
+    if a.y == b.y:
+        return bend([(a.right, a.centre[1]), (b.x - 2, b.centre[1])]), (a.right + 10, a.centre[1] - 5)
+    if abs(a.centre[0] - b.centre[0]) < 1:
+        down = a.y < b.y
+        ends = (a.bottom, b.y - 2) if down else (a.y, b.bottom + 2)
+        middle = (ends[0] + ends[1]) / 2
+        return bend([(a.centre[0], ends[0]), (b.centre[0], ends[1])]), (a.centre[0] + 6, middle)
+    x = b.x + 12
+    return curve([(a.centre[0], a.y), (x, b.bottom + 2)], vertical=True), (a.centre[0] + 2, a.y - 16)
+
+
+def _fit(picture: Picture) -> None:
+    right: Sequence[float] = [b.right for b in picture.boxes] + [lb.x + lb.w for lb in picture.labels]
+    picture.width = max(right) + MARGIN
+    picture.height = max(b.bottom for b in picture.boxes) + MARGIN

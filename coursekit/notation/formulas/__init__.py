@@ -1,0 +1,1 @@
+"""What students type as an answer: closed forms and orders of growth."""

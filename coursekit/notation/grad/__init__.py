@@ -1,0 +1,1 @@
+"""Differentiating: the backward pass as equations of the same language (`gradient`)."""

@@ -1,0 +1,156 @@
+"""From "this entry is read here" to "this entry's adjoint is the sum of that".
+
+A read `X[a(s)]` with adjoint `g(s)`, for all values of the indices `s`, gives
+`dX[x] = Σ_s [x == a(s)] g(s)`. Plain reads decide an index; a shifted or windowed read is turned round:
+`[x == t-1] dz[t]` is `dz[x+1]`, where `dz` is zero outside its range (it gets padded). Strides and lookups keep
+their condition: `[s == 2*T+DT]`, `[w[B,T] == v]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ..tree import (
+    Add,
+    Affine,
+    Call,
+    Compare,
+    Div,
+    Expr,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Num,
+    Pow,
+    Ref,
+    Size,
+    SizeOf,
+    Sum,
+    free_indices,
+    references,
+    walk,
+)
+from .scope import Scope, equality, fixed, put, solve
+from .simplify import Term, terms
+
+__all__ = ["Gather"]
+
+FINITE = ("sigmoid", "tanh", "relu", "abs")
+
+
+class Gather:
+    """Turns reads round. `dims_of` gives a tensor's dimensions, `edges` its boundary, `may_pad` whether it may
+    be zero outside; `name` makes a tensor of a product. What must be padded is collected in `pads`."""
+
+    def __init__(
+        self,
+        scope: Scope,
+        dims_of: Callable[[str], tuple[str, ...]],
+        may_pad: Callable[[str], bool],
+        edges: Callable[[str], tuple[tuple[int, int], ...]],
+        name: Callable[[Term], Ref],
+    ):
+        self.scope, self.dims_of, self.may_pad = scope, dims_of, may_pad
+        self.edges, self.name = edges, name
+        self.pads: set[str] = set()
+
+    def __call__(self, read: Ref, g: Expr, around: tuple[str, ...], target: tuple[Affine, ...]) -> list[Term]:
+        """The terms that a read adds to the adjoint of the entry `target`."""
+        here = [Iverson(Compare(x, "==", a)) for x, a in zip(target, read.indices, strict=True)]
+        found = terms(Sum(around, Mul((*here, g))), self.scope)
+        return [self._turned(t, around) for t in found]
+
+    def _turned(self, term: Term, around: tuple[str, ...]) -> Term:
+        """One shifted read after another turned round, until only strides and lookups are left."""
+        for factor, _ in term.factors:
+            gap = equality(factor)
+            if gap is None or any(isinstance(a, str) and abs(f) > 1 for f, a in gap.terms):
+                continue
+            for name in sorted(term.sums, key=lambda s: around.index(s) if s in around else len(around)):
+                value = solve(gap, name)
+                if value is not None and self._same_axis(value, name):
+                    rest = tuple((f, e) for f, e in term.factors if f != factor)
+                    return self._turned(self._move(replace(term, factors=rest), name, value), around)
+        return term
+
+    def _same_axis(self, value: Affine, name: str) -> bool:
+        """A window over a longer axis (`x+dx` without padding) keeps its condition: the ranges differ."""
+        dims = {self.scope.dims[a] for _, a in value.terms if isinstance(a, str)}
+        return not dims or self.scope.dims[name] in dims
+
+    def _move(self, term: Term, name: str, value: Affine) -> Term:
+        """Put `value` for the summed index `name`; what lies outside its range counts for nothing."""
+        inside = [(f, e) for f, e in term.factors if name in free_indices(f)]
+        outside = [(f, e) for f, e in term.factors if name not in free_indices(f)]
+        if inside and not self._zero_outside(inside, name, value):
+            local = set().union(*(free_indices(f) for f, _ in inside))
+            elsewhere = set().union(*(free_indices(f) for f, _ in outside)) | free_indices(value)
+            own = tuple(s for s in term.sums if s in local and s not in elsewhere and s != name)
+            whole = self.name(Term(sums=own, factors=tuple(inside)))
+            inside = [(whole, 1)]
+            term = replace(term, sums=tuple(s for s in term.sums if s not in own))
+        sums = tuple(s for s in term.sums if s != name)
+        moved = [(put(f, {name: value}), e) for f, e in inside]
+        if not inside:
+            moved = [(Iverson(c), 1) for c in self._bounds(value, self.scope.dims[name])]
+        for f, _ in moved:
+            self._pad(f)
+        return Term(term.coefficient, sums, (*outside, *moved))
+
+    def _zero_outside(self, factors: list[tuple[Expr, int]], name: str, value: Affine) -> bool:
+        """Whether the product may be read outside the range of `name`, and is zero there."""
+        guarded = False
+        for factor, exponent in factors:
+            if exponent < 0 or name in fixed(factor) or not all(self._finite(n) for n in walk(factor)):
+                return False
+            for ref in references(factor):
+                if name in free_indices(ref) and not self._readable(ref, name, value):
+                    return False
+            if isinstance(factor, Ref) and self._plain(factor, name):
+                guarded = True
+        return guarded
+
+    def _finite(self, node: object) -> bool:
+        if isinstance(node, Call):
+            return node.function in FINITE
+        if isinstance(node, Pow):
+            return isinstance(node.exponent, Num) and node.exponent.value > 0
+        kinds = (Affine, SizeOf, Num, Size, Ref, Add, Mul, Neg, Div, Iverson, Compare, Sum)
+        if isinstance(node, Div):
+            return isinstance(node.below, (Num, Size))
+        return isinstance(node, kinds) and not isinstance(node, Lookup)
+
+    def _plain(self, ref: Ref, name: str) -> bool:
+        dims = self.dims_of(ref.name)
+        return any(
+            a.plain == name and d == self.scope.dims[name] for a, d in zip(ref.indices, dims, strict=True)
+        )
+
+    def _readable(self, ref: Ref, name: str, value: Affine) -> bool:
+        """A read that may be padded, or that the shift brings back among the entries that there are."""
+        if self.may_pad(ref.name):
+            return True
+        edges = self.edges(ref.name)
+        for axis, affine in enumerate(ref.indices):
+            if name in free_indices(affine):
+                low = min((steps for side, steps in edges if side == axis), default=0)
+                high = max((steps for side, steps in edges if side == axis), default=0)
+                moved = put(affine, {name: value})
+                if len(moved.terms) != 1 or not min(low, 0) <= moved.const <= max(high, 0):
+                    return False
+        return True
+
+    def _pad(self, factor: Expr) -> None:
+        for ref in references(factor):
+            for affine, dim in zip(ref.indices, self.dims_of(ref.name), strict=True):
+                if not self.scope.inside(affine, dim) and self.may_pad(ref.name):
+                    self.pads.add(ref.name)
+
+    def _bounds(self, value: Affine, dim: str) -> list[Compare]:
+        low = Compare(value, ">=", Affine(()))
+        high = Compare(value, "<", Affine(((1, SizeOf(dim)),)))
+        if len(value.terms) == 1 and value.terms[0][0] == 1 and value.const:
+            return [low] if value.const < 0 else [high]
+        return [low, high]

@@ -1,0 +1,274 @@
+"""Expressions as sums of terms, and what is simpler in that form.
+
+A term is `coefficient · Σ_sums Π factor^exponent`. To bring an expression into that form flattens its
+products, moves every sum to the front of its product, cancels factors, merges like terms, takes each
+`where` as a factor `[condition]` and uses up `[i == j]` under a sum over `i`. Brackets stay: `h (1 - h)` is
+multiplied out only where something cancels, as in `y (1 - y'/y)`.
+
+Every bound index must have a name of its own (`Scope.apart` sees to it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from ..tree import (
+    Add,
+    Affine,
+    And,
+    Condition,
+    Div,
+    Expr,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Num,
+    Pow,
+    Ref,
+    Size,
+    Sum,
+    free_indices,
+    references,
+    substitute,
+    transform,
+)
+from .scope import Scope, equality, fixed, put, solve
+
+__all__ = ["ONE", "ZERO", "Term", "combine", "expression", "simplify", "terms"]
+
+ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
+
+
+@dataclass(frozen=True)
+class Term:
+    coefficient: Fraction = Fraction(1)
+    sums: tuple[str, ...] = ()
+    factors: tuple[tuple[Expr, int], ...] = ()
+
+    def times(self, other: Term) -> Term:
+        powers = dict(self.factors)
+        for factor, exponent in other.factors:
+            together = powers.get(factor, 0) + exponent
+            powers[factor] = 1 if isinstance(factor, Iverson) else together
+        kept = tuple((f, e) for f, e in powers.items() if e)
+        return Term(self.coefficient * other.coefficient, self.sums + other.sums, kept)
+
+    def power(self, exponent: int) -> Term:
+        return Term(self.coefficient**exponent, (), tuple((f, e * exponent) for f, e in self.factors))
+
+    def over(self, indices: Iterable[str]) -> Term:
+        return replace(self, sums=self.sums + tuple(indices))
+
+    def free(self) -> set[str]:
+        return set().union(*(free_indices(f) for f, _ in self.factors)) - set(self.sums)
+
+
+# ── into terms ───────────────────────────────────────────────────────────────────────────────
+
+
+def terms(node: Expr, scope: Scope) -> list[Term]:
+    """The terms whose sum is `node`."""
+    match node:
+        case Num(value):
+            return [Term(value)] if value else []
+        case Add(parts):
+            return combine([t for p in parts for t in terms(p, scope)])
+        case Neg(body):
+            return [replace(t, coefficient=-t.coefficient) for t in terms(body, scope)]
+        case Mul(factors):
+            return _product([terms(f, scope) for f in factors], scope)
+        case Div(above, below):
+            return _product([terms(above, scope), _power(below, -1, scope)], scope)
+        case Pow(inner, Num(value)) if value.denominator == 1:
+            return _power(inner, int(value), scope)
+        case Sum(indices, body, where):
+            inside = (
+                _product([terms(body, scope), [_conditions(where)]], scope) if where else terms(body, scope)
+            )
+            return combine([s for t in inside for s in _settle(t.over(indices), scope)])
+        case Iverson(condition):
+            return _settle(_conditions(condition), scope)
+    return [Term(factors=((_inside(node, scope), 1),))]
+
+
+def simplify(node: Expr, scope: Scope) -> Expr:
+    return expression(terms(node, scope))
+
+
+def _inside(node: Expr, scope: Scope) -> Expr:
+    """The node with its parts simplified: functions, softmaxes, cases are not looked through."""
+    if isinstance(node, (Ref, Size)):
+        return node
+    changes: dict[str, Any] = {}
+    for name in ("args", "body", "base", "exponent", "otherwise"):
+        part = getattr(node, name, None)
+        if isinstance(part, tuple):
+            changes[name] = tuple(simplify(p, scope) for p in part)
+        elif part is not None:
+            changes[name] = simplify(part, scope)
+    if hasattr(node, "branches"):
+        changes["branches"] = tuple((simplify(e, scope), c) for e, c in node.branches)
+    return replace(node, **changes) if changes else node
+
+
+def _conditions(condition: Condition) -> Term:
+    parts = condition.parts if isinstance(condition, And) else (condition,)
+    return Term(factors=tuple((Iverson(part), 1) for part in dict.fromkeys(parts)))
+
+
+def _power(node: Expr, exponent: int, scope: Scope) -> list[Term]:
+    if exponent == 0:
+        return [Term()]
+    found = terms(node, scope)
+    if not found and exponent > 0:
+        return []
+    if len(found) == 1 and not found[0].sums and found[0].coefficient:
+        return [found[0].power(exponent)]
+    return [Term(factors=((expression(found), exponent),))]
+
+
+def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
+    if any(not side for side in sides):
+        return []
+    single, brackets = Term(), []
+    for side in sides:
+        if len(side) == 1:
+            single = single.times(side[0])
+        else:
+            brackets.append(side)
+    for n, side in enumerate(brackets):
+        rest = brackets[:n] + brackets[n + 1 :]
+        around = list(single.factors) + [pair for other in rest for t in other for pair in t.factors]
+        if any(f == g and e * d < 0 for t in side for f, e in t.factors for g, d in around):
+            return combine([p for t in side for p in _product([[single], [t], *rest], scope)])
+    if len(brackets) == 1 and not single.factors and not single.sums:
+        return [replace(t, coefficient=t.coefficient * single.coefficient) for t in brackets[0]]
+    for side in brackets:
+        single = single.times(Term(factors=((expression(side), 1),)))
+    return _settle(single, scope)
+
+
+# ── sums and conditions ──────────────────────────────────────────────────────────────────────
+
+
+def _settle(term: Term, scope: Scope) -> list[Term]:
+    """Use up conditions that decide an index or are decided, and sums over what does not depend on them."""
+    for n, (factor, _) in enumerate(term.factors):
+        gap = equality(factor)
+        if gap is None:
+            continue
+        rest = term.factors[:n] + term.factors[n + 1 :]
+        if not gap.terms:
+            return _settle(replace(term, factors=rest), scope) if gap.const == 0 else []
+        for name in term.sums:
+            value = solve(gap, name)
+            if value is None or name not in scope.dims:
+                continue
+            if scope.outside(value, scope.dims[name]):
+                return []
+            tied = value.plain is None and any(name in fixed(f) for f, _ in rest)
+            if not tied and scope.inside(value, scope.dims[name]):
+                start = Term(term.coefficient, tuple(s for s in term.sums if s != name))
+                for f, e in rest:
+                    start = start.times(Term(factors=((put(f, {name: value}), e),)))
+                return _settle(start, scope)
+    term = _named_lookups(term)
+    used = set().union(*(free_indices(f) for f, _ in term.factors))
+    for name in term.sums:
+        if name not in used and name in scope.dims:
+            rest_sums = tuple(s for s in term.sums if s != name)
+            size = Term(factors=((Size(scope.dims[name]), 1),))
+            return _settle(replace(term, sums=rest_sums).times(size), scope)
+    if len(term.factors) == 1 and isinstance(term.factors[0][0], Add) and term.factors[0][1] == 1:
+        parts = terms(term.factors[0][0], scope)
+        return [
+            s
+            for t in parts
+            for s in _settle(replace(t.over(term.sums), coefficient=t.coefficient * term.coefficient), scope)
+        ]
+    return [term] if term.coefficient else []
+
+
+def _named_lookups(term: Term) -> Term:
+    """Under `[v == w[b,t]]`, what is read at `w[b,t]` is read at `v`."""
+    for factor, _ in term.factors:
+        gap = equality(factor)
+        if gap is None or len(gap.terms) != 2 or gap.const:
+            continue
+        looked = next((a for _, a in gap.terms if isinstance(a, Lookup)), None)
+        name = next((a for _, a in gap.terms if isinstance(a, str)), None)
+        if looked is None or name is None or sum(f for f, _ in gap.terms) != 0:
+            continue
+        old, new = Affine(((1, looked),)), Affine(((1, name),))
+        swap = lambda n, old=old, new=new: new if n == old else n
+        others = tuple((f if f is factor else transform(f, swap), e) for f, e in term.factors)
+        if others != term.factors:
+            return Term(term.coefficient, term.sums).times(Term(factors=others))
+    return term
+
+
+def combine(found: list[Term]) -> list[Term]:
+    """Like terms merged, in order of first appearance."""
+    merged: dict[object, Term] = {}
+    for term in found:
+        names = [n for f, _ in term.factors for n in _in_order(f) if n in term.sums]
+        canon = {n: f"~{k}" for k, n in enumerate(dict.fromkeys(names))}
+        key = (frozenset((substitute(f, canon), e) for f, e in term.factors), len(term.sums))
+        if key in merged:
+            term = replace(merged[key], coefficient=merged[key].coefficient + term.coefficient)
+        merged[key] = term
+    return [t for t in merged.values() if t.coefficient]
+
+
+def _in_order(node: object) -> list[str]:
+    names: list[str] = []
+
+    def look(n):
+        if isinstance(n, Affine):
+            names.extend(a for _, a in n.terms if isinstance(a, str))
+        return n
+
+    transform(node, look)
+    return names
+
+
+# ── and back ─────────────────────────────────────────────────────────────────────────────────
+
+
+def expression(found: list[Term]) -> Expr:
+    """The terms as an expression; a positive term first where there is one."""
+    ordered = sorted(found, key=lambda t: t.coefficient < 0)
+    parts = [_write(t) for t in ordered]
+    if not parts:
+        return ZERO
+    return parts[0] if len(parts) == 1 else Add(tuple(parts))
+
+
+def _write(term: Term) -> Expr:
+    if not term.factors and not term.sums:
+        return Num(term.coefficient)
+    size = abs(term.coefficient)
+    above = [_raised(f, e) for f, e in term.factors if e > 0]
+    below = [_raised(f, -e) for f, e in term.factors if e < 0]
+    if below and not any(True for f in below for _ in references(f)):
+        above, below = [Div(ONE, _join(below)), *above], []
+    if size != 1:
+        above.insert(0, Num(size))
+    body = _join(above) if not below else Div(_join(above), _join(below))
+    if term.sums:
+        body = Sum(term.sums, body)
+    return Neg(body) if term.coefficient < 0 else body
+
+
+def _raised(factor: Expr, exponent: int) -> Expr:
+    return factor if exponent == 1 else Pow(factor, Num(Fraction(exponent)))
+
+
+def _join(factors: list[Expr]) -> Expr:
+    if not factors:
+        return ONE
+    return factors[0] if len(factors) == 1 else Mul(tuple(factors))

@@ -1,0 +1,181 @@
+"""A backward sweep written out: its equations with letters, what must be padded, and the checked system.
+
+Every dimension of the gradient system is one of the forward system, so nothing is inferred here. Where the
+equations alone would not say how long an axis is (`de[v,i] = [w[B,T] == v] dx[B,T,i]`), the program declares the
+shapes of both `e` and `de`, and `e` is an input of the gradient system for its shape alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..check.order import blocks
+from ..system import System, Tensor
+from ..tree import (
+    Affine,
+    Compare,
+    Directive,
+    Equation,
+    Expr,
+    Iverson,
+    Lookup,
+    Position,
+    Program,
+    Ref,
+    references,
+    transform,
+)
+from .backward import Backward
+from .letters import Pen, sizes_by_letter
+from .simplify import expression
+
+__all__ = ["written"]
+
+
+def written(sweep: Backward, last: list[str]) -> System:
+    """The system of the equations `last` and of all that they read."""
+    needed = _needed(sweep, last)
+    short = _short(needed, sweep)
+    equations: list[Equation] = []
+    ranges: dict[int, dict[str, str]] = {}
+    for name in needed:
+        pen = Pen(sweep.scope.dims, lambda d: sweep.network.letters.get(d, []), sweep.dims, _scalars(sweep))
+        ranges[len(equations)] = pen.ranges
+        equations.append(_renamed(_equation(sweep, name, pen), short))
+    padded = frozenset(short.get(n, n) for n in sweep.pads | sweep.system.padded) & _used(equations)
+    long = {v: k for k, v in short.items()}
+    shapes = _shapes(sweep, equations, ranges, long)
+    program = Program((*_directives(sweep, padded, ranges, shapes), *_text(equations, ranges)))
+    ordered, by_equation = blocks(equations, ranges, "")
+    tensors = _tensors(sweep, equations, shapes, long)
+    system = sweep.system
+    return replace(
+        system,
+        program=program,
+        tensors=tensors,
+        blocks=ordered,
+        ranges=by_equation,
+        centered=frozenset(i for r in ranges.values() for i, d in r.items() if d in sweep.scope.centered),
+        padded=padded,
+        boundary=_outside(equations, padded),
+        parameters=(),
+    )
+
+
+def _needed(sweep: Backward, last: list[str]) -> list[str]:
+    """The equations that the last ones read, directly or not, in the order in which they were made."""
+    needed, todo = set(last), list(last)
+    while todo:
+        made = sweep.made[todo.pop()]
+        for ref in (r for t in made.terms for f, _ in t.factors for r in references(f)):
+            if ref.name in sweep.made and ref.name not in needed:
+                needed.add(ref.name)
+                todo.append(ref.name)
+    return [n for n in sweep.made if n in needed and n not in last] + list(dict.fromkeys(last))
+
+
+def _short(names: list[str], sweep: Backward) -> dict[str, str]:
+    """`dz` for the only `dz_…`."""
+    long = [n for n in names if n in sweep.inner]
+    taken = {*names, *sweep.system.tensors, *map(sweep.adjoint, sweep.system.tensors)}
+    return {long[0]: "dz"} if len(long) == 1 and "dz" not in taken else {}
+
+
+def _renamed(equation: Equation, short: dict[str, str]) -> Equation:
+    rename = lambda n: replace(n, name=short[n.name]) if isinstance(n, Ref) and n.name in short else n
+    return transform(equation, rename)
+
+
+def _spoken(node):
+    """`[v == w[b,t]]` compares values, as it does when it is read; so it is written as one."""
+    if isinstance(node, Compare) and isinstance(node.left, Affine) and isinstance(node.right, Affine):
+        sides = (node.left, node.right)
+        if any(isinstance(a, Lookup) for side in sides for _, a in side.terms):
+            left, right = (_value(side) for side in sides)
+            return replace(node, left=left, right=right)
+    return node
+
+
+def _value(side: Affine) -> Affine | Expr:
+    atom = side.terms[0][1] if len(side.terms) == 1 and side.terms[0][0] == 1 and not side.const else None
+    return atom.ref if isinstance(atom, Lookup) else Position(side)
+
+
+def _equation(sweep: Backward, name: str, pen: Pen) -> Equation:
+    made = sweep.made[name]
+
+    def rank(factor: Expr) -> int:
+        """Conditions first, then adjoints, then all else as it comes."""
+        return 0 if isinstance(factor, Iverson) else 1 if getattr(factor, "name", "") in sweep.made else 2
+
+    ordered = [replace(t, factors=tuple(sorted(t.factors, key=lambda f: rank(f[0])))) for t in made.terms]
+    return transform(pen.equation(name, made.left, expression(ordered)), _spoken)
+
+
+def _scalars(sweep: Backward) -> set[str]:
+    """Names that in brackets would be read as a lookup: tensors of indices, and scalars."""
+    return {t.name for t in sweep.system.tensors.values() if t.indexes is not None or not t.dims}
+
+
+def _used(equations: list[Equation]) -> set[str]:
+    return {r.name for e in equations for r in references(e)}
+
+
+def _text(equations: list[Equation], ranges: dict[int, dict[str, str]]) -> list[Equation]:
+    return [sizes_by_letter(e, ranges[n]) for n, e in enumerate(equations)]
+
+
+def _shapes(
+    sweep: Backward, equations: list[Equation], ranges: dict[int, dict[str, str]], long: dict[str, str]
+) -> dict[str, str]:
+    """`dW` -> `W` where an axis of `dW` is read nowhere on the right as an axis of its own."""
+    sources = {sweep.adjoint(x): x for x in sweep.system.tensors}
+    shapes = {}
+    for number, equation in enumerate(equations):
+        source = sources.get(equation.left.name)
+        if source is None or len(equation.left.indices) != len(sweep.dims[source]):
+            continue
+        found = set()
+        for ref in references(equation.right):
+            for affine, dim in zip(ref.indices, sweep.dims[long.get(ref.name, ref.name)], strict=True):
+                if len(affine.terms) == 1 and ranges[number].get(str(affine.terms[0][1])) == dim:
+                    found.add(affine.terms[0][1])
+        if any(a.plain not in found for a in equation.left.indices):
+            shapes[equation.left.name] = source
+    return shapes
+
+
+def _directives(
+    sweep: Backward, padded: frozenset[str], ranges: dict[int, dict[str, str]], shapes: dict[str, str]
+) -> list[Directive]:
+    centered = sorted({i for r in ranges.values() for i, d in r.items() if d in sweep.scope.centered})
+    found = [Directive("pad", tuple(sorted(padded)))] if padded else []
+    found += [Directive("centered", tuple(centered))] if centered else []
+    both = [(n, sweep.dims[source]) for name, source in shapes.items() for n in (source, name)]
+    return found + [Directive("shape", (name,), (",".join(dims),)) for name, dims in both]
+
+
+def _tensors(
+    sweep: Backward, equations: list[Equation], shapes: dict[str, str], long: dict[str, str]
+) -> dict[str, Tensor]:
+    defined = {e.left.name for e in equations}
+    refs = [r.name for e in equations for r in (e.left, *references(e.right))]
+    found = {}
+    for name in dict.fromkeys([*refs, *shapes.values()]):
+        known = sweep.system.tensors.get(name)
+        own = sweep.made.get(long.get(name, name))
+        dims = tuple(sweep.scope.dims[i] for i in own.left) if own and name in defined else sweep.dims[name]
+        found[name] = Tensor(name, dims, name in defined, known.indexes if known else None)
+    return found
+
+
+def _outside(equations: list[Equation], padded: frozenset[str]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """How far each tensor is read before (-) and after (+) its range."""
+    found: dict[str, dict[tuple[int, bool], int]] = {}
+    for ref in (r for e in equations for r in references(e.right) if r.name not in padded):
+        for axis, affine in enumerate(ref.indices):
+            if affine.const and len(affine.terms) == 1 and isinstance(affine.terms[0][1], str):
+                steps = found.setdefault(ref.name, {})
+                key = (axis, affine.const > 0)
+                steps[key] = max(steps.get(key, 0), affine.const, key=abs)
+    return {name: tuple((a, s) for (a, _), s in sorted(steps.items())) for name, steps in found.items()}

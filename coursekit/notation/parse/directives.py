@@ -1,0 +1,73 @@
+"""Statements about the system that are no equations: `pad`, `centered`, `parameters`, `size`, shapes, Φ."""
+
+from __future__ import annotations
+
+from lark import Token
+
+from ..names import Name
+from ..tree import Directive, Span
+from .brackets import refuse
+from .symbols import DIRECTIVES
+
+
+def directive(tokens: list[Token], source: str) -> Directive | None:
+    """The directive that a statement's tokens are, or None if they are an equation."""
+    first = tokens[0]
+    span = Span(first.line or 0, first.column or 0, (first.end_column or 0) - (first.column or 0))
+    if not isinstance(first.value, Name):
+        return None
+    word = first.value.text
+    second = tokens[1].type if len(tokens) > 1 else ""
+    if word in DIRECTIVES and (second in ("", "NAME") or all(t.type not in ("EQ", "LSQ") for t in tokens)):
+        return _word("centered" if word == "centred" else word, tokens, source, span)
+    if word == "Phi" and second == "EQ" and len(tokens) > 2 and tokens[2].type == "LPAR":
+        return Directive("parameters", tuple(_listed(tokens[3:])), span=span)
+    if second == "IN":
+        return _shapes(tokens, source, span)
+    return None
+
+
+def _word(word: str, tokens: list[Token], source: str, span: Span) -> Directive:
+    if word in ("size", "shape"):
+        if len(tokens) < 4 or tokens[2].type != "EQ":
+            example = "size t = 5" if word == "size" else "shape W = n, m"
+            raise refuse(f"`{word}` is written `{example}`", source, tokens[0])
+        values = tuple(str(t) for t in tokens[3:] if t.type != "COMMA")
+        name = tokens[1].value.index if word == "size" else tokens[1].value.text
+        return Directive(word, (name,), values, span=span)
+    names: list[str] = []
+    expect_name = True
+    for token in tokens[1:]:
+        if expect_name != (token.type == "NAME") or not (expect_name or token.type == "COMMA"):
+            raise refuse(f"after `{word}` comes a list of names: `{word} W, B`", source, token)
+        if expect_name:
+            names.append(token.value.index if word == "centered" else token.value.text)
+        expect_name = not expect_name
+    if names and expect_name:
+        raise refuse(f"after `{word}` comes a list of names: `{word} W, B`", source, tokens[-1])
+    if word != "pad" and not names:
+        raise refuse(f"after `{word}` comes a list of names", source, tokens[0])
+    return Directive(word, tuple(names), span=span)
+
+
+def _listed(tokens: list[Token]) -> list[str]:
+    """The tensors of `(W[Δx,j,j'], B[j], …)`: the names at the outermost level."""
+    names, depth = [], 0
+    for token in tokens:
+        depth += {"LPAR": 1, "LSQ": 1, "RPAR": -1, "RSQ": -1}.get(token.type, 0)
+        if token.type == "NAME" and depth == 0:
+            names.append(token.value.text)
+    return names
+
+
+def _shapes(tokens: list[Token], source: str, span: Span) -> Directive:
+    """`L in R^{V x d}  H in R^{D x D}`: names, and for each a comma-separated shape."""
+    names, values = [], []
+    rest = [t for t in tokens if t.type != "COMMA"]
+    while rest:
+        if len(rest) < 3 or [t.type for t in rest[:3]] != ["NAME", "IN", "SHAPE"]:
+            raise refuse("a shape is written `W in R^{n x m}`", source, rest[0])
+        names.append(rest[0].value.text)
+        values.append(",".join(rest[2].value))
+        rest = rest[3:]
+    return Directive("shape", tuple(names), tuple(values), span=span)

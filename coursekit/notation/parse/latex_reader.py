@@ -1,0 +1,248 @@
+"""LaTeX to the tokens of the ASCII forms: `\\frac`, `\\underset`, `\\sum_…^…`, accents, cases, displays."""
+
+from __future__ import annotations
+
+import re
+
+from lark import Token
+
+from ..names import GREEK, Name
+from .scanner import COMMAND, KEYWORDS, Scanner
+from .symbols import (
+    ACCENTS,
+    DROPPED_WITH_ARGUMENT,
+    ENVIRONMENTS,
+    FUNCTIONS,
+    LETTERS,
+    OPERATORS,
+    REDUCERS,
+    REFUSED,
+    SPACES,
+    WRAPPERS,
+)
+
+
+class LatexReader(Scanner):
+    """The reader of both spellings; a text may mix them."""
+
+    def command(self) -> None:
+        start = self.pos
+        if self.text[start] in LETTERS:
+            name, self.pos = LETTERS[self.text[start]], start + 1
+        else:
+            match = COMMAND.match(self.text, start, self.end)
+            if match is None:
+                raise self.error("a command is missing after `\\`", start)
+            name, self.pos = match.group(1), match.end()
+        if name == "\\":
+            self.newline(start)
+        elif name in "()[]" or name in SPACES or name == "\n":
+            if name in "quad qquad":
+                self.skip_number()
+            if name in ("left", "right") and self.follows("."):
+                self.pos += 1
+        elif name == "-":
+            self.operator("-", start, 1)
+        elif name in OPERATORS:
+            self.operator(OPERATORS[name], start, self.pos - start)
+        elif name in DROPPED_WITH_ARGUMENT:
+            self.argument()
+        elif name in ("begin", "end"):
+            self.environment(name, start)
+        elif name in ("frac", "dfrac", "tfrac"):
+            self.fraction(start)
+        elif name == "sqrt":
+            self.emit("SQRT", "sqrt", start)
+            if self.opens() and not self.follows("{"):
+                self.out[-1] = Token.new_borrow_pos("FUNC", "sqrt", self.out[-1])
+            else:
+                self.braced()
+        elif name in ("sum", "prod"):
+            self.reducer(name, start, big=True)
+        elif name in ("underset", "overset"):
+            self.underset(start)
+        elif name in WRAPPERS:
+            self.wrapped(start)
+        elif name in ACCENTS:
+            self.accent(ACCENTS[name], start)
+        elif name == "ell":
+            self.finish(Name("l"), start)
+        elif name == "Delta" and (
+            word := re.compile(r"\s*([A-Za-z])(?![A-Za-z])").match(self.text, self.pos, self.end)
+        ):
+            self.pos = word.end()
+            self.finish(Name("d" + word.group(1)), start)
+        elif name in GREEK or name in FUNCTIONS or name in REDUCERS:
+            self.finish(Name(name), start)
+        elif name == "in":
+            self.keyword("in", start)
+        elif name == "forall":
+            quad = re.compile(r".*?\\q?quad").match(self.text, self.pos, self.end)
+            if quad is None:
+                raise self.error("`for all` says nothing that the left side does not: leave it out", start)
+            self.pos = quad.end()
+        elif name in REFUSED:
+            raise self.error(REFUSED[name], start, self.pos - start)
+        else:
+            raise self.error(f"the command `\\{name}` is not known", start, self.pos - start)
+
+    def braced(self) -> None:
+        """Emit `{` tokens of the next argument `}`."""
+        start, stop = self.argument()
+        after = self.pos
+        self.emit("LBRACE", "{", max(0, start - 1), start)
+        self.pos = start
+        self.scan(stop)
+        self.pos = after
+        self.emit("RBRACE", "}", stop, stop + 1)
+
+    def newline(self, start: int) -> None:
+        if self.cases:
+            self.emit("COMMA", ",", start)
+        else:
+            self.emit("NEWLINE", "\\\\", start)
+
+    def skip_number(self) -> None:
+        """Leave out an equation's number: `\\quad (7)` at the end of a line."""
+        number = re.compile(r"\s*\(\d+\)\s*(?=\$|\n|\\\\|\\end|\Z)").match(self.text, self.pos, self.end)
+        if number:
+            self.pos = number.end()
+
+    def environment(self, which: str, start: int) -> None:
+        begin, stop = self.argument()
+        name = self.text[begin:stop]
+        if name == "cases":
+            if which == "begin":
+                self.cases += 1
+                self.emit("CASES", "cases", start)
+                self.emit("LPAR", "(", start)
+            else:
+                self.cases = max(0, self.cases - 1)
+                if self.out and self.out[-1].type == "COMMA":
+                    self.out.pop()
+                self.emit("RPAR", ")", start)
+        elif name in ENVIRONMENTS:
+            self.display = max(0, self.display + (1 if which == "begin" else -1))
+            if name == "array" and which == "begin":
+                self.argument()
+            if self.out and self.out[-1].type != "NEWLINE":
+                self.emit("NEWLINE", "", start)
+        elif name.endswith("matrix"):
+            raise self.error(REFUSED["matrix"], start, self.pos - start)
+        else:
+            raise self.error(f"the environment `{name}` is not known", start, self.pos - start)
+
+    def fraction(self, start: int) -> None:
+        saved = self.pos
+        above = self.text[slice(*self.argument())].strip()
+        below = self.text[slice(*self.argument())].strip()
+        partial = re.compile(r"(\\partial\b|∂)\s*")
+        over, under = partial.match(above), partial.match(below)
+        if over and under:
+            upper = name_of(above[over.end() :].strip() or "J", self, start)
+            lower = name_of(below[under.end() :].strip(), self, start)
+            name = Name(
+                f"d{upper.base}_d{lower.base}",
+                upper.accents + lower.accents,
+                upper.sups + lower.sups,
+                upper.subs + lower.subs,
+                upper.primes + lower.primes,
+            )
+            return self.emit("NAME", name, start)
+        self.pos = saved
+        self.emit("FRAC", "frac", start)
+        self.braced()
+        self.braced()
+
+    def underset(self, start: int) -> None:
+        sub = self.argument()
+        head = self.argument()
+        word = plain_words(self.text[slice(*head)])
+        if word in REFUSED:
+            raise self.error(REFUSED[word], start, self.pos - start)
+        if word not in REDUCERS:
+            raise self.error(f"`{word}` takes no index below it", start, self.pos - start)
+        after = self.pos
+        self.emit("BIGOP" if word in ("sum", "prod") else "REDUCER", REDUCERS[word], start)
+        self.bracketed(sub, None)
+        self.pos = after
+
+    def bracketed(self, sub: tuple[int, int], sup: tuple[int, int] | None) -> None:
+        self.emit("LSQ", "[", sub[0], sub[0] + 1)
+        self.pos = sub[0]
+        self.scan(sub[1])
+        if sup is not None:
+            self.emit("UPTO", "to", sup[0], sup[0] + 1)
+            self.pos = sup[0]
+            self.scan(sup[1])
+        self.emit("RSQ", "]", sub[1], sub[1] + 1)
+
+    def reducer(self, word: str, start: int, big: bool) -> None:
+        """`sum[i]`, `\\sum_{i=1}^n`, `softmax_{w}`, `max[t]`; a `max` or `min` without an index is a function."""
+        stop = self.pos
+        sub = sup = None
+        while True:
+            match = re.compile(r"\s*(\\(no)?limits\s*)?([_^])").match(self.text, self.pos, self.end)
+            if match is None:
+                break
+            self.pos = match.end()
+            if match.group(3) == "_":
+                letters = re.compile(r"[A-Za-z0-9]+").match(self.text, self.pos, self.end)
+                if letters and not big:
+                    sub, self.pos = letters.span(), letters.end()
+                else:
+                    sub = self.argument()
+            elif sub is not None:
+                sup = self.argument()
+            else:
+                self.pos = match.start(3)
+                break
+        after = self.pos
+        if sub is None and word in FUNCTIONS and not self.follows("["):
+            return self.emit("FUNC", word, start, stop)
+        self.emit("BIGOP" if big else "REDUCER", word, start, stop)
+        if sub is not None:
+            self.bracketed(sub, sup)
+            self.pos = after
+
+    def wrapped(self, start: int) -> None:
+        begin, stop = self.argument()
+        inside = self.text[begin:stop]
+        words = inside.strip()
+        fresh = not self.out or self.out[-1].type == "NEWLINE"
+        if fresh and (inside != inside.rstrip() or words.endswith(":")):
+            return  # a label before the equation: \text{Attention }
+        plain = words.rstrip(": .,")
+        if plain in KEYWORDS:
+            return self.keyword(plain, start)
+        if plain in ("for", "where", "when", "for all"):
+            return self.keyword("if", start)
+        if not plain:
+            return
+        if re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", plain):
+            return self.word(plain, start, text_word=True)
+        if re.fullmatch(r"1", plain):
+            return self.emit("NUMBER", "1", start)
+        if " " in plain:
+            raise self.error(
+                f"`{plain}` is prose; write it as a condition on indices", start, self.pos - start
+            )
+        self.finish(name_of(inside, self, begin), start)
+
+    def accent(self, accent: str, start: int) -> None:
+        begin, stop = self.argument()
+        inner = name_of(self.text[begin:stop], self, begin)
+        self.finish(Name(inner.base, (*inner.accents, accent), inner.sups, inner.subs, inner.primes), start)
+
+
+def plain_words(text: str) -> str:
+    """`\\operatorname{argmin}` -> `argmin`."""
+    return re.sub(r"\\[A-Za-z]+\*?\s*(?=\{)|[{}\\\s]", "", text)
+
+
+def name_of(text: str, reader: Scanner, at: int) -> Name:
+    """The single name that a short text is."""
+    tokens = LatexReader(text).tokens() if len(text) < 200 else []
+    if len(tokens) == 1 and isinstance(tokens[0].value, Name):
+        return tokens[0].value
+    raise reader.error(f"`{text}` is not a name", at, max(1, len(text)))

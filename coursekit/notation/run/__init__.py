@@ -1,0 +1,1 @@
+"""Running on torch tensors (`runner`); sizes and contraction orders, which need no torch."""

@@ -1,0 +1,174 @@
+"""Whether every read stays inside its tensor, once the sizes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ..errors import NotationError
+from ..system import System
+from ..tree import (
+    NOWHERE,
+    Affine,
+    Cases,
+    Condition,
+    Div,
+    Equation,
+    Iverson,
+    Lookup,
+    Mul,
+    Reduce,
+    Ref,
+    SizeOf,
+    Softmax,
+    Span,
+    Sum,
+    children,
+    free_indices,
+)
+
+__all__ = ["Doubt", "Guard", "check_reads", "conditions", "fail", "interval", "outside", "spell", "starts"]
+
+Guard = tuple[Condition, bool]  # a condition, and whether it holds or fails where something is looked at
+
+
+def fail(system: System, message: str, span: Span = NOWHERE) -> NotationError:
+    return NotationError(message, system.program.source, span.line, span.column, span.width)
+
+
+def starts(system: System, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The first value of an index over each dimension: 0, or -(n//2) where the dimension is centred."""
+    if not system.centered:
+        return dict.fromkeys(sizes, 0)
+    centred = {dim for r in system.ranges.values() for name, dim in r.items() if name in system.centered}
+    return {dim: -(n // 2) if dim in centred else 0 for dim, n in sizes.items()}
+
+
+def spell(affine: Affine) -> str:
+    """An index expression as a reader writes it: `2*t+dt-1`."""
+    text = ""
+    for factor, atom in affine.terms:
+        if isinstance(atom, Lookup):
+            name = f"{atom.ref.name}[{','.join(spell(a) for a in atom.ref.indices)}]"
+        else:
+            name = atom.name if isinstance(atom, SizeOf) else atom
+        sign = "-" if factor < 0 else "+" if text else ""
+        text += sign + (name if abs(factor) == 1 else f"{abs(factor)}*{name}")
+    if affine.const or not text:
+        text += f"{affine.const:+d}" if text else str(affine.const)
+    return text
+
+
+def interval(
+    system: System,
+    affine: Affine,
+    ranges: Mapping[str, str],
+    sizes: Mapping[str, int],
+    first: Mapping[str, int],
+) -> tuple[int, int] | None:
+    """The least and greatest value of an index expression; None where a lookup decides it.
+
+    `first` is where each dimension's indices start.
+    """
+    low = high = affine.const
+    for factor, atom in affine.terms:
+        if isinstance(atom, Lookup):
+            return None
+        if isinstance(atom, SizeOf):
+            ends = [sizes[system.aliases.get(atom.name, atom.name)]] * 2
+        else:
+            dim = ranges[atom]
+            ends = [first[dim], first[dim] + sizes[dim] - 1]
+        low += min(factor * e for e in ends)
+        high += max(factor * e for e in ends)
+    return low, high
+
+
+def conditions(node: object) -> list[Condition]:
+    """The conditions that stand as factors of a product or a quotient: where one fails, it is zero."""
+    if isinstance(node, Iverson):
+        return [node.condition]
+    if isinstance(node, Mul):
+        return [f.condition for f in node.factors if isinstance(f, Iverson)]
+    return conditions(node.above) if isinstance(node, Div) else []
+
+
+def reads(node: object, guards: tuple[Guard, ...] = ()) -> Iterator[tuple[Ref, tuple[Guard, ...]]]:
+    """Every tensor entry that an expression reads, with the conditions under which it is looked at."""
+    if isinstance(node, Ref):
+        yield node, guards
+        for affine in node.indices:
+            yield from reads(affine, guards)
+    elif isinstance(node, (Sum, Softmax, Reduce)):
+        if node.where is not None:
+            yield from reads(node.where, guards)
+            guards = (*guards, (node.where, True))
+        yield from reads(node.body, guards)
+    elif isinstance(node, (Mul, Div)):
+        own = tuple((c, True) for c in conditions(node))
+        for factor in children(node):
+            yield from reads(factor, guards if isinstance(factor, Iverson) else guards + own)
+    elif isinstance(node, Cases):
+        for branch, condition in node.branches:
+            yield from reads(condition, guards)
+            yield from reads(branch, (*guards, (condition, True)))
+            guards = (*guards, (condition, False))
+        yield from reads(node.otherwise, guards)
+    else:
+        for child in children(node):
+            yield from reads(child, guards)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A read of `ref` that may leave axis number `axis`, whose positions run from `low` to `high`;
+    `worst` is how far it would go if no condition kept it in."""
+
+    equation: Equation
+    ref: Ref
+    axis: int
+    low: int
+    high: int
+    worst: int
+    guards: tuple[Guard, ...]
+
+
+def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
+    """Reads that leave their tensor for some values of the indices, conditions left aside."""
+    first = starts(system, sizes)
+    for equation, ranges in system.ranges.items():
+        for ref, guards in reads(equation.right):
+            if ref.name in system.padded:
+                continue
+            for axis, affine in enumerate(ref.indices):
+                bounds = interval(system, affine, ranges, sizes, first)
+                dim = system.tensors[ref.name].dims[axis]
+                low, high = first[dim], first[dim] + sizes[dim] - 1
+                for side, steps in system.boundary.get(ref.name, ()):
+                    if side == axis:
+                        low, high = (low + steps, high) if steps < 0 else (low, high + steps)
+                if bounds is not None and (bounds[0] < low or bounds[1] > high):
+                    own = tuple(g for g in guards if free_indices(g[0]) & free_indices(affine))
+                    worst = bounds[0] if bounds[0] < low else bounds[1]
+                    yield Doubt(equation, ref, axis, low, high, worst, own)
+
+
+def check_reads(system: System, sizes: Mapping[str, int]) -> list[Doubt]:
+    """Refuse what leaves its tensor whatever the conditions say; the answer is what the conditions decide."""
+    found = list(doubts(system, sizes))
+    for doubt in found:
+        if not doubt.guards:
+            raise outside(system, sizes, doubt)
+    return found
+
+
+def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationError:
+    ref, axis = doubt.ref, doubt.axis
+    affine, dim = ref.indices[axis], system.tensors[ref.name].dims[axis]
+    at = starts(system, sizes)[dim]
+    message = (
+        f"{ref.name} is read at {spell(affine)} = {doubt.worst}, but axis {axis + 1} of {ref.name} runs "
+    )
+    message += f"from {at} to {at + sizes[dim] - 1} (`{dim}` is {sizes[dim]}); "
+    message += f"say `pad {ref.name}` if it is zero outside"
+    return fail(system, message, affine.span if affine.span.line else ref.span)

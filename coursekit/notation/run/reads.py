@@ -1,0 +1,278 @@
+"""Reading a tensor at index expressions: slices, windows, padding and lookups, as views wherever one exists.
+
+An axis that is read at `2*t+dt` is first cut or filled so that it holds exactly the positions that are
+asked for; then each index becomes an axis of its own by `unfold`, which copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..tree import Affine, Lookup, Ref, SizeOf
+from .named import Code, Env, elementwise
+from .reach import fail
+
+if TYPE_CHECKING:
+    from .compile import Compiler
+
+__all__ = ["Step", "affine_code", "cut", "read", "read_axes", "whole_name", "windows"]
+
+Step = Callable[[Env, Tensor], Tensor]
+
+
+def whole_name(name: str) -> str:
+    """Where a run keeps an input of whole numbers as it was given, beside its values as real numbers."""
+    return f"#{name}"
+
+
+def read(compiler: Compiler, ref: Ref, whole: bool = False) -> Code:
+    """The entries `name[…]` for all values of the indices; `whole` asks for the whole numbers as given."""
+    name = whole_name(ref.name) if whole and not compiler.system.tensors[ref.name].defined else ref.name
+    axes, steps = read_axes(compiler, ref, list(range(len(ref.indices))))
+    if not steps:
+        return Code(axes, lambda env: env.tensors[name])
+
+    def run(env: Env) -> Tensor:
+        x = env.tensors[name]
+        for step in steps:
+            x = step(env, x)
+        return x
+
+    return Code(axes, run)
+
+
+def read_axes(
+    compiler: Compiler, ref: Ref, axes: list[int], lead: tuple[str, ...] = ()
+) -> tuple[tuple[str, ...], list[Step]]:
+    """The views that take a tensor with only the axes `axes` of `ref` to its entries, and their indices.
+
+    The axes that are left out have been read already (a recurrence reads its own step by step); `lead`
+    are axes that stand before the others since.
+    """
+    cuts: list[list[Step]] = []
+    splits: list[Step] = []
+    names: list[str] = []
+    looked_up: list[tuple[str, Affine]] = []
+    for place in reversed(range(len(axes))):  # from the last, so that earlier places stay what they are
+        axis = axes[place]
+        place += len(lead)
+        affine = ref.indices[axis]
+        if any(isinstance(atom, Lookup) for _, atom in affine.terms):
+            looked_up.append((f"?{axis}", affine))
+            names.insert(0, f"?{axis}")
+            continue
+        terms, _ = compiler.terms(affine)
+        filled, cutting = cut(compiler, ref, axis, place, *compiler.ends(affine))
+        # Boundary values fit the tensor as it is given, so they are put on before anything is cut off.
+        cuts = [cutting, *cuts] if filled else [*cuts, cutting]
+        if terms:
+            splits += windows(place, [(f, compiler.length(n)) for f, n in terms])
+        else:
+            splits.append(_first(place))
+        names[:0] = [name for _, name in terms]
+    names[:0] = lead
+    steps = [step for cutting in cuts for step in cutting] + splits
+    _diagonals(names, steps)
+    for mark, affine in looked_up:
+        _look_up(compiler, ref, mark, affine, names, steps)
+    return tuple(names), steps
+
+
+def windows(place: int, parts: list[tuple[int, int]]) -> list[Step]:
+    """Split the axis at `place` into one axis for each (factor, length), the first one in its stead."""
+    steps: list[Step] = []
+    for factor, length in parts[1:]:
+        step = abs(factor)
+        width = (length - 1) * step + 1
+
+        def split(_: Env, x: Tensor, width=width, step=step) -> Tensor:
+            x = x.unfold(place, width, 1)
+            return (x[..., ::step] if step > 1 else x).movedim(-1, place + 1)
+
+        steps.append(split)
+    step, length = abs(parts[0][0]), parts[0][1]
+    if step > 1:
+        steps.append(lambda _, x: x[(slice(None),) * place + (slice(None, None, step),)])
+    # Each further index was put right behind the first, so they now stand in the opposite order.
+    count = len(parts)
+    if count > 2:
+        order = [place, *range(place + count - 1, place, -1)]
+        steps.append(lambda _, x: x.permute(*range(place), *order, *range(place + count, x.ndim)))
+    back = [place + n for n, (factor, _) in enumerate(parts) if factor < 0]
+    if back:
+        steps.append(lambda _, x: x.flip(back))
+    return steps
+
+
+def cut(compiler: Compiler, ref: Ref, axis: int, place: int, low: int, high: int) -> tuple[bool, list[Step]]:
+    """Make the axis at `place` hold exactly the positions from `low` to `high`, filled where it must be.
+
+    The first answer is whether boundary values are put on.
+    """
+    dim = compiler.system.tensors[ref.name].dims[axis]
+    size, start = compiler.sizes[dim], compiler.first[dim]
+    low, high = low - start, high - start
+    # The positions asked for: so many before the range, from `begin` to `end` inside it, so many after.
+    before, after = max(0, min(high, -1) - low + 1), max(0, high - max(low, size) + 1)
+    begin, end = min(max(0, low), size), max(0, min(size, high + 1))
+    if before == 0 and after == 0:
+        if begin == 0 and end == size:
+            return False, []
+        return False, [lambda _, x: x.narrow(place, begin, end - begin)]
+    core: Step = lambda _, x: x.narrow(place, begin, max(0, end - begin))
+    ends = {True: (low, before), False: (max(low, size) - size, after)}
+    fill = _filler(compiler, ref, axis, place, ends)
+    if fill is None:
+
+        def pad(env: Env, x: Tensor) -> Tensor:
+            return F.pad(core(env, x), (0, 0) * (x.ndim - 1 - place) + (before, after))
+
+        return False, [pad]
+    return True, [lambda env, x: fill(env, core(env, x))]
+
+
+def _filler(
+    compiler: Compiler, ref: Ref, axis: int, place: int, ends: dict[bool, tuple[int, int]]
+) -> Step | None:
+    """What puts boundary values before and after an axis; None where they are zeros.
+
+    `ends` has, before (True) and after (False) the range, the first position and how many there are.
+    """
+    name, rank = ref.name, len(ref.indices)
+    if name in compiler.system.padded:
+        return None
+    sides = {
+        s < 0: (n, abs(s)) for n, (a, s) in enumerate(compiler.system.boundary.get(name, ())) if a == axis
+    }
+    for is_before, (first, count) in ends.items():
+        away = -first if is_before else first + count
+        if count and away > (sides[is_before][1] if is_before in sides else 0):
+            # `sizes` refuses every such read, but for those that a condition keeps from being looked at.
+            return None
+
+    def rows(env: Env, x: Tensor, is_before: bool) -> list[Tensor]:
+        first, count = ends[is_before]
+        if count == 0:
+            return []
+        number, deep = sides[is_before]
+        value = env.edges[name][number]
+        if not isinstance(value, Tensor):
+            shape = [*x.shape[:place], count, *x.shape[place + 1 :]]
+            return [torch.full((), float(value), dtype=x.dtype, device=x.device).expand(shape)]
+        if value.ndim < rank:
+            value = value.unsqueeze(axis)
+        value = value.narrow(axis, deep + first if is_before else first, count)
+        if value.ndim != x.ndim or any(
+            n != place and a != b for n, (a, b) in enumerate(zip(value.shape, x.shape, strict=True))
+        ):
+            message = f"{name} is read outside two axes at once: its boundary must be one number"
+            raise fail(compiler.system, message, ref.span)
+        return [value]
+
+    return lambda env, x: torch.cat([*rows(env, x, True), x, *rows(env, x, False)], place)
+
+
+def _first(place: int) -> Step:
+    return lambda _, x: x.select(place, 0)
+
+
+def _diagonal(one: int, two: int) -> Step:
+    return lambda _, x: x.diagonal(0, one, two)
+
+
+def _diagonals(names: list[str], steps: list[Step]) -> None:
+    """Where an index stands on two axes, keep the entries at which both agree."""
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        while names.count(name) > 1:
+            one = names.index(name)
+            two = names.index(name, one + 1)
+            steps.append(_diagonal(one, two))
+            del names[two], names[one]
+            names.append(name)
+
+
+def _look_up(
+    compiler: Compiler, ref: Ref, mark: str, affine: Affine, names: list[str], steps: list[Step]
+) -> None:
+    """Replace the axis `mark` by the axes of the whole numbers that are looked up along it."""
+    axis = int(mark[1:])
+    dim = compiler.system.tensors[ref.name].dims[axis]
+    size, start = compiler.sizes[dim], compiler.first[dim]
+    where = affine_code(compiler, affine)
+    shared = [a for a in where.axes if a in names]
+    others = [a for a in where.axes if a not in names]
+    rest = [n for n in names if n != mark and n not in shared]
+    may_leave = ref.name in compiler.system.padded or compiler.guarded(affine)
+
+    def positions(env: Env) -> tuple[Tensor, Tensor | None]:
+        index = where.run(env)
+        index = index - start if start else index
+        if index.is_meta or index.numel() == 0:
+            return index, None
+        least, most = int(index.min()), int(index.max())
+        if least >= 0 and most < size:
+            return index, None
+        if not may_leave:
+            wrong = (least if least < 0 else most) + start
+            message = f"{ref.name} is looked up at {wrong}, but axis {axis + 1} runs from {start} to "
+            raise fail(compiler.system, f"{message}{start + size - 1} (`{dim}` is {size})", ref.span)
+        return index.clamp(0, max(size - 1, 0)), (index >= 0) & (index < size)
+
+    place = names.index(mark)
+    if not shared and not may_leave:
+
+        def select(env: Env, x: Tensor) -> Tensor:
+            index, _ = positions(env)
+            return x.index_select(place, index.reshape(-1)).unflatten(place, index.shape)
+
+        steps.append(select if others else lambda env, x: x.select(place, int(positions(env)[0])))
+        names[place : place + 1] = others
+        return
+    front = tuple(names.index(a) for a in [*shared, mark, *rest])
+    index_axes = [*shared, *others]
+    order = tuple(where.axes.index(a) for a in index_axes)
+
+    def gather(env: Env, x: Tensor) -> Tensor:
+        index, inside = positions(env)
+        index = index.permute(order)
+        along = [
+            torch.arange(n, device=index.device).reshape([-1 if k == m else 1 for m in range(index.ndim)])
+            for k, n in enumerate(index.shape[: len(shared)])
+        ]
+        x = x.permute(front)[(*along, index)]
+        if inside is not None:
+            inside = inside.permute(order).reshape(index.shape + (1,) * len(rest))
+            x = torch.where(inside, x, torch.zeros((), dtype=x.dtype, device=x.device))
+        return x
+
+    steps.append(gather)
+    names[:] = [*index_axes, *rest]
+
+
+def affine_code(compiler: Compiler, affine: Affine) -> Code:
+    """An index expression as a tensor of whole numbers."""
+    parts: list[tuple[int, Code]] = []
+    const = affine.const
+    for factor, atom in affine.terms:
+        if isinstance(atom, SizeOf):
+            const += factor * compiler.size(atom.name)
+        elif isinstance(atom, Lookup):
+            parts.append((factor, compiler.whole(atom.ref)))
+        else:
+            parts.append((factor, compiler.counter(atom)))
+    if not parts:
+        return Code((), lambda env: torch.full((), const, dtype=torch.long, device=env.device))
+    if len(parts) == 1 and parts[0][0] == 1 and const == 0:
+        return parts[0][1]
+    factors = [f for f, _ in parts]
+
+    def add(*values: Tensor) -> Tensor:
+        total = sum(f * v if f != 1 else v for f, v in zip(factors, values, strict=True))
+        return total + const if const else total  # type: ignore[return-value]
+
+    return elementwise(add, [c for _, c in parts], compiler.order)

@@ -1,0 +1,188 @@
+"""Running a system on tensors: `run(system, inputs)` gives every tensor that the system defines.
+
+The values are those of `evaluate`. How to get them (which products first, what is taken out of a loop,
+which sum is a convolution) is worked out once for a system and its sizes, and kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import partial
+from numbers import Real
+from threading import Lock
+
+import torch
+from torch import Tensor
+
+from ..system import System
+from ..tree import Affine, Compare, references
+from .compile import Compiler
+from .named import Env, elementwise
+from .reach import Doubt, check_reads, fail, outside
+from .reads import whole_name
+from .recur import Frame
+from .sizes import infer_sizes, sides, span_of
+
+__all__ = ["Plan", "plan", "run"]
+
+
+def run(
+    system: System,
+    inputs: Mapping[str, Tensor],
+    boundary: Mapping[str, Tensor | float | tuple] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    functions: Mapping[str, Callable[..., Tensor]] | None = None,
+) -> dict[str, Tensor]:
+    """Every tensor that the system defines, by name.
+
+    `boundary` holds, for a tensor that is read outside its range, the value there: a number, or a tensor of
+    its shape without the axis it is left along (with that axis, n long, where it is read n steps outside);
+    a tuple of such values if it is left on several sides. `sizes` gives dimensions that no tensor fixes.
+    `functions` gives those that the language does not know: each takes tensors whose last axes are the
+    vectors it is applied to, and whose leading axes are everything else.
+    """
+    edges = {name: sides(system, name, value) for name, value in (boundary or {}).items()}
+    _check_tensors(system, inputs, edges)
+    shapes = {name: tuple(x.shape) for name, x in inputs.items()}
+    edge_shapes = {
+        n: [tuple(v.shape) if isinstance(v, Tensor) else None for v in e] for n, e in edges.items()
+    }
+    dtype, device = _kind(system, inputs, edges)
+    whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
+    prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers)
+    tensors: dict[str, Tensor] = {}
+    for name, x in inputs.items():
+        tensors[whole_name(name)] = x
+        tensors[name] = x if x.is_floating_point() else x.to(dtype)
+    env = Env(tensors, edges, dict(functions or {}), dtype, device, prepared.constants)
+    prepared.run(env)
+    return {name: env.tensors[name] for name in system.outputs}
+
+
+class Plan:
+    """How to run one system at given sizes."""
+
+    def __init__(self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str] = frozenset()):
+        self.sizes = sizes
+        self.constants: dict = {}
+        self.doubts = [_settle(system, sizes, doubt) for doubt in check_reads(system, sizes)]
+        self.blocks: list[Callable[[Env], None]] = []
+        for block in system.blocks:
+            if not block.loops:
+                for equation in block.equations:
+                    self.blocks.append(
+                        _define(
+                            equation.left.name, Compiler(system, sizes, equation, whole_numbers).define().run
+                        )
+                    )
+                continue
+            frame = Frame(system, sizes, block)
+            steps = [
+                (e.left.name, Compiler(system, sizes, e, whole_numbers, frame).define().run)
+                for e in block.equations
+            ]
+            self.blocks.append(partial(_loop, frame, steps))
+
+    def run(self, env: Env) -> None:
+        while self.doubts:  # once: what the conditions say depends on sizes alone
+            self.doubts[-1](env)
+            self.doubts.pop()
+        for block in self.blocks:
+            block(env)
+
+
+def _define(name: str, compute: Callable[[Env], Tensor]) -> Callable[[Env], None]:
+    def step(env: Env) -> None:
+        env.tensors[name] = compute(env)
+
+    return step
+
+
+def _loop(frame: Frame, steps: list[tuple[str, Callable[[Env], Tensor]]], env: Env) -> None:
+    frame.run(env, steps)
+
+
+def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> Callable[[Env], None]:
+    """Whether the conditions do keep a read inside its tensor; those on values are taken to hold."""
+    compiler = Compiler(system, sizes, doubt.equation)
+    affine = doubt.ref.indices[doubt.axis]
+    conditions = [(g, s) for g, s in doubt.guards if not any(True for _ in references(g))]
+    bounds = [Compare(affine, "<", Affine((), doubt.low)), Compare(affine, ">", Affine((), doubt.high))]
+    codes = [(compiler.condition(c), s) for c, s in conditions]
+    wrong = elementwise(torch.logical_or, [compiler.condition(c) for c in bounds], compiler.order)
+    for code, holds in codes:
+        join = (lambda a, b: a & b) if holds else (lambda a, b: a & ~b)
+        wrong = elementwise(join, [wrong, code], compiler.order)
+
+    def settle(env: Env) -> None:
+        found = wrong.run(env)
+        if not found.is_meta and bool(found.any()):
+            raise outside(system, sizes, doubt)
+
+    return settle
+
+
+_KEPT = 256
+_plans: OrderedDict[tuple, tuple[System, Plan]] = OrderedDict()
+_lock = Lock()
+
+
+def plan(
+    system: System,
+    shapes: Mapping,
+    edge_shapes: Mapping,
+    sizes: Mapping[str, int],
+    whole_numbers: frozenset[str] = frozenset(),
+) -> Plan:
+    """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
+    edges = tuple((n, tuple(e)) for n, e in sorted(edge_shapes.items()))
+    key = (id(system), tuple(sorted(shapes.items())), edges, tuple(sorted(sizes.items())), whole_numbers)
+    with _lock:
+        if key in _plans:
+            _plans.move_to_end(key)
+            return _plans[key][1]
+    made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers)
+    with _lock:
+        _plans[key] = (system, made)
+        while len(_plans) > _KEPT:
+            _plans.popitem(last=False)
+    return made
+
+
+def _check_tensors(system: System, inputs: Mapping, edges: Mapping) -> None:
+    for name, value in inputs.items():
+        if not isinstance(value, Tensor):
+            message = f"{name} is {_a(value)}, not a tensor: give torch.tensor(…)"
+            raise fail(system, message, span_of(system, name))
+        indexes = system.tensors[name].indexes if name in system.tensors else None
+        if indexes is not None and value.is_floating_point():
+            message = f"{name} is used as an index into `{indexes}`, so it must hold whole numbers: "
+            raise fail(system, f"{message}give {name}.long(), not {value.dtype}", span_of(system, name))
+    for name, parts in edges.items():
+        for value in parts:
+            if not isinstance(value, (Tensor, Real)):
+                message = f"the boundary of {name} is {_a(value)}: give a tensor or a number"
+                raise fail(system, message, span_of(system, name))
+
+
+def _a(value: object) -> str:
+    kind = type(value).__name__
+    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
+
+
+def _kind(system: System, inputs: Mapping, edges: Mapping) -> tuple[torch.dtype, torch.device]:
+    """The one float type and device of all tensors."""
+    named = list(inputs.items())
+    named += [(f"the boundary of {n}", v) for n, e in edges.items() for v in e if isinstance(v, Tensor)]
+    real = [(n, x) for n, x in named if x.is_floating_point()]
+    for name, x in real[1:]:
+        if x.dtype != real[0][1].dtype:
+            message = f"{real[0][0]} is {real[0][1].dtype} but {name} is {x.dtype}: give them one type"
+            raise fail(system, message, span_of(system, name))
+    for name, x in named[1:]:
+        if x.device != named[0][1].device:
+            message = f"{named[0][0]} is on {named[0][1].device} but {name} is on {x.device}"
+            raise fail(system, message, span_of(system, name))
+    dtype = real[0][1].dtype if real else torch.get_default_dtype()
+    return dtype, named[0][1].device if named else torch.get_default_device()

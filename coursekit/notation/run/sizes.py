@@ -1,0 +1,289 @@
+"""The size of every dimension, from the shapes of the tensors; and whether every read stays in range.
+
+Nothing here knows what a tensor is made of: `evaluate` and `run` both hand over shapes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from math import prod
+from numbers import Integral
+
+from ..system import Derived, Joined, System
+from ..tree import (
+    NOWHERE,
+    Affine,
+    Compare,
+    Directive,
+    Lookup,
+    Position,
+    Ref,
+    Span,
+    references,
+    walk,
+)
+from .reach import fail, interval, spell, starts
+
+__all__ = ["Shape", "infer_sizes", "sides", "span_of"]
+
+Shape = tuple[int, ...]
+
+
+def span_of(system: System, name: str) -> Span:
+    """The first place where a tensor is written."""
+    found = (ref.span for eq in system.program.equations for ref in references(eq) if ref.name == name)
+    return next(found, NOWHERE)
+
+
+def infer_sizes(
+    system: System,
+    shapes: Mapping[str, Shape],
+    boundary: Mapping[str, Sequence[Shape | None]],
+    given: Mapping[str, int],
+) -> dict[str, int]:
+    """The size of each dimension, or a `NotationError` that says what does not fit.
+
+    `boundary` has for each tensor one entry a side (as `sides` gives them): a shape, or None for a number.
+    """
+    _check_names(system, shapes, boundary)
+    book = _Book(system)
+    for name in system.inputs:
+        book.tensor(name, shapes[name])
+    for statement in system.program.statements:
+        if isinstance(statement, Directive) and statement.word == "size":
+            for name, value in zip(statement.names, statement.values, strict=True):
+                book.give(name, int(value), statement.span)
+    for name, size in given.items():
+        book.give(name, size)
+    for name, parts in boundary.items():
+        for (axis, steps), shape in zip(system.boundary[name], parts, strict=True):
+            if shape is not None:
+                book.edge(name, axis, steps, shape)
+    book.resolve()
+    return book.sizes
+
+
+def sides(system: System, name: str, value: object) -> list:
+    """A boundary value, one entry for each side in `system.boundary[name]`: a tuple is one a side."""
+    wanted = system.boundary.get(name, ())
+    if not isinstance(value, tuple):
+        return [value] * len(wanted)
+    if len(value) != len(wanted):
+        said = " and ".join(f"{'before' if s < 0 else 'after'} axis {a + 1}" for a, s in wanted)
+        message = f"{name} is read outside its range {said}: its boundary is one value, or a tuple of "
+        raise fail(system, f"{message}{len(wanted)}, not of {len(value)}", span_of(system, name))
+    return list(value)
+
+
+def _check_names(system: System, shapes: Mapping, boundary: Mapping) -> None:
+    missing = [n for n in system.inputs if n not in shapes]
+    extra = [n for n in shapes if n not in system.inputs]
+    for name in missing:
+        close = get_close_matches(name, extra, 1, 0.5) or [n for n in extra if n.lower() == name.lower()]
+        hint = f" ({close[0]!r} was given: is it meant?)" if close else ""
+        dims = ", ".join(system.tensors[name].dims)
+        message = f"{name} is missing: give a tensor {name!r} of shape ({dims}){hint}"
+        raise fail(system, message, span_of(system, name))
+    for name in extra:
+        if name in system.tensors:
+            raise fail(
+                system, f"{name} is defined by the system, so it cannot be given", span_of(system, name)
+            )
+        raise fail(
+            system, f"{name} is given, but no equation reads it; the inputs are {_list(system.inputs)}"
+        )
+    for name in boundary:
+        if name in system.padded:
+            message = f"{name} has a boundary, but `pad` makes it zero outside: keep one of the two"
+            raise fail(system, message, span_of(system, name))
+        if name not in system.tensors:
+            raise fail(system, f"there is a boundary for {name}, but no tensor of that name")
+    for name, places in system.boundary.items():
+        if name not in boundary and name not in system.padded:
+            read = next((r for r in _outside_reads(system, name)), None)
+            where = f" at {spell(read.indices[places[0][0]])}" if read else " outside its range"
+            axes = ", ".join(d for n, d in enumerate(_axes(system, name)) if n != places[0][0])
+            message = (
+                f"{name} is read{where}: give boundary={{{name!r}: …}} of shape ({axes}), or say `pad {name}`"
+            )
+            raise fail(system, message, read.span if read else span_of(system, name))
+
+
+def _outside_reads(system: System, name: str) -> Iterator[Ref]:
+    axes = {axis for axis, _ in system.boundary[name]}
+    for equation in (e for block in system.blocks for e in block.equations):
+        for ref in references(equation.right):
+            if ref.name == name and any(ref.indices[a].plain is None for a in axes):
+                yield ref
+
+
+def _axes(system: System, name: str) -> tuple[str, ...]:
+    """What the reader calls the axes: the left side's indices where there is one, else the dimensions."""
+    for equation in (e for block in system.blocks for e in block.equations):
+        if equation.left.name == name:
+            return tuple(spell(a) for a in equation.left.indices)
+    return system.tensors[name].dims
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names) if names else "none"
+
+
+class _Book:
+    """Sizes as they become known, each with where it was learnt."""
+
+    def __init__(self, system: System):
+        self.system = system
+        self.sizes: dict[str, int] = {}
+        self.source: dict[str, str] = {}
+
+    def set(self, dim: str, size: int, where: str, blame: str | Span = NOWHERE) -> None:
+        """`blame` is the tensor, or the place, that an error points at."""
+        if self.sizes.setdefault(dim, size) != size:
+            message = f"`{dim}` is {self.sizes[dim]} {self.source[dim]} but {size} {where}"
+            span = span_of(self.system, blame) if isinstance(blame, str) else blame
+            raise fail(self.system, message, span)
+        self.source.setdefault(dim, where)
+
+    def tensor(self, name: str, shape: Shape) -> None:
+        dims = self.system.tensors[name].dims
+        if len(shape) != len(dims):
+            written = f"{name}[{','.join(dims)}]" if dims else f"the number {name}"
+            message = f"{name} has {_count(len(shape))} {tuple(shape)} but is written as {written}"
+            raise fail(self.system, f"{message}, with {_count(len(dims))}", span_of(self.system, name))
+        for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+            if size == 0:
+                message = f"{name} is empty: axis {axis + 1} (`{dim}`) has length 0"
+                raise fail(self.system, message, span_of(self.system, name))
+            self.set(dim, size, f"in {name} (axis {axis + 1})", name)
+
+    def give(self, name: str, size: int, span: Span = NOWHERE) -> None:
+        names = (name, name[:1].upper() + name[1:])
+        dim = next((self.system.aliases.get(n, n) for n in names if n in self.system.aliases), None)
+        known = {d for t in self.system.tensors.values() for d in t.dims}
+        known |= {d for r in self.system.ranges.values() for d in r.values()}
+        if dim is None:
+            dim = next((n for n in names if n in known), None)
+        if dim is None:
+            message = f"sizes has {name!r}, which is no dimension here; they are {_list(sorted(known))}"
+            raise fail(self.system, message, span)
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+            raise fail(
+                self.system, f"the size of {name!r} must be a whole number above 0, not {size!r}", span
+            )
+        self.set(dim, int(size), "in sizes", span)
+
+    def edge(self, name: str, axis: int, steps: int, shape: Shape) -> None:
+        dims, deep = self.system.tensors[name].dims, abs(steps)
+        rest = dims[:axis] + dims[axis + 1 :]
+        if len(shape) == len(dims) and shape[axis] == deep:
+            shape = shape[:axis] + shape[axis + 1 :]
+        elif len(shape) != len(rest) or deep > 1:
+            axes = _axes(self.system, name)
+            wanted = [*axes[:axis], *([str(deep)] if deep > 1 else []), *axes[axis + 1 :]]
+            message = f"the boundary of {name} has shape {tuple(shape)}, but it must be ({', '.join(wanted)})"
+            raise fail(self.system, message, span_of(self.system, name))
+        for dim, size in zip(rest, shape, strict=True):
+            self.set(dim, size, f"in the boundary of {name}", name)
+
+    def resolve(self) -> None:
+        """Sizes that follow from others: derived ranges and concatenations, until nothing changes."""
+        before = -1
+        while before != len(self.sizes):
+            before = len(self.sizes)
+            for dim, derived in self.system.derived.items():
+                if dim not in self.sizes:
+                    size = self._longest(derived, dim)
+                    if size is not None and size < 1:
+                        reach = derived.reaches[0]
+                        message = f"nothing is left for `{derived.index}`: {spell(reach.affine)} leaves "
+                        message += f"`{reach.dim}`, which is {self.sizes[reach.dim]}, at once"
+                        raise fail(self.system, message, reach.affine.span)
+                    if size is not None:
+                        self.set(dim, size, f"by the reads along `{derived.index}`")
+            for dim, joined in self.system.joined.items():
+                self._join(dim, joined)
+            if self.unknown():
+                self._equal_indices()
+        for dim in self.unknown():
+            message = f"no tensor fixes the size of `{dim}`: give sizes={{{dim!r}: …}}"
+            raise fail(self.system, message, self._place(dim))
+
+    def unknown(self) -> list[str]:
+        tensors, ranges = self.system.tensors.values(), self.system.ranges.values()
+        dims = [*(d for t in tensors for d in t.dims), *(d for r in ranges for d in r.values())]
+        return [d for d in dims if d not in self.sizes]
+
+    def _place(self, dim: str) -> Span:
+        for name, tensor in self.system.tensors.items():
+            if dim in tensor.dims:
+                return span_of(self.system, name)
+        return NOWHERE
+
+    def _join(self, dim: str, joined: Joined) -> None:
+        """The whole from its parts; or, where one part alone is unknown, that part from the whole."""
+        unknown = [d for part in joined.parts for d in part if d not in self.sizes]
+        known = [prod(self.sizes[d] for d in part) for part in joined.parts if not set(part) & set(unknown)]
+        spelt = " + ".join("*".join(part) for part in joined.parts)
+        if not unknown:
+            self.set(dim, sum(known), f"as {spelt}")
+        elif len(unknown) == 1 and dim in self.sizes:
+            (part,) = (part for part in joined.parts if unknown[0] in part)
+            rest = self.sizes[dim] - sum(known)
+            by = prod(self.sizes[d] for d in part if d != unknown[0])
+            if rest >= by and rest % by == 0:
+                self.set(unknown[0], rest // by, f"as `{dim}` is {self.sizes[dim]} = {spelt}")
+
+    def _equal_indices(self) -> None:
+        """In `[w[b,t] == v]` the index v runs over what w's values are indices into."""
+        for equation, ranges in self.system.ranges.items():
+            for node in walk(equation.right):
+                if not isinstance(node, Compare) or node.operator != "==":
+                    continue
+                for one, other in ((node.left, node.right), (node.right, node.left)):
+                    name, ref = _plain(one), _whole(other)
+                    into = self.system.tensors[ref.name].indexes if ref is not None else None
+                    if name and into in self.sizes and ranges[name] not in self.sizes:
+                        self.set(ranges[name], self.sizes[into], f"as `{into}`, by the lookup")
+
+    def _longest(self, derived: Derived, dim: str) -> int | None:
+        """The longest range that keeps every reach inside; None while another size is unknown."""
+        others = dict(derived.dims)
+        found: list[int] = []
+        for reach in derived.reaches:
+            stride = next((c for c, atom in reach.affine.terms if atom == derived.index), 0)
+            if stride == 0:
+                continue
+            if reach.dim not in self.sizes:
+                return None
+            n = self.sizes[reach.dim]
+            if reach.padded:
+                found.append(-(-n // abs(stride)))
+                continue
+            rest = Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
+            if any(isinstance(a, str) and others.get(a) not in self.sizes for _, a in rest.terms):
+                return None
+            bounds = interval(self.system, rest, others, self.sizes, starts(self.system, self.sizes))
+            if bounds is None:
+                continue
+            low, high = bounds
+            room = n - 1 - high if stride > 0 else low
+            found.append(max(0, room // abs(stride) + 1))
+        return min(found) if found else None
+
+
+def _plain(side: object) -> str | None:
+    affine = side.affine if isinstance(side, Position) else side
+    return affine.plain if isinstance(affine, Affine) else None
+
+
+def _whole(side: object) -> Ref | None:
+    if isinstance(side, Affine) and len(side.terms) == 1 and side.const == 0 and side.terms[0][0] == 1:
+        atom = side.terms[0][1]
+        return atom.ref if isinstance(atom, Lookup) else None
+    return side if isinstance(side, Ref) else None
+
+
+def _count(axes: int) -> str:
+    return f"{axes} {'axis' if axes == 1 else 'axes'}"
