@@ -89,11 +89,10 @@ def install_packages(what, packages):
     if not (shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0):
         return False
     say("Installing " + what + " …")
-    quiet = {"stdout": subprocess.DEVNULL}
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
-    subprocess.call(["apt-get", "update", "-qq"], env=environment, **quiet)
+    subprocess.call(["apt-get", "update", "-qq"], env=environment, stdout=subprocess.DEVNULL)
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + packages
-    return subprocess.call(command, env=environment, **quiet) == 0
+    return subprocess.call(command, env=environment, stdout=subprocess.DEVNULL) == 0
 
 
 def browser():

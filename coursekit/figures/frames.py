@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from .palette import BLUE
 from .svg import Picture
@@ -65,18 +66,20 @@ class Slider:
 
 
 def slider(
-    frames: Sequence[Picture],
+    frames: Sequence[Any],
     labels: Sequence[object] | None = None,
     name: str = "frame",
     caption: str = "",
     alt: Sequence[str] | None = None,
     start: int = 0,
 ) -> Slider:
-    """`frames` under a slider; `labels[n]` is shown beside it at frame n, `name` says what is moved.
+    """`frames`, pictures of this package or drawings of equations, under a slider.
+
+    `labels[n]` is shown beside it at frame n, `name` says what is moved.
 
     `alt` replaces the frames' own words for those who cannot see them.
     """
-    frames = tuple(frames)
+    frames = tuple(_picture(frame) for frame in frames)
     shown = tuple(_label(label) for label in (range(len(frames)) if labels is None else labels))
     words = tuple(frame.alt for frame in frames) if alt is None else tuple(alt)
     if not frames:
@@ -90,6 +93,16 @@ def slider(
         raise ValueError("caption is empty; say in a sentence what moves in the picture")
     frames = tuple(Picture(frame.svg, word) for frame, word in zip(frames, words, strict=True))
     return Slider(frames, shown, name, caption, start)
+
+
+def _picture(frame: Any) -> Picture:
+    if isinstance(frame, Picture):
+        return frame
+    if hasattr(frame, "svg") and hasattr(frame, "words"):  # a Drawing of coursekit.notation
+        return Picture(frame.svg(), frame.words)
+    raise ValueError(
+        f"a frame is a {type(frame).__name__}; a slider needs figures of coursekit, or equations drawn"
+    )
 
 
 def _label(label: object) -> str:

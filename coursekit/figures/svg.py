@@ -18,6 +18,7 @@ from .palette import INK
 _FONT = re.compile(r"font: (?:(italic|oblique) )?(?:(bold|\d{3}) )?([\d.]+)px [^;\"]*")
 _GROUP = re.compile(r'<g id="[\w.]+_\d+">')  # nothing refers to a group by its id
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
+_LABELLED = re.compile(r'(aria-labelledby=")([^"]+)')
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -42,7 +43,8 @@ class Picture:
 
     def renamed(self, prefix: str) -> str:
         """The SVG with ids of its own, so that many can stand on a page."""
-        return _ID.sub(lambda m: m[1] + prefix, self.svg)
+        svg = _ID.sub(lambda m: m[1] + prefix, self.svg)
+        return _LABELLED.sub(lambda m: m[1] + " ".join(prefix + name for name in m[2].split()), svg)
 
 
 def picture(figure: Figure, alt: str) -> Picture:

@@ -272,7 +272,7 @@ class Shell:
     def _figures(self) -> None:
         """Keep the open figures as pictures and close them, as the inline backend does."""
         pyplot = sys.modules.get("matplotlib.pyplot")
-        if pyplot is None:
+        if pyplot is None or not pyplot.get_fignums():
             return
         for number in pyplot.get_fignums()[:FIGURES]:
             self.ipython.outputs.append(Output("image/png", _picture(pyplot.figure(number))[:PICTURE]))

@@ -76,7 +76,9 @@ def test_unreadable_formula_shows_a_caret_under_the_place():
     assert set(caret.strip()) == {"^"}
 
 
-@pytest.mark.parametrize("expected", ["2*h**2 + h*c", digest(ClosedForm("2*h**2 + h*c", ["h", "c"]), salt="s")])
+@pytest.mark.parametrize(
+    "expected", ["2*h**2 + h*c", digest(ClosedForm("2*h**2 + h*c", ["h", "c"]), salt="s")]
+)
 @pytest.mark.parametrize("answer", ["2*h**2 + h*c", "h*(2*h + c)", "h c + 2 h^2", "h*c + h**2 + h**2"])
 def test_right_formula_passes_in_every_form(answer, expected):
     assert checks.closed_form(answer, expected, symbols=["h", "c"]).ok

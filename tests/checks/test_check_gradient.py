@@ -188,9 +188,7 @@ def test_single_number_is_judged_like_a_tensor():
     assert check(lambda w: float(3 * w**2)).ok
     assert check(lambda w: -3 * w**2).kind == "sign"
     assert check(lambda w: w**2).kind == "factor"
-    assert check(lambda w: 3 * w).sentence.startswith(
-        "The gradient of `w` is not right."
-    )
+    assert check(lambda w: 3 * w).sentence.startswith("The gradient of `w` is not right.")
 
 
 def test_mistake_that_is_right_in_all_cases_accuses_nobody(rnn):

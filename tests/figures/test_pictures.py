@@ -1,6 +1,8 @@
 """Every figure: same bytes each time, the page's ink, words, and a sentence for bad input."""
 
+import os
 import re
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -15,6 +17,7 @@ from coursekit.train import History
 HISTORY = History([3.0 / (n + 1) + 1 for n in range(60)], [1.0] * 60, [(30, 1.2), (60, 1.1)], limit=0.9)
 ALPHA = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])
 SCENES = data.Scenes.draw(2, size=3)
+PARSE = data.Parse(("we", "like", "boats"), (1, -1, 1), ("nsubj", "root", "dobj"))
 EVERY = {
     "loss": lambda: HISTORY.plot(),
     "losses": lambda: figures.loss_curve({"GRU": HISTORY, "LSTM": HISTORY}, limit=0.8, upto=20),
@@ -26,6 +29,8 @@ EVERY = {
     "pattern": lambda: figures.pattern(mask("window", 6, 2), "window"),
     "gates": lambda: figures.gates({"G1": np.full((4, 3), 0.25)}, ["a", "b", "c", "d"]),
     "scene": lambda: figures.scene(SCENES.things[0], 3, np.full((3, 3), 1 / 9), "red", (0, 1)),
+    "arcs": lambda: figures.arcs(PARSE, [[0.1, 0.8, 0.1], [0, 1, 0], [0.6, 0.2, 0.2]]),
+    "embeddings": lambda: figures.embedding_map(np.diag([3.0, 2.0, 1.0]), ["a", "b", "c"]),
     "images": lambda: figures.images([np.zeros((2, 8, 8)), np.ones((2, 8, 8))], ["given", "true"]),
 }  # fmt: skip
 
@@ -62,6 +67,8 @@ def test_the_words_say_what_can_be_seen(drawn):
     assert "p at x (0.70); q at z (0.80)" in drawn["attention"].alt
     assert "1 of the 2 gold links" in drawn["attention"].alt
     assert "1 of 2 outside the unit circle, spectral radius 1.20" in drawn["eigenvalues"].alt
+    assert "we nsubj of like; boats dobj of like. Attention finds 1 of 2 heads." in drawn["arcs"].alt
+    assert "closest: b and c" in drawn["embeddings"].alt
     assert "11 of 36 pairs" in drawn["pattern"].alt
     assert "a 0.88, b 0.12" in drawn["temperature"].alt
 
@@ -103,6 +110,8 @@ def test_zero_temperature_is_the_largest_logit_and_infinite_is_uniform():
         (lambda: figures.gradient_norms({}), "no norms"),
         (lambda: figures.scene(SCENES.things[0], 3, np.ones((2, 2))), "needs \\(3, 3\\)"),
         (lambda: figures.images([np.ones((2, 8))], ["a"]), "each needs one \\(N, H, W\\)"),
+        (lambda: figures.arcs(PARSE, np.ones((2, 2))), "a sentence of 3 words needs \\(3, 3\\)"),
+        (lambda: figures.embedding_map(np.ones((2, 3)), ["a"]), "1 words need \\(1, I\\)"),
         (lambda: figures.pattern(np.ones(3)), "needs \\(T, T\\)"),
     ],
 )
@@ -165,3 +174,22 @@ def test_backward_norms_match_autograd():
             h = torch.tanh(h) if activation == "tanh" else h
         (found,) = torch.autograd.grad(h @ torch.tensor(d / np.linalg.norm(d)), h0)
         assert figures.backward_norms(W, 7, activation)[-1] == pytest.approx(float(found.norm()), rel=1e-10)
+
+
+def test_embeddings_are_laid_on_the_plane_of_largest_variance():
+    E = np.random.default_rng(0).standard_normal((6, 2)) @ np.array([[1.0, 0, 0, 0], [0, 0.5, 0, 0]])
+    assert "100% of their variance" in figures.embedding_map(E, list("abcdef")).alt
+
+
+def test_measuring_keeps_to_the_device_of_its_inputs():
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "models"))
+    from pretend_device import pretend_device
+
+    torch.manual_seed(0)
+    cell, x = GRU(3, 4), torch.randn(2, 5, 3)
+    norms, gates = figures.gradient_norms_through_time(cell, x), figures.gate_activity(cell, x)
+    with pretend_device() as device:
+        cell, x = device.place(cell), device.place(x)
+        assert figures.gradient_norms_through_time(cell, x) == pytest.approx(norms)
+        elsewhere = figures.gate_activity(cell, x)
+    assert all(np.allclose(elsewhere[name], gates[name]) for name in gates)

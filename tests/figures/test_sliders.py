@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from coursekit import data, figures
+from coursekit.notation import Equations
 from coursekit.train import History
 
 HISTORY = History([3.0 / (n + 1) + 1 for n in range(300)], [1.0] * 300, [(300, 1.1)], limit=0.9)
@@ -79,6 +80,7 @@ def test_the_same_slider_is_the_same_bytes(html):
     ("make", "says"),
     [
         (lambda: figures.slider([], caption="x"), "no frames"),
+        (lambda: figures.slider(["<svg/>"], caption="x"), "a frame is a str"),
         (lambda: figures.slider(frames(1), labels=[1, 2], caption="x"), "1 frames and 2 labels"),
         (lambda: figures.slider(frames(1), alt=[], caption="x"), "1 frames and 0 alt"),
         (lambda: figures.slider(frames(1)), "caption is empty"),
@@ -139,3 +141,16 @@ def test_explore_draws_anew_for_every_setting():
         figures.explore(lambda r: None, r=3)
     with pytest.raises(ValueError, match="nothing to explore"):
         figures.explore(lambda: None)
+
+
+def test_drawings_of_equations_slide_too_and_keep_their_references():
+    rnn = Equations("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])")
+    html = figures.slider(
+        [rnn.draw(steps=n) for n in (1, 2)], [1, 2], name="steps", caption="Unrolled."
+    )._repr_html_()
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    named = [name for names in re.findall(r'aria-labelledby="([^"]+)"', html) for name in names.split()]
+    wanted = {*named, *re.findall(r"url\(#([^)]+)\)", html)}
+    assert named
+    assert wanted <= set(ids)
