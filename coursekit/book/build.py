@@ -15,6 +15,15 @@ from .vendor import BuildError
 # What a chapter can run; a change there must run the chapters again, which Jupyter's cache cannot know.
 RUNNABLE = ("notation", "models", "checks", "data", "figures")
 
+# Jupyter Book has no __main__, and no option for the number of pages that are executed at a time.
+START = """
+import functools, os
+import jupyter_book.sphinx as pages
+pages.build_sphinx = functools.partial(pages.build_sphinx, jobs=os.cpu_count() or 1)
+from jupyter_book.cli.main import main
+main()
+"""
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PROGRESS = re.compile(r"(?:reading sources|writing output)\.\.\. \[\s*(\d+)%\]")
 
@@ -26,9 +35,8 @@ def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     vendor.mathjax(home / "vendor")
     vendor.wheel(root, home / "vendor")
     _forget_stale_results(root, home)
-    start = "from jupyter_book.cli.main import main; main()"  # it has no __main__
     shutil.rmtree(home / "html" / "reports", ignore_errors=True)
-    command = [sys.executable, "-c", start, "build", str(root), "-W", "--keep-going", "-n"]
+    command = [sys.executable, "-c", START, "build", str(root), "-W", "--keep-going", "-n"]
     log = home / "book.log"
     share = 0.0
     with log.open("w", encoding="utf-8") as out:

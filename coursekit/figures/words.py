@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from ..data.scoring import numbers
 from ..data.trees import Parse
@@ -15,7 +16,7 @@ from .svg import Picture, picture
 
 
 def arcs(parse: Parse, alpha: Any = None, title: str = "") -> Picture:
-    """A parse as arcs from each head to its dependents, with their labels.
+    """A parse as arcs from each head to its dependents, with their labels; the root is bold.
 
     With alpha (T,T) of one head, what each word looks at most is drawn below: thick is sure, and orange
     is where it is not the gold head.
@@ -24,48 +25,35 @@ def arcs(parse: Parse, alpha: Any = None, title: str = "") -> Picture:
     a = None if alpha is None else numbers(alpha)
     if a is not None and a.shape != (n, n):
         raise ValueError(f"alpha has shape {a.shape}; a sentence of {n} words needs {(n, n)}")
-    longest = max(abs(head - t) for t, head in enumerate(parse.heads) if head >= 0) if n > 1 else 1
+    edges = [(head, t) for t, head in enumerate(parse.heads) if head >= 0]
+    looks = [] if a is None else [(int(a[t].argmax()), t, float(a[t].max())) for _, t in edges]
+    above = max((abs(head - t) for head, t in edges), default=0)
+    below = max((abs(looked - t) for looked, t, _ in looks), default=0)
     with in_style():
-        figure, (ax,) = canvas(min(7.2, 1.0 + 0.95 * n), 1.3 + 0.32 * longest * (1 if a is None else 2))
+        figure, (ax,) = canvas(min(7.2, 1.0 + 0.95 * n), 1.0 + 0.3 * (above + below))
         for t, word in enumerate(parse.words):
-            ax.text(t, 0, word, ha="center", va="center")
-            if parse.heads[t] < 0:
-                ax.text(t, 0.55, "root", ha="center", fontsize=8)
-            else:
-                _arc(ax, parse.heads[t], t, 0.35, BLUE, 1.4)
-                span = abs(parse.heads[t] - t)
-                ax.text((t + parse.heads[t]) / 2, 0.42 + 0.6 * span, parse.labels[t], ha="center", fontsize=8)
-        if a is not None:
-            for t in range(n):
-                looked = int(a[t].argmax())
-                if looked != t and parse.heads[t] >= 0:
-                    right = looked == parse.heads[t]
-                    _arc(ax, looked, t, -0.35, BLUE if right else ORANGE, 0.4 + 2.2 * float(a[t, looked]))
-        top = 0.8 + 0.6 * longest
-        ax.set(xlim=(-0.6, n - 0.4), ylim=(-0.5 if a is None else -top, top), title=title)
+            ax.text(t, 0, word, ha="center", va="center", weight="bold" if parse.heads[t] < 0 else "normal")
+        for head, t in edges:
+            _arc(ax, head, t, 0.35, BLUE, 1.4)
+            ax.text((t + head) / 2, 0.42 + 0.6 * abs(head - t), parse.labels[t], ha="center", fontsize=8)
+        for looked, t, weight in looks:
+            if looked != t:
+                _arc(ax, looked, t, -0.35, BLUE if looked == parse.heads[t] else ORANGE, 0.4 + 2.2 * weight)
+        ax.set(xlim=(-0.6, n - 0.4), ylim=(-0.5 - 0.6 * below, 0.8 + 0.6 * above), title=title)
         ax.axis("off")
-        gold = [
-            f"{w} {label} of {parse.words[h]}" for w, h, label in zip(*_rows(parse), strict=True) if h >= 0
-        ]
-        found = ""
-        if a is not None:
-            hits = sum(int(a[t].argmax()) == h for t, h in enumerate(parse.heads) if h >= 0)
-            found = f" Attention finds {hits} of {len(gold)} heads."
-        return picture(figure, f"Dependencies: {'; '.join(gold)}.{found}")
+        gold = "; ".join(f"{parse.words[t]} {parse.labels[t]} of {parse.words[head]}" for head, t in edges)
+        hits = sum(looked == parse.heads[t] for looked, t, _ in looks)
+        found = f" Attention finds {hits} of {len(edges)} heads." if looks else ""
+        return picture(figure, f"Dependencies: {gold}.{found}")
 
 
-def _rows(parse: Parse):
-    return parse.words, parse.heads, parse.labels
-
-
-def _arc(ax, head: int, word: int, base: float, colour: str, width: float) -> None:
+def _arc(ax: Axes, head: int, word: int, base: float, colour: str, width: float) -> None:
+    """From the head to an arrow at the word, above (base > 0) or below the line of words."""
     turn = np.linspace(0, np.pi, 25)
     middle, half = (head + word) / 2, abs(head - word) / 2
-    ends = 0.94 if head != word else 1
-    x, y = middle + ends * half * np.cos(turn), base + np.sign(base) * 1.2 * half * np.sin(turn)
+    x, y = middle + 0.94 * half * np.cos(turn), base + np.sign(base) * 1.2 * half * np.sin(turn)
     ax.plot(x, y, color=colour, lw=width)
-    tip = 0 if word > head else -1
-    ax.plot(x[tip], base, marker="v" if base > 0 else "^", color=colour, ms=4.5)
+    ax.plot(x[0 if word > head else -1], base, marker="v" if base > 0 else "^", color=colour, ms=4.5)
 
 
 def embedding_map(

@@ -117,7 +117,8 @@ class Candidate(Peer):
         if numpy_state is not None and numpy is not None:
             numpy.random.set_state(numpy_state)
         if python_state is not None:
-            random.setstate(python_state)
+            version, numbers, gauss = python_state
+            random.setstate((version, tuple(numbers), gauss))
 
     def export(self, value: Any) -> tuple[str, Any]:
         if type(value) is Proxy:
@@ -211,7 +212,7 @@ def seed_everything(seed: int) -> None:
     if numpy is not None:
         numpy.random.seed(seed % 2**32)
     if torch is not None:
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed first writes three tracebacks: 9 ms
 
 
 def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:

@@ -44,7 +44,7 @@ _NO_MAGIC = {
     "config",
     "gui",
 }
-_SHELL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open"}
+_SHELL_NAMES = re.compile(r"In|Out|exit|quit|get_ipython|open|_+|_+i*\d*|_(ih|oh|dh|exit_code)|__\w+__")
 
 
 class CellTimeout(BaseException):
@@ -235,17 +235,27 @@ class Shell:
     def _hooks(self) -> tuple:
         shell = self.ipython
         events = {name: list(callbacks) for name, callbacks in shell.events.callbacks.items()}
-        transformers = (shell.input_transformers_cleanup, shell.input_transformers_post, shell.ast_transformers)
+        transformers = (
+            shell.input_transformers_cleanup,
+            shell.input_transformers_post,
+            shell.ast_transformers,
+        )
         return events, *map(list, transformers)
 
     def _is_ordinary(self, source: str) -> bool:
         """Python without magics, in a shell that nobody has changed: then IPython's part is the display alone."""
-        return bool(parse(source, magics=False).body) and "__future__" not in source and self._hooks() == self.hooks
+        return (
+            bool(parse(source, magics=False).body)
+            and "__future__" not in source
+            and self._hooks() == self.hooks
+        )
 
     def _run_plain(self, source: str, done: CellRun) -> None:
         """The cell without IPython's machinery, which costs a fresh process more than most cells do."""
         body = parse(source, magics=False).body
-        name = self.ipython.compile.cache(source, self.ipython.execution_count)  # for tracebacks and getsource
+        name = self.ipython.compile.cache(
+            source, self.ipython.execution_count
+        )  # for tracebacks and getsource
         last = body[-1] if isinstance(body[-1], ast.Expr) else None
         before = ast.Module(body[:-1] if last else body, [])
         exec(compile(before, name, "exec", dont_inherit=True), self.namespace)
@@ -259,7 +269,8 @@ class Shell:
         if type(value) in (int, float, bool, str):
             self.ipython.keep({"text/plain": repr(value)})
         else:
-            self.ipython.keep(self.ipython.display_formatter.format(value)[0])
+            formatter: Any = self.ipython.display_formatter
+            self.ipython.keep(formatter.format(value)[0])
         self.namespace["_"] = value
 
     def _bound(self, source: str, before: dict[str, int]) -> list[str]:
@@ -267,7 +278,7 @@ class Shell:
         now = self.namespace
         changed = {name for name, value in now.items() if before.get(name) != id(value)}
         bound = changed | (names_of(source).binds & now.keys())
-        return sorted(n for n in bound if type(n) is str and not n.startswith("_") and n not in _SHELL_NAMES)
+        return sorted(n for n in bound if type(n) is str and not _SHELL_NAMES.fullmatch(n))
 
     def _figures(self) -> None:
         """Keep the open figures as pictures and close them, as the inline backend does."""

@@ -40,13 +40,15 @@ class Desk(Peer):
 
     passing = (ChannelError, NotRemote, CellTimeout)
 
-    def __init__(self, sock: socket.socket, shell: Shell, limits: Limits, given: set[str]):
+    def __init__(
+        self, sock: socket.socket, shell: Shell, limits: Limits, given: set[str], seeded: dict[str, Any]
+    ):
         super().__init__(sock, 4 * limits.answer * MB)
         self.size = limits.answer * MB
         self.shell, self.limits, self.given = shell, limits, given
         self.handles: dict[int, Handle] = {}
         self.fault: BaseException | None = None  # remembered even if a test swallows it
-        self.sent: dict[str, Any] = {}
+        self.sent = seeded  # the random states that the candidate starts with
 
     def deadline(self) -> float:
         """When to stop waiting. The candidate interrupts itself first; this is for one that does not."""
@@ -107,14 +109,10 @@ class Desk(Peer):
 
     def context(self) -> Any:
         """The gradient mode, the default dtype, and the random states that changed since the last call."""
-        torch, numpy = wire.module("torch"), wire.module("numpy")
+        torch = wire.module("torch")
         if torch is None:
             return None
-        states = {
-            "torch": torch.get_rng_state(),
-            "numpy": numpy.random.get_state() if numpy is not None else None,
-            "python": random.getstate(),
-        }
+        states = random_states()
         changed = []
         for name, state in states.items():
             old = self.sent.get(name)
@@ -264,6 +262,16 @@ def genuine_module(name: str, module: str) -> Any:
         except ImportError:
             return None
     return None
+
+
+def random_states() -> dict[str, Any]:
+    torch, numpy = wire.module("torch"), wire.module("numpy")
+    version, numbers, gauss = random.getstate()
+    return {
+        "torch": torch.get_rng_state() if torch is not None else None,
+        "numpy": numpy.random.get_state() if numpy is not None else None,
+        "python": (version, list(numbers), gauss),  # a list of numbers crosses in one piece
+    }
 
 
 def _short(text: Any) -> str:

@@ -16,6 +16,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 from typing import Any
 
 from . import wire
@@ -91,6 +92,7 @@ class Server:
         self.children: dict[int, int] = {}  # token -> pid
         self.memory: dict[int, int] = {}  # token -> bytes that its processes may have together
         self.inherited = private_memory()
+        self.watched = 0.0
         self.wake, wake_write = os.pipe()
         os.set_blocking(self.wake, False)
         os.set_blocking(wake_write, False)
@@ -106,7 +108,7 @@ class Server:
         selector.register(self.wake, selectors.EVENT_READ)
         while True:
             ready = selector.select(WATCH if self.children else None)
-            if not ready:
+            if time.monotonic() - self.watched > WATCH:
                 self._watch()
             for key, _ in ready:
                 if key.fileobj is self.control:
@@ -132,7 +134,13 @@ class Server:
     def _fork(self, token: int, role: str, limits: dict, descriptor: int) -> None:
         from .sandbox import fork_confined
 
-        pid = fork_confined(self.options["confined"])
+        try:
+            pid = fork_confined(self.options["confined"])
+        except (
+            OSError
+        ) as error:  # the machine is full: this submission finds its line closed, the next may have luck
+            print(f"could not fork: {error}", file=sys.stderr)
+            return
         if pid == 0:
             try:
                 become(role, limits, descriptor, self.options)
@@ -143,6 +151,7 @@ class Server:
 
     def _watch(self) -> None:
         """Kill every submission whose processes together hold too much; a limit of the system is for one each."""
+        self.watched = time.monotonic()
         held: dict[str, int] = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):

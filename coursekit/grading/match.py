@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from .recognise import StudentCell
 
 LONGEST = 50_000  # characters of a cell that are worth taking apart
 MOST_WORDS = 600  # and words of it that are worth comparing, which takes time with their square
+MOST_MAGICS = 20  # IPython reads a cell once for each
+_MAGIC = re.compile(r"^\s*[%!?,;/]|=\s*[%!]|\?\s*$", re.MULTILINE)
 ALIKE = 0.8
 ANSWERS = ("solution", "manual")
 
@@ -33,7 +36,7 @@ def match(master: Master, cells: list[StudentCell]) -> Match:
 
 def binds(source: str) -> frozenset[str]:
     """The names that a cell defines, but for imports; none for a cell that nobody could take apart."""
-    if len(source) > LONGEST:
+    if len(source) > LONGEST or len(_MAGIC.findall(source)) > MOST_MAGICS:
         return frozenset()
     try:
         found = names_of(source)
@@ -155,7 +158,8 @@ class _Matcher:
     def _by_likeness(self) -> None:
         for number in self._open():
             own = self.master.cells[number]
-            if own.role in ("text", "task") or len(own.released) < 40:
+            shared = self.master.folded.count(self.master.folded[number]) > 1
+            if own.role in ("text", "task") or len(own.released) < 40 or shared:
                 continue
             ratio, position = max(self._alike(own.released), default=(0.0, -1))
             if ratio > ALIKE:

@@ -116,6 +116,7 @@ class TestOutcome:
     weaker: bool = False
     stderr: str = ""  # what the test cell wrote to stderr: stock nbgrader gives 0 for it
     outputs: list[Output] = field(default_factory=list)
+    __test__ = False  # pytest: this is no test class
 
 
 @dataclass

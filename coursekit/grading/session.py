@@ -13,7 +13,7 @@ from . import sandbox, wire
 from .candidate import seed_everything
 from .cells import MIMES, PICTURE, CellRun, Shell, put_files
 from .channel import REQUEST, ChannelError, Frames
-from .examiner import Desk
+from .examiner import Desk, random_states
 from .handles import NotRemote
 from .limits import Limits
 from .names import Ledger, import_statements, names_of
@@ -22,6 +22,7 @@ from .verdict import in_candidate_verdict, judge
 
 BUILTINS = set(dir(builtins))
 MESSAGE = 1 << 32
+URGENT, SOON = ("candidate", "broken", "done"), 0.25
 
 
 class Report:
@@ -30,12 +31,19 @@ class Report:
     def __init__(self, sock: socket.socket):
         self.sock = sock
         self.frames = Frames(sock, MESSAGE)
+        self.waiting: list[tuple[str, Any]] = []
+        self.sent_at = 0.0
 
     def task(self) -> dict:
         return wire.decode(self.frames.receive()[2])
 
     def event(self, name: str, data: Any = None) -> None:
-        self.frames.send(REQUEST, 0, wire.encode((name, data)))
+        """Tell it soon; at once what it must act on."""
+        self.waiting.append((name, data))
+        now = time.monotonic()
+        if name in URGENT or now - self.sent_at > SOON:
+            self.frames.send(REQUEST, 0, wire.encode(self.waiting))
+            self.waiting, self.sent_at = [], now
 
     def candidate(self) -> socket.socket:
         """The socket of the next candidate, which the grader's process sends as a descriptor."""
@@ -59,6 +67,7 @@ class Session:
         self.trusted: set[int] = set()  # given cells that ran here
         self.student_given: set[int] = set()  # given cells whose names come from the candidate
         self.injected: set[str] = set()
+        self.seeded: dict[str, Any] = {}
         # A test is on the clock as a whole; a little longer, so that a candidate can stop itself first.
         self.own_limits = replace(limits, cell_wall=limits.cell_wall + 2 * limits.grace)
         self.end = time.monotonic() + limits.notebook_wall
@@ -66,6 +75,7 @@ class Session:
     def run(self) -> None:
         put_files(self.task.files)
         seed_everything(self.task.seed)
+        self.seeded = random_states()
         for position, cell in enumerate(self.task.cells):
             if cell.role == "test":
                 self.report.event("test", asdict(self._test(position, cell)))
@@ -88,7 +98,7 @@ class Session:
                 self.report.event("candidate")
             self.fresh = False
             given = {name for position in self.ledger.given for name in self.ledger.given[position].binds}
-            self.desk = Desk(self.report.candidate(), self.shell, self.limits, given)
+            self.desk = Desk(self.report.candidate(), self.shell, self.limits, given, self.seeded)
             try:
                 self.desk.command("start", {"files": self.task.files, "seed": self.task.seed})
                 self._replay(self.desk)

@@ -263,13 +263,17 @@ class Warm:
             job.sock.setblocking(False)
 
     def _hear(self, job: _Job) -> None:
-        """One event from an examiner."""
+        """News from an examiner."""
         try:
             _, _, payload = job.frames.receive(time.monotonic() + 10)
-            name, data = wire.decode(payload)
+            events = wire.decode(payload)
         except (ChannelError, wire.Malformed):
             job.done = True
             return
+        for name, data in events:
+            self._take(job, name, data)
+
+    def _take(self, job: _Job, name: str, data: Any) -> None:
         outcome = job.outcome
         if name == "test":
             outcome.tests.append(TestOutcome(**output_from_plain(data)))

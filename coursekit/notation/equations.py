@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .check.checker import check, suggestion
 from .errors import NotationError
-from .names import canonical
+from .names import canonical, capital_of
 from .parse.parser import parse
 from .show import show
 from .system import System
-from .tree import Directive, Program
+from .tree import Program
 
 
 class Equations:
@@ -44,7 +44,10 @@ class Equations:
         self, inputs: Mapping, boundary: Mapping = {}, sizes: Mapping = {}, functions: Mapping = {}
     ) -> dict:
         """All outputs, as torch tensors. `boundary[name]` is the value before a recurrence's first step;
-        `sizes` fixes a dimension that no input does; `functions` are the opaque ones (`CELL`)."""
+        `sizes` fixes a dimension that no input does; `functions` are the opaque ones (`CELL`).
+
+        An input or a boundary that these equations do not read is left out, so that a gradient runs on all
+        that its forward pass had; a name that may be a missing one misspelt is refused."""
         from .run.runner import run
 
         return run(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
@@ -119,12 +122,11 @@ class Equations:
 
     # ── keys in any spelling ─────────────────────────────────────────────────────────────────
 
-    def _name(self, key: str) -> str:
+    def _name(self, key: str, likely: Collection[str] = ()) -> str:
         name = canonical(key)
         if name not in self.system.tensors:
-            raise NotationError(
-                f"there is no tensor `{name}` here{suggestion(name, set(self.system.tensors))}"
-            )
+            hint = suggestion(name, set(likely or self.system.tensors))
+            raise NotationError(f"there is no tensor `{name}` here{hint}")
         return name
 
     def _keys(self, inputs: Mapping, boundary: Mapping, sizes: Mapping) -> tuple[dict, dict, dict]:
@@ -138,14 +140,16 @@ class Equations:
         if missing:
             raise NotationError("the input " + ", ".join(f"`{n}`" for n in missing) + " is missing")
         given = {name: value for name, value in given.items() if name in self.system.tensors}
-        edge = {self._name(k): v for k, v in boundary.items()}
-        fixed = {d.names[0][:1].upper() + d.names[0][1:]: int(d.values[0]) for d in self._sizes()}
-        fixed |= {k[:1].upper() + k[1:]: v for k, v in sizes.items()}
-        dims = set(self.system.aliases.values())
-        unknown = [k for k in fixed if k not in self.system.aliases and k not in dims]
-        if unknown:
-            raise NotationError(f"there is no dimension `{unknown[0]}` here{suggestion(unknown[0], dims)}")
-        return given, edge, {self.system.aliases.get(k, k): v for k, v in fixed.items()}
+        edge = {canonical(k): v for k, v in boundary.items()}
+        if any(name not in edge for name in self.system.boundary):
+            for name in edge:
+                self._name(name, self.system.boundary)  # likewise
+        edge = {n: v for n, v in edge.items() if n in self.system.boundary or n in self.system.padded}
+        return given, edge, {self._dimension(k): v for k, v in sizes.items()}
 
-    def _sizes(self) -> list[Directive]:
-        return [s for s in self.program.statements if isinstance(s, Directive) and s.word == "size"]
+    def _dimension(self, key: str) -> str:
+        aliases = self.system.aliases
+        for name in (key, capital_of(key)):
+            if name in aliases:
+                return aliases[name]
+        raise NotationError(f"there is no dimension `{key}` here{suggestion(key, set(aliases))}")

@@ -50,7 +50,7 @@ from .tree import (
     walk,
 )
 
-__all__ = ["constant_value", "evaluate"]
+__all__ = ["Machine", "constant_value", "evaluate"]
 
 
 def evaluate(
@@ -69,7 +69,7 @@ def evaluate(
         sizes or {},
     )
     check_reads(system, known)
-    machine = _Machine(system, known, inputs, edges, functions or {})
+    machine = Machine(system, known, inputs, edges, functions or {})
     for block in system.blocks:
         loops = [(name, machine.range_of(block.equations[0], name)[::step]) for name, step in block.loops]
         for point in product(*(values for _, values in loops)):
@@ -85,7 +85,7 @@ def constant_value(system: System, sizes: Mapping[str, int], node: object) -> fl
         return real(node.value)
     if not all(isinstance(n, (Num, Size, Add, Mul, Neg, Div, Pow, Call)) for n in walk(node)):
         return None
-    return _Machine(system, dict(sizes), {}, {}, {}).value(node, {})  # type: ignore[arg-type]
+    return Machine(system, dict(sizes), {}, {}, {}).value(node, {})  # type: ignore[arg-type]
 
 
 def _shape(system: System, name: str, value: object) -> Shape:
@@ -102,7 +102,9 @@ def _shape(system: System, name: str, value: object) -> Shape:
     return tuple(shape)
 
 
-class _Machine:
+class Machine:
+    """The entries computed so far, and the value of any expression at a point of its indices."""
+
     def __init__(self, system: System, sizes: dict[str, int], inputs, edges, functions):
         self.system, self.sizes, self.edges, self.functions = system, sizes, edges, functions
         self.first = starts(system, sizes)

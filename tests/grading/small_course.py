@@ -33,7 +33,7 @@ def answer(grade_id: str, stub: str, solution: str) -> nbformat.NotebookNode:
     return code(source, grade_id, solution=True)
 
 
-def test(grade_id: str, points: float, visible: str, hidden: str = "") -> nbformat.NotebookNode:
+def check(grade_id: str, points: float, visible: str, hidden: str = "") -> nbformat.NotebookNode:
     source = visible + (f"\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS" if hidden else "")
     return code(source, grade_id, grade=True, locked=True, points=points)
 
@@ -45,13 +45,13 @@ def sums() -> nbformat.NotebookNode:
         code("import math\nSCALE = 10\n\n\ndef scaled(x):\n    return SCALE * x", "given", locked=True),
         text("**Problem 1.** Write `total(xs)`, the sum of a list."),
         answer("total", "def total(xs):", "return sum(xs)"),
-        test("test_total", 1, "assert total([1, 2]) == 3", "assert total([41, 1]) == 42"),
+        check("test_total", 1, "assert total([1, 2]) == 3", "assert total([41, 1]) == 42"),
         text("**Problem 2.** Write `mean(xs)`; that of an empty list is 0."),
         answer("mean", "def mean(xs):", "return total(xs) / len(xs) if xs else 0"),
-        test("test_mean", 2, "assert mean([1, 3]) == 2", "assert mean([]) == 0, 'The mean of nothing is 0.'"),
+        check("test_mean", 2, "assert mean([1, 3]) == 2", "assert mean([]) == 0, 'The mean of nothing is 0.'"),
         text("**Problem 3.** Write `norm(xs)`, the length of a vector."),
         answer("norm", "def norm(xs):", "return math.sqrt(sum(x * x for x in xs))"),
-        test("test_norm", 3, "assert norm([3, 4]) == 5", "assert scaled(norm([6, 8])) == 100"),
+        check("test_norm", 3, "assert norm([3, 4]) == 5", "assert scaled(norm([6, 8])) == 100"),
         text("**Problem 4.** Why is a mean not a median?"),
         text("Because it moves with every number.", "why", grade=True, solution=True, points=4),
     )

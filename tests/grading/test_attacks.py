@@ -434,11 +434,8 @@ def f(x): return '<script>alert(1)</script>'
 """,
 }
 
-# These rewrite how the student's own later cells run. That is theirs to do; it moves no verdict.
-BREAKS_ITS_OWN_CELLS = {
-    "an input transformer that empties every cell",
-    "replaced run_cell and run_code",
-}
+# This rewrites the student's own later cells. That is theirs to do; it moves no verdict.
+BREAKS_ITS_OWN_CELLS = {"an input transformer that empties every cell"}
 
 HONEST = ("solution", "def honest(x):\n    return x + 1", {"reference": "def honest(x): ..."})
 LATER = ("solution", "def later(x):\n    return honest(x) + 1", {"reference": "def later(x): ..."})

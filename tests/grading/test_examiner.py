@@ -127,6 +127,7 @@ PASSES: dict[str, tuple[str, str]] = {
         "from collections import namedtuple\nP = namedtuple('P', 'x y')\ndef f(): return P(1, 2)",
         "assert f() == (1, 2) and f().y == 2",
     ),
+    "names that begin with an underscore": ("def _f(): return 1\n_x = 2", "assert _f() == 1 and _x == 2"),
     "bytes and None": ("def f(x): return x", "assert f(b'a') == b'a' and f(None) is None"),
     "a global of the student's that a function uses": ("k = 5\ndef f(): return k", "assert f() == k == 5"),
 }

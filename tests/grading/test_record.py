@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import time
+import warnings
 
 import nbformat
 import pytest
@@ -12,7 +13,7 @@ from nbgrader.api import Gradebook
 
 from coursekit.grading.assignment import Assignment, Master, MasterCell
 from coursekit.grading.errors import GradingError
-from coursekit.grading.record import Record, Score
+from coursekit.grading.record import ByHand, Record, Score
 
 NOTEBOOK = nbformat.v4.new_notebook()
 CELLS = (
@@ -62,9 +63,69 @@ def test_the_same_submission_is_known_again_and_another_is_not(url):
     with Record(url) as record:
         record.enter(ASSIGNMENT)
         record.write("ada", "small", "digest", SCORES, {"score": 3})
-        assert record.done("ada", "small", "digest") == {"score": 3}
-        assert record.done("ada", "small", "other") is None
-        assert record.done("emmy", "small", "digest") is None
+        assert record.digests() == {("ada", "small"): "digest"}
+        assert record.entry("ada", "small") == {"score": 3}
+        record.write("ada", "small", "another", SCORES, {"score": 4})
+        assert record.digests() == {("ada", "small"): "another"}
+        assert record.records("small") == [{"score": 4}]
+
+
+def test_what_a_person_gave_is_read_back(url):
+    with Record(url) as record:
+        record.enter(ASSIGNMENT)
+        record.write("ada", "small", "one", SCORES, {})
+        assert record.by_hand("small") == {}
+    with Gradebook(url) as gradebook:
+        gradebook.find_grade("why", "small", "small", "ada").manual_score = 1.5
+        gradebook.find_grade("test_x", "small", "small", "ada").extra_credit = 0.5
+        gradebook.find_comment("x", "small", "small", "ada").manual_comment = "neat"
+        gradebook.db.commit()
+    with Record(url) as record:
+        assert record.by_hand("small") == {
+            "ada": {
+                ("small", "why"): ByHand(1.5, 0.0, ""),
+                ("small", "test_x"): ByHand(None, 0.5, ""),
+                ("small", "x"): ByHand(None, 0.0, "neat"),
+            }
+        }
+
+
+def test_a_new_release_adds_its_questions_and_drops_those_it_no_longer_has(url):
+    """Points that a person gave for a question that is gone are kept."""
+    more = (*CELLS[:1], MasterCell("code", "assert x", "assert x", "test", "test_new", 7.0))
+    with Record(url) as record:
+        record.enter(ASSIGNMENT)
+        record.write("ada", "small", "one", SCORES, {})
+        record.write("emmy", "small", "one", SCORES, {})
+    with Gradebook(url) as gradebook:
+        gradebook.find_grade("why", "small", "small", "ada").manual_score = 1.5
+        gradebook.db.commit()
+    with Record(url) as record:
+        record.enter(Assignment("small", (Master("small", more, NOTEBOOK),)))
+        record.write("ada", "small", "two", [Score("small", "test_new", 7.0)], {})
+        assert record.totals("small") == {"ada": 8.5, "emmy": 0.0}
+
+
+def test_a_blank_answer_is_told_so_as_nbgrader_does(url):
+    with Record(url) as record:
+        record.enter(ASSIGNMENT)
+        record.write("ada", "small", "one", SCORES, {}, blank=frozenset({"why"}))
+    with Gradebook(url) as gradebook:
+        assert gradebook.find_comment("why", "small", "small", "ada").auto_comment == "No response."
+
+
+def test_writing_warns_of_nothing(url):
+    with warnings.catch_warnings(), Record(url) as record:
+        warnings.simplefilter("error")
+        record.enter(ASSIGNMENT)
+        for _ in range(2):
+            record.write("ada", "small", "one", SCORES, {})
+
+
+def test_a_password_is_not_in_the_sentence():
+    with pytest.raises(GradingError, match="cannot be opened") as refusal:
+        Record("postgresql+psycopg://someone:secret@127.0.0.1:1/none")
+    assert "secret" not in str(refusal.value)
 
 
 def test_a_failure_in_the_middle_leaves_nothing(url):
@@ -73,7 +134,7 @@ def test_a_failure_in_the_middle_leaves_nothing(url):
         with pytest.raises(TypeError):
             record.write("ada", "small", "digest", SCORES, {"not json": object()})
         assert record.totals("small") == {}
-        assert record.done("ada", "small", "digest") is None
+        assert record.digests() == {}
         record.write("ada", "small", "digest", SCORES, {})
         assert record.totals("small") == {"ada": 3.0}
 

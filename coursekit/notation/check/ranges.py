@@ -8,6 +8,7 @@ the others (`system.Derived`), unless the tensor is padded and the stride is one
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from ..errors import NotationError
@@ -15,11 +16,13 @@ from ..names import capital_of, small_of
 from ..system import Derived, Joined, Reach, Tensor
 from ..tree import (
     Affine,
+    Compare,
     Concat,
     Directive,
     Equation,
     Flatten,
     Lookup,
+    Position,
     Program,
     Ref,
     Size,
@@ -65,6 +68,16 @@ def single(affine: Affine) -> str | None:
     return None
 
 
+def equalities(node: object) -> Iterator[tuple[str, Ref]]:
+    """Each index that is compared with a tensor's values: the v and the w[b,t] of `[w[b,t] == v]`."""
+    for found in walk(node):
+        if isinstance(found, Compare) and found.operator == "==":
+            for one, other in ((found.left, found.right), (found.right, found.left)):
+                affine = one.affine if isinstance(one, Position) else one
+                if isinstance(other, Ref) and isinstance(affine, Affine) and affine.plain:
+                    yield affine.plain, other
+
+
 class Ranges:
     """The dimensions of a list of equations; everything that `System` says about sizes."""
 
@@ -83,11 +96,15 @@ class Ranges:
         for number, equation in enumerate(equations):
             for ref in references(equation):
                 self.read(number, ref)
+        for number, equation in enumerate(equations):
+            self.equal(number, equation)
         self.sizes: dict[str, Node] = {}  # declared: the `n` of `W in R^{n x m}`
+        self.unread: dict[str, list[str]] = {}  # declared, but in no equation
         for directive in program.statements:
             if isinstance(directive, Directive) and directive.word == "shape":
                 self.declare(directive)
         self.settle()
+        self.measure()
         self.names: dict[Node, str] = {}
         self.name_all()
         self.tensors = self.describe()
@@ -117,20 +134,44 @@ class Ranges:
             elif any(isinstance(a, str) for _, a in affine.terms):
                 self.strided.append((number, ref, k))
 
+    def equal(self, number: int, equation: Equation) -> None:
+        """In `[w[b,t] == v]` the index v runs over what w, looked up elsewhere, is an index into."""
+        for index, ref in equalities(equation.right):
+            if ref.name in self.values:
+                self.sets.join(self.values[ref.name], ("index", number, index))
+
     def declare(self, directive: Directive) -> None:
         """Axes that are declared with one size are one dimension."""
         for name, dims in zip(directive.names, directive.values, strict=True):
             axes = [d for d in dims.split(",") if d != "1"]
             if name not in self.ranks:
+                self.unread[name] = axes
                 continue
             if self.ranks[name] < len(axes):
                 message = (
                     f"`{name}` is declared with {len(axes)} axes, but has {self.ranks[name]} in its equations"
                 )
                 raise NotationError(message, self.source, directive.span.line, directive.span.column)
-            for k, size in enumerate(axes, self.ranks[name] - len(axes)):
-                axis = ("axis", name, k)
-                self.sets.join(self.sizes.setdefault(size, axis), axis)
+            self.declare_axes(name, axes)
+
+    def declare_axes(self, name: str, sizes: list[str]) -> None:
+        for k, size in enumerate(sizes, self.ranks[name] - len(sizes)):
+            axis = ("axis", name, k)
+            self.sets.join(self.sizes.setdefault(size, axis), axis)
+
+    def measure(self) -> None:
+        """A tensor that is declared but not read is an input for its shape alone, where nothing else gives a
+        size that it has (`e in R^{V x i}` beside `de[v,i] = [w[B,T] == v] dx[B,T,i]`)."""
+        nodes = [n for e in self.equations for n in walk(e.right)]
+        named = {n.name for n in nodes if isinstance(n, Size)}
+        named |= {a.name for n in nodes if isinstance(n, Affine) for _, a in n.terms if isinstance(a, SizeOf)}
+        named -= {capital_of(n[2]) for n in self.sets.parent if n[0] == "index"}
+        for name, sizes in self.unread.items():
+            fixed = self.fixed()
+            loose = {s for s, axis in self.sizes.items() if self.sets.find(axis) not in fixed}
+            if any(s in loose or (s in named and s not in self.sizes) for s in sizes):
+                self.ranks[name] = len(sizes)
+                self.declare_axes(name, sizes)
 
     def fixed(self) -> set[Node]:
         """The classes whose size an input tensor gives."""
@@ -156,7 +197,8 @@ class Ranges:
     # ── names ────────────────────────────────────────────────────────────────────────────────
 
     def name_all(self) -> None:
-        """Each class is called by the capital of the first left index over it, else of its first use."""
+        """Each class is called as it was declared, or by the capital of the first left index over it, else
+        of its first use."""
         order: list[tuple[Node, str]] = []
         for number, equation in enumerate(self.equations):
             order += [(("index", number, a.plain), a.plain) for a in equation.left.indices if a.plain]
@@ -167,6 +209,9 @@ class Ranges:
         wanted: dict[Node, list[str]] = {}
         for node, index in order:
             wanted.setdefault(self.sets.find(node), []).append(capital_of(index))
+        for size, axis in self.sizes.items():
+            if not size.isdigit():
+                wanted.setdefault(self.sets.find(axis), []).insert(0, size)
         for root, names in wanted.items():
             self.names[root] = next((n for n in names if n not in taken), "") or _fresh(names[0], taken)
             taken.add(self.names[root])
@@ -192,6 +237,10 @@ class Ranges:
                     dims = tuple(self.dim(("axis", ref.name, k)) for k in range(self.ranks[ref.name]))
                     indexes = self.dim(self.values[ref.name]) if ref.name in self.values else None
                     found[ref.name] = Tensor(ref.name, dims, ref.name in self.defined, indexes)
+        for name in self.ranks:
+            if name not in found:
+                dims = tuple(self.dim(("axis", name, k)) for k in range(self.ranks[name]))
+                found[name] = Tensor(name, dims, False)
         return found
 
     # ── what follows from other sizes ────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..check.ranges import equalities
 from ..errors import NotationError
 from ..run.runner import run
 from ..system import System
@@ -163,19 +164,29 @@ def _input(system: System, name: str, sizes: dict[str, int], key: tuple, positiv
     tensor = system.tensors[name]
     shape = [sizes[d] for d in tensor.dims]
     generator = _generator(*key, name)
-    if tensor.indexes is None:
+    into = tensor.indexes or _counted(system, name)
+    if into is None:
         values = torch.randn(shape, generator=generator, dtype=torch.float64)
         if not shape and key[1] % 3:  # a bound such as the c of min(c, …) is sometimes large
             values = values.abs() * 5 ** (key[1] % 3) + 1
         return values.abs() + 0.1 if positive else values
-    count, top = max(1, torch.Size(shape).numel()), sizes[tensor.indexes]
+    count, top = max(1, torch.Size(shape).numel()), sizes[into]
     if key[1] % 2 and count <= top:
         words = torch.randperm(top, generator=generator)[:count]
     else:
         words = torch.randint(top, (count,), generator=generator)
         if count > 1:
             words[-1] = words[0]  # at least one word twice
-    return words.reshape(shape)
+    return words.reshape(shape) if tensor.indexes else words.reshape(shape).double()
+
+
+def _counted(system: System, name: str) -> str | None:
+    """The dimension with whose index the tensor's values are compared: the V of `[w[b,t] == v]`."""
+    for equation, ranges in system.ranges.items():
+        for index, ref in equalities(equation.right):
+            if ref.name == name:
+                return ranges[index]
+    return None
 
 
 class _Roles:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import torch
 
 from ..errors import NotationError
-from ..evaluate import _Machine
+from ..evaluate import Machine
 from ..run.sizes import infer_sizes, sides
 from ..tree import Equation, Ref
 from .adopt import all_reads, same_step
@@ -22,7 +22,7 @@ from .draws import Draw
 from .mutate import Mutation
 
 
-class Screen(_Machine):
+class Screen(Machine):
     """The reference's tensors of one draw, and the entries that an answer gave for one of them."""
 
     def __init__(

@@ -29,12 +29,7 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
 
 def _word(word: str, tokens: list[Token], source: str, span: Span) -> Directive:
     if word in ("size", "shape"):
-        if len(tokens) < 4 or tokens[2].type != "EQ":
-            example = "size t = 5" if word == "size" else "shape W = n, m"
-            raise refuse(f"`{word}` is written `{example}`", source, tokens[0])
-        values = tuple(str(t) for t in tokens[3:] if t.type != "COMMA")
-        name = tokens[1].value.index if word == "size" else tokens[1].value.text
-        return Directive(word, (name,), values, span=span)
+        return _measure(word, tokens, source, span)
     names: list[str] = []
     expect_name = True
     for token in tokens[1:]:
@@ -48,6 +43,20 @@ def _word(word: str, tokens: list[Token], source: str, span: Span) -> Directive:
     if word != "pad" and not names:
         raise refuse(f"after `{word}` comes a list of names", source, tokens[0])
     return Directive(word, tuple(names), span=span)
+
+
+def _measure(word: str, tokens: list[Token], source: str, span: Span) -> Directive:
+    """`size t = 5`, `shape W = n, m`."""
+    values = tokens[3::2]
+    kinds = ("NUMBER",) if word == "size" else ("NUMBER", "NAME")
+    well = len(tokens) > 3 and [t.type for t in tokens[1:3]] == ["NAME", "EQ"] and len(tokens) % 2 == 0
+    well = well and all(t.type == "COMMA" for t in tokens[4::2]) and (word == "shape" or len(values) == 1)
+    if not well or any(t.type not in kinds or (t.type == "NUMBER" and not str(t).isdigit()) for t in values):
+        example = "size t = 5" if word == "size" else "shape W = n, m"
+        raise refuse(f"`{word}` is written `{example}`", source, tokens[0])
+    name: Name = tokens[1].value
+    spelt = (t.value.index if t.type == "NAME" else str(t) for t in values)
+    return Directive(word, (name.index if word == "size" else name.text,), (",".join(spelt),), span=span)
 
 
 def _listed(tokens: list[Token]) -> list[str]:

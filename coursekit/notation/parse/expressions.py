@@ -30,7 +30,7 @@ from ..tree import (
     Sum,
 )  # fmt: skip
 from .build import add, divide, multiply, negate
-from .facts import bare_name, bound_names, names_in
+from .facts import bare_name, bound_names, bracketed, names_in
 from .index_reader import MAX_DEPTH
 from .references import ReferenceReader
 from .sums import opens
@@ -255,6 +255,8 @@ class ExpressionReader(ReferenceReader):
 
     def side(self, tree: Tree | Token) -> Affine | None:
         """A side of a condition as an index expression, if all its names are indices or sizes."""
+        if isinstance(tree, Tree) and bracketed(tree):
+            return None
         for token in names_in(tree):
             index = token.value.index
             if index not in self.letters and not self.facts.is_size(index):

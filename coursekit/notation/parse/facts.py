@@ -86,6 +86,11 @@ def bare_name(tree: Tree | Token | None) -> Name | None:
     return None
 
 
+def bracketed(tree: Tree) -> bool:
+    """Does a name with brackets of its own stand here: a tensor's entry, or a function?"""
+    return any(reference.children[1:] != [None, None] for reference in rules(tree, "reference"))
+
+
 def bound_names(item: Tree | Token) -> list[str]:
     """The index that an item under a sum binds: `t`, the first name of `t2 <= t1`, the middle of `0 <= l <= n`."""
     if isinstance(item, Tree) and item.data == "both":

@@ -24,10 +24,10 @@ from .facts import (
     arguments_of,
     bare_name,
     bound_names,
+    bracketed,
     index_items,
     names_in,
     parts_of,
-    rules,
 )
 from .sums import is_capital
 
@@ -171,9 +171,7 @@ class IndexReader:
         """Could this be an index: `t`, `t-1`, `w_t`, `J`, `0`?"""
         if not isinstance(tree, Tree) or tree.data not in ("reference", "add", "subtract", "times", "number"):
             return False
-        if any(r.children[1:] != [None, None] for r in rules(tree, "reference")):
-            return False
-        return all(self.is_index(t.value) for t in names_in(tree))
+        return not bracketed(tree) and all(self.is_index(t.value) for t in names_in(tree))
 
     def is_index(self, name: Name) -> bool:
         if name.index in self.letters or name.index in self.facts.indices or is_capital(name.index):

@@ -17,11 +17,15 @@ from ..errors import NotationError
 from ..tree import (
     Add,
     Affine,
+    And,
     Apply,
     Call,
     Cases,
+    Compare,
+    Condition,
     Div,
     Expr,
+    Iverson,
     Mul,
     Neg,
     Pow,
@@ -72,7 +76,7 @@ class Shapes:
         if isinstance(node, Call) and node.function == "transpose":
             inner = self.shape(node.args[0], _transposed(wanted) if wanted else None)
             return None if inner is None else _transposed(inner)
-        if isinstance(node, (Add, Call, Neg, Pow, Div, Cases)):
+        if isinstance(node, (Add, Call, Neg, Pow, Div, Cases, Iverson)):
             return self.common(node, wanted)
         if isinstance(node, Mul):
             return self.product(node.factors)
@@ -172,9 +176,10 @@ class _Writer:
             return self.product(node, axes)
         if isinstance(node, Softmax) and not node.indices:
             over = tuple(a for a in axes[-1:] if a) or tuple(a for a in axes if a)
-            return replace(node, indices=over, body=self.write(node.body, axes))
+            node = replace(node, indices=over)
         if isinstance(node, (Sum, Reduce, Softmax)):
-            return replace(node, body=self.write(node.body, axes))
+            where = None if node.where is None else self.condition(node.where, axes)
+            return replace(node, body=self.write(node.body, axes), where=where)
         if isinstance(node, Add):
             return replace(node, terms=tuple(self.write(t, axes) for t in node.terms))
         if isinstance(node, Neg):
@@ -186,8 +191,10 @@ class _Writer:
         if isinstance(node, Call):
             return replace(node, args=tuple(self.write(a, axes) for a in node.args))
         if isinstance(node, Cases):
-            branches = tuple((self.write(v, axes), c) for v, c in node.branches)
+            branches = tuple((self.write(v, axes), self.condition(c, axes)) for v, c in node.branches)
             return replace(node, branches=branches, otherwise=self.write(node.otherwise, axes))
+        if isinstance(node, Iverson):
+            return replace(node, condition=self.condition(node.condition, axes))
         if isinstance(node, Apply):
             shapes = [self.shapes.shape(a) or () for a in node.args]
             args = (
@@ -196,6 +203,16 @@ class _Writer:
             )
             return replace(node, args=tuple(args))
         return node
+
+    def condition(self, node: Condition, axes: tuple[str | None, ...]) -> Condition:
+        """The same for the values that a condition compares."""
+        if isinstance(node, And):
+            return And(tuple(self.compare(part, axes) for part in node.parts))
+        return self.compare(node, axes)
+
+    def compare(self, node: Compare, axes: tuple[str | None, ...]) -> Compare:
+        left, right = (s if isinstance(s, Affine) else self.write(s, axes) for s in (node.left, node.right))
+        return replace(node, left=left, right=right)
 
     def product(self, node: Mul, axes: tuple[str | None, ...]) -> Expr:
         """Split off the last factor, give the contraction an index, write both sides."""
@@ -228,8 +245,16 @@ def _parts(node: Expr) -> Sequence[Expr]:
         return (node.base,)
     if isinstance(node, Div):
         return (node.above, node.below)
+    if isinstance(node, Iverson):
+        return _compared(node.condition)
     assert isinstance(node, Cases)
-    return (*(v for v, _ in node.branches), node.otherwise)
+    conditions = [side for _, c in node.branches for side in _compared(c)]
+    return (*(v for v, _ in node.branches), node.otherwise, *conditions)
+
+
+def _compared(condition: Condition) -> list[Expr]:
+    parts = condition.parts if isinstance(condition, And) else (condition,)
+    return [side for c in parts for side in (c.left, c.right) if not isinstance(side, Affine)]
 
 
 def _fit(axes: tuple[str | None, ...], shape: Shape) -> tuple[str | None, ...]:

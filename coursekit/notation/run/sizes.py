@@ -14,14 +14,10 @@ from ..system import Derived, Joined, System
 from ..tree import (
     NOWHERE,
     Affine,
-    Compare,
     Directive,
-    Lookup,
-    Position,
     Ref,
     Span,
     references,
-    walk,
 )
 from .reach import fail, interval, spell, starts
 
@@ -204,8 +200,6 @@ class _Book:
                         self.set(dim, size, f"by the reads along `{derived.index}`")
             for dim, joined in self.system.joined.items():
                 self._join(dim, joined)
-            if self.unknown():
-                self._equal_indices()
         for dim in self.unknown():
             message = f"no tensor fixes the size of `{dim}`: give sizes={{{dim!r}: …}}"
             raise fail(self.system, message, self._place(dim))
@@ -235,18 +229,6 @@ class _Book:
             if rest >= by and rest % by == 0:
                 self.set(unknown[0], rest // by, f"as `{dim}` is {self.sizes[dim]} = {spelt}")
 
-    def _equal_indices(self) -> None:
-        """In `[w[b,t] == v]` the index v runs over what w's values are indices into."""
-        for equation, ranges in self.system.ranges.items():
-            for node in walk(equation.right):
-                if not isinstance(node, Compare) or node.operator != "==":
-                    continue
-                for one, other in ((node.left, node.right), (node.right, node.left)):
-                    name, ref = _plain(one), _whole(other)
-                    into = self.system.tensors[ref.name].indexes if ref is not None else None
-                    if name and into in self.sizes and ranges[name] not in self.sizes:
-                        self.set(ranges[name], self.sizes[into], f"as `{into}`, by the lookup")
-
     def _longest(self, derived: Derived, dim: str) -> int | None:
         """The longest range that keeps every reach inside; None while another size is unknown."""
         others = dict(derived.dims)
@@ -271,18 +253,6 @@ class _Book:
             room = n - 1 - high if stride > 0 else low
             found.append(max(0, room // abs(stride) + 1))
         return min(found) if found else None
-
-
-def _plain(side: object) -> str | None:
-    affine = side.affine if isinstance(side, Position) else side
-    return affine.plain if isinstance(affine, Affine) else None
-
-
-def _whole(side: object) -> Ref | None:
-    if isinstance(side, Affine) and len(side.terms) == 1 and side.const == 0 and side.terms[0][0] == 1:
-        atom = side.terms[0][1]
-        return atom.ref if isinstance(atom, Lookup) else None
-    return side if isinstance(side, Ref) else None
 
 
 def _count(axes: int) -> str:
