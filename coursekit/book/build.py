@@ -13,7 +13,7 @@ from . import vendor
 from .vendor import BuildError
 
 # What a chapter can run; a change there must run the chapters again, which Jupyter's cache cannot know.
-RUNNABLE = ("notation", "models", "checks", "data", "figures")
+RUNNABLE = ("notation", "models", "checks", "data", "figures", "train.py", "checkpoint.py")
 
 # Jupyter Book has no __main__, and no option for the number of pages that are executed at a time.
 START = """

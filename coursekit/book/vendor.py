@@ -31,9 +31,10 @@ def mathjax(target: Path) -> None:
 
 
 def digest(root: Path, *folders: str) -> str:
-    """A digest of every Python and data file below the named parts of coursekit."""
+    """A digest of every file of the named parts of coursekit (default: all)."""
     total = hashlib.sha256()
-    paths = (p for folder in folders or ("",) for p in (root / "coursekit" / folder).rglob("*"))
+    places = [root / "coursekit" / folder for folder in folders or ("",)]
+    paths = (p for place in places for p in ((place,) if place.is_file() else place.rglob("*")))
     for path in sorted(p for p in paths if p.is_file() and "__pycache__" not in p.parts):
         total.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()

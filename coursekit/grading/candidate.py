@@ -17,7 +17,7 @@ from dataclasses import asdict
 from typing import Any
 
 from . import wire
-from .cells import CellTimeout, Shell, put_files, stopped_after, words_of
+from .cells import CellTimeout, Shell, heed_timers, put_files, stopped_after, words_of
 from .channel import ERROR, REQUEST, ChannelError
 from .device import use_what_is_there
 from .handles import Proxy
@@ -52,6 +52,7 @@ class Candidate(Peer):
     def start(self, data: dict) -> None:
         put_files(data["files"])
         seed_everything(data["seed"])
+        heed_timers()
 
     def run(self, source: str) -> dict:
         """Run a cell; also a test that asks for this process, whose value then is its partial credit."""

@@ -209,6 +209,7 @@ class Shell:
         outputs: list[Output] = []
         shell.outputs = outputs
         start, done = time.perf_counter(), CellRun()
+        heed_timers()  # again for each cell: the last one may have changed them
         try:
             with redirect_stdout(out), redirect_stderr(err), stopped_after(limits):
                 if self._is_ordinary(source):
@@ -309,6 +310,16 @@ def _picture(figure: Any) -> bytes:
     return buffer.getvalue()
 
 
+def _stop(signum: int, frame: Any) -> None:
+    raise CellTimeout
+
+
+def heed_timers() -> None:
+    """Let the timers of `stopped_after` raise CellTimeout in this process."""
+    signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGPROF, _stop)
+
+
 @contextmanager
 def stopped_after(limits: Limits) -> Iterator[None]:
     """Raise CellTimeout inside the block when its processor or wall time is up.
@@ -316,11 +327,6 @@ def stopped_after(limits: Limits) -> Iterator[None]:
     Code can ignore this; whoever waits for this process kills it a little later.
     """
 
-    def stop(signum: int, frame: Any) -> None:
-        raise CellTimeout
-
-    signal.signal(signal.SIGALRM, stop)
-    signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_REAL, limits.cell_wall)
     signal.setitimer(signal.ITIMER_PROF, limits.cell_cpu)
     try:

@@ -59,6 +59,8 @@ class Frames:
     def _exactly(self, size: int, deadline: float | None) -> bytes:
         parts, left = [], size
         while left:
+            if deadline is not None and time.monotonic() > deadline:
+                raise ChannelError("no whole answer in time", "timeout")  # it may drip, or ask without an end
             try:
                 part = self.sock.recv(min(left, 1 << 20))
             except BlockingIOError:

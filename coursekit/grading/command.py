@@ -16,6 +16,7 @@ from .collect import collect
 from .describe import outputs, with_points_by_hand
 from .errors import GradingError
 from .feedback import feedback
+from .gradescope import autograder_zip
 from .late import LatePolicy
 from .limits import Limits
 from .outcome import Outcome, Task
@@ -174,7 +175,9 @@ def report_again(name: str, options: Options) -> Path:
 
 
 def export(name: str, to: Path, form: str, into: Path | None, options: Options) -> Path:
-    """Write an assignment's grades as another system wants them."""
+    """Write an assignment's grades as another system wants them, or the autograder that gives them there."""
+    if form == "gradescope-zip":
+        return write(to, autograder_zip(options.course, name, options.unsafe))
     with Record(options.gradebook_url) as record:
         given, totals = record.by_hand(name), record.totals(name)
         records = [with_points_by_hand(e, given.get(e["student"], {})) for e in _graded(record, name)]
@@ -185,7 +188,7 @@ def export(name: str, to: Path, form: str, into: Path | None, options: Options) 
     if form == "csv":
         return write(to, exports.as_csv(records, totals))
     if form not in ("canvas", "moodle"):
-        raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle or gradescope")
+        raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle, gradescope or gradescope-zip")
     if into is None or not into.is_file():
         raise GradingError(f"--format {form} fills in a file that you downloaded: name it with --into FILE")
     text = into.read_text(encoding="utf-8-sig")

@@ -22,6 +22,16 @@ def device_named(word: str) -> Any:
         return None
 
 
+@lru_cache(maxsize=1)
+def device_types() -> frozenset[str]:
+    """Every device type that this torch knows, present or not; it names them when it is asked for another."""
+    try:
+        wire.module("torch").device("none")
+    except RuntimeError as error:
+        return frozenset(re.findall(r"[a-z]+", str(error).partition("one of")[2].partition("device type")[0]))
+    return frozenset()
+
+
 def use_what_is_there(source: str) -> None:
     """From the first cell that names a device without asking for it, put all tensors on the present one.
 
@@ -29,11 +39,11 @@ def use_what_is_there(source: str) -> None:
     """
     if wire.module("torch") is None or _active or _ASKS_FIRST.search(source):
         return
-    words = {word for word in re.findall(r"[a-z]+", source) if len(word) < 8}
-    if any(device_named(word) is not None for word in words):
+    named = device_types().intersection(re.findall(r"[a-z]+", source))
+    if named:
         from .device_mode import Present
 
         mode = Present()
-        if any(mode.is_missing(device_named(word)) for word in words):
+        if any(mode.is_missing(device_named(name)) for name in named):
             mode.__enter__()
             _active.append(mode)

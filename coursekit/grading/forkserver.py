@@ -20,6 +20,7 @@ import time
 from typing import Any
 
 from . import wire
+from .device import device_types
 from .limits import MB, private_memory
 
 MADV_COLLAPSE, LARGE = 25, 2 << 20
@@ -211,6 +212,8 @@ def serve(control: socket.socket, options: dict) -> None:
     wire.module("numpy")
     SHELL = Shell()
     SHELL.rehearse()
+    if wire.module("torch") is not None:
+        device_types()
     count = threads()
     if count != 1:
         raise RuntimeError(f"the warm parent has {count} threads; a fork would lose all but one")

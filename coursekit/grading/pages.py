@@ -33,6 +33,7 @@ article.part .mark { color: var(--part); }
 pre { overflow-x: auto; background: var(--page); border: 1px solid var(--line); border-radius: .35rem;
   padding: .6rem .8rem;
   font: 13px/1.45 ui-monospace, monospace; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+.comment { border-left: .2rem solid var(--blue); padding-left: .7rem; white-space: pre-wrap; }
 summary { cursor: pointer; color: var(--soft); } img { max-width: 100%; background: #fff; border-radius: .3rem; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; } .wide { overflow-x: auto; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
@@ -62,10 +63,10 @@ def file_name(text: str) -> str:
     return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def write(path: Path, text: str) -> Path:
+def write(path: Path, content: str | bytes) -> Path:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
+    partial.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     os.replace(partial, path)
     return path

@@ -227,7 +227,7 @@ class Record:
         """The key of each submitted notebook; they share the penalty."""
         query = select(SUBMITTED_NOTEBOOK.c.notebook_id, SUBMITTED_NOTEBOOK.c.id)
         known: dict = dict(
-            connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).tuples().all()
+            connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).all()
         )
         share = penalty / max(1, len(place.notebooks)) or None
         new = {n: api.new_uuid() for name, n in place.notebooks.items() if n not in known}
@@ -249,7 +249,7 @@ class Record:
     @staticmethod
     def _grades(connection: Connection, notebook: str, scores: dict[str, float | None]) -> None:
         query = select(GRADE.c.cell_id, GRADE.c.manual_score).where(GRADE.c.notebook_id == notebook)
-        given: dict = dict(connection.execute(query).tuples().all())
+        given: dict = dict(connection.execute(query).all())
         rows = [
             {
                 "of": cell,
@@ -280,7 +280,7 @@ class Record:
     @staticmethod
     def _comments(connection: Connection, notebook: str, said: dict[str, str | None]) -> None:
         query = select(COMMENT.c.cell_id, COMMENT.c.auto_comment).where(COMMENT.c.notebook_id == notebook)
-        known: dict = dict(connection.execute(query).tuples().all())
+        known: dict = dict(connection.execute(query).all())
         new = [
             {"cell_id": c, "notebook_id": notebook, "auto_comment": t}
             for c, t in said.items()

@@ -102,28 +102,24 @@ def _correlation(a: list[float], b: list[float]) -> str:
 
 
 def _mistakes(records: list[dict]) -> str:
-    made: Counter = Counter()
+    """What was told how often: by the mistake's name where a check recognised one, else by the sentence."""
+    told: dict[tuple[str, str], Counter] = {}
     who: dict[tuple[str, str], list[str]] = {}
     for r in records:
         for q in r["questions"]:
             if q["score"] < q["max"] and q["sentence"] and q["status"] not in ("by hand", "blank"):
-                key = (q["id"], q["sentence"])
-                made[key] += 1
+                key = (q["id"], q["kind"] or q["sentence"])
+                told.setdefault(key, Counter())[q["sentence"]] += 1
                 who.setdefault(key, []).append(r["student"])
-    rows = [
-        [
-            f"{count}×",
-            question,
-            sentence,
-            ", ".join(who[question, sentence][:6]) + (" …" if count > 6 else ""),
-        ]
-        for (question, sentence), count in made.most_common(60)
-    ]
-    return (
-        "<h2>Which mistakes were made</h2>" + _table(["", "question", "what they were told", "who"], rows)
-        if rows
-        else ""
-    )
+    often = sorted(who, key=lambda key: (-len(who[key]), key))[:60]
+    rows = []
+    for question, name in often:
+        sentence = told[question, name].most_common(1)[0][0]
+        students = who[question, name]
+        names = ", ".join(students[:6]) + (" …" if len(students) > 6 else "")
+        rows.append([f"{len(students)}×", question, name if name != sentence else "", sentence, names])
+    head = ["", "question", "mistake", "what they were told", "who"]
+    return "<h2>Which mistakes were made</h2>" + _table(head, rows) if rows else ""
 
 
 def _attention(records: list[dict], problems: Sequence[Problem]) -> str:

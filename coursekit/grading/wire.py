@@ -249,7 +249,7 @@ class Decoder:
             value = self._read(0)
         except Malformed:
             raise
-        except (struct.error, ValueError, TypeError, OverflowError, RuntimeError, UnicodeError) as error:
+        except (struct.error, ValueError, TypeError, ArithmeticError, RuntimeError, MemoryError) as error:
             raise Malformed(f"bytes that mean nothing ({type(error).__name__})") from None
         if self.at != len(self.data):
             raise Malformed("bytes are left over")

@@ -41,16 +41,22 @@ class Equations:
         return tuple(e.left.name for e in self.program.equations)
 
     def run(
-        self, inputs: Mapping, boundary: Mapping = {}, sizes: Mapping = {}, functions: Mapping = {}
+        self,
+        inputs: Mapping,
+        boundary: Mapping = {},
+        sizes: Mapping = {},
+        functions: Mapping = {},
+        outputs: Sequence[str] | None = None,
     ) -> dict:
-        """All outputs, as torch tensors. `boundary[name]` is the value before a recurrence's first step;
+        """All outputs (or those named alone, which is quicker), as torch tensors. `boundary[name]` is the value before a recurrence's first step;
         `sizes` fixes a dimension that no input does; `functions` are the opaque ones (`CELL`).
 
         An input or a boundary that these equations do not read is left out, so that a gradient runs on all
         that its forward pass had; a name that may be a missing one misspelt is refused."""
         from .run.runner import run
 
-        return run(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
+        wanted = None if outputs is None else [self._output(name) for name in outputs]
+        return run(self.system, *self._keys(inputs, boundary, sizes), dict(functions), wanted)
 
     def evaluate(
         self, inputs: Mapping, boundary: Mapping = {}, sizes: Mapping = {}, functions: Mapping = {}
@@ -129,6 +135,11 @@ class Equations:
             raise NotationError(f"there is no tensor `{name}` here{hint}")
         return name
 
+    def _output(self, key: str) -> str:
+        if not self.system.tensors[name := self._name(key)].defined:
+            raise NotationError(f"`{name}` is an input, so it is no output")
+        return name
+
     def _keys(self, inputs: Mapping, boundary: Mapping, sizes: Mapping) -> tuple[dict, dict, dict]:
         given = {canonical(k): v for k, v in inputs.items()}
         missing = [n for n in self.inputs if n not in given]
@@ -138,7 +149,8 @@ class Equations:
             if name in self.system.tensors and self.system.tensors[name].defined:
                 raise NotationError(f"`{name}` is defined by an equation, so it cannot be an input")
         if missing:
-            raise NotationError("the input " + ", ".join(f"`{n}`" for n in missing) + " is missing")
+            word, verb = ("input", "is") if len(missing) == 1 else ("inputs", "are")
+            raise NotationError(f"the {word} {', '.join(f'`{n}`' for n in missing)} {verb} missing")
         given = {name: value for name, value in given.items() if name in self.system.tensors}
         edge = {canonical(k): v for k, v in boundary.items()}
         if any(name not in edge for name in self.system.boundary):

@@ -147,6 +147,8 @@ def canonical(text: str) -> str:
     from .errors import NotationError
     from .parse.lexer import lex
 
+    if not isinstance(text, str):
+        raise NotationError(f"the name of a tensor is text, not {text!r}")
     tokens = [t for t in lex(text) if t.type != "NEWLINE"]
     if len(tokens) != 1 or not isinstance(tokens[0].value, Name):
         raise NotationError(f"`{text.strip()}` is not the name of a tensor", text, 1, 1, len(text))

@@ -48,7 +48,9 @@ def sums() -> nbformat.NotebookNode:
         check("test_total", 1, "assert total([1, 2]) == 3", "assert total([41, 1]) == 42"),
         text("**Problem 2.** Write `mean(xs)`; that of an empty list is 0."),
         answer("mean", "def mean(xs):", "return total(xs) / len(xs) if xs else 0"),
-        check("test_mean", 2, "assert mean([1, 3]) == 2", "assert mean([]) == 0, 'The mean of nothing is 0.'"),
+        check(
+            "test_mean", 2, "assert mean([1, 3]) == 2", "assert mean([]) == 0, 'The mean of nothing is 0.'"
+        ),
         text("**Problem 3.** Write `norm(xs)`, the length of a vector."),
         answer("norm", "def norm(xs):", "return math.sqrt(sum(x * x for x in xs))"),
         check("test_norm", 3, "assert norm([3, 4]) == 5", "assert scaled(norm([6, 8])) == 100"),

@@ -239,6 +239,29 @@ def f(x):
     os.write(3, struct.pack('<QBQ', 1 << 62, 2, 0))
     return 0
 """,
+    "an answer that comes a byte at a time": """
+import os, struct, time
+def f(x):
+    for byte in struct.pack('<QBQ', 1 << 20, 2, 0) + bytes(1 << 20):
+        os.write(3, bytes([byte])); time.sleep(0.01)
+""",
+    "questions without an end": """
+import os, struct
+from coursekit.grading import wire
+question = wire.encode(('operate', ('call', [], {}, None)))
+def f(x):
+    while True: os.write(3, struct.pack('<QBQ', len(question), 1, 0) + question)
+""",
+    "questions without an end in the cell": """
+import os, struct
+from coursekit.grading import wire
+question = wire.encode(('operate', ('call', [], {}, None)))
+def f(x): return 0
+while True: os.write(3, struct.pack('<QBQ', len(question), 1, 0) + question)
+""",
+    "a small message that is a large value": """
+def f(x): return [None] * (30 << 20)
+""",
     "a closed pipe": """
 import os
 def f(x): os.close(3)

@@ -29,7 +29,9 @@ def students(found) -> dict[str, list[str]]:
 
 
 def refused(found) -> str:
-    return "\n".join(r.sentence for r in [*found.refusals, *(r for s in found.submissions for r in s.load()[1])])
+    return "\n".join(
+        r.sentence for r in [*found.refusals, *(r for s in found.submissions for r in s.load()[1])]
+    )
 
 
 def test_a_file_is_a_student_whatever_a_browser_called_the_copy(tmp_path):

@@ -4,11 +4,17 @@ import csv
 import datetime
 import io
 import json
+import os
+import subprocess
+import sys
+import zipfile
 
 import pytest
+import small_course as small
 
 from coursekit.grading.errors import GradingError
 from coursekit.grading.export import as_csv, fill_canvas, fill_moodle, gradescope, safe
+from coursekit.grading.gradescope import autograder_zip
 from coursekit.grading.late import LatePolicy
 
 RECORD = {
@@ -91,3 +97,44 @@ def test_work_without_a_trusted_time_is_not_late():
 def test_a_policy_that_cannot_be_read_is_refused(late, due):
     with pytest.raises(GradingError, match="write"):
         LatePolicy.read(late, due)
+
+
+@pytest.mark.slow
+def test_the_gradescope_autograder_runs_the_same_grader(tmp_path):
+    """Its `run_autograder`, with the folders that Gradescope would have under /autograder."""
+    root = small.write_course(tmp_path / "course", {"sums": {"sums": small.sums()}})
+    home = tmp_path / "autograder"
+    with zipfile.ZipFile(io.BytesIO(autograder_zip(root, "sums"))) as archive:
+        archive.extractall(home / "source")
+        assert archive.getinfo("run_autograder").external_attr >> 16 & 0o111
+        assert {"setup.sh", "pyproject.toml", "coursekit/cli.py"} <= set(archive.namelist())
+    (home / "submission").mkdir()
+    wrong = small.solved(small.sums(), mean="def mean(xs):\n    return sum(xs) / len(xs)")
+    (home / "submission" / "Copy of sums.ipynb").write_bytes(small.saved(wrong))
+    (home / "submission_metadata.json").write_text('{"users": [{"email": "ada@x.org", "name": "Ada"}]}')
+    (home / "results").mkdir()
+    environment = {**os.environ, "COURSEKIT_AUTOGRADER": str(home), "COURSEKIT_PYTHON": sys.executable}
+    environment["PYTHONPATH"] = str(home / "source")
+    done = subprocess.run(
+        ["bash", home / "source" / "run_autograder"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    result = json.loads((home / "results" / "results.json").read_text())
+    assert result["score"] == 4
+    assert {t["name"]: t["score"] for t in result["tests"]} == {
+        "test_total": 1, "test_mean": 0, "test_norm": 3, "why": 0,
+    }  # fmt: skip
+    assert "hidden" not in json.dumps(result).lower()
+
+
+def test_the_autograder_zip_holds_one_assignment_and_the_same_bytes_each_time(tmp_path):
+    root = small.write_course(tmp_path, {"sums": {"sums": small.sums()}, "other": {"other": small.sums()}})
+    data = autograder_zip(root, "sums")
+    assert data == autograder_zip(root, "sums")
+    names = zipfile.ZipFile(io.BytesIO(data)).namelist()
+    assert "course/source/sums/sums.ipynb" in names
+    assert not any("other" in n for n in names if n.startswith("course/"))

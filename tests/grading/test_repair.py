@@ -215,9 +215,7 @@ def answer_in_the_test_cell():
     return without(made, "norm")
 
 
-@damaged(
-    {"test_total": 0, "test_mean": 0, "test_norm": 3}, repairs="the test `test_total` was changed"
-)
+@damaged({"test_total": 0, "test_mean": 0, "test_norm": 3}, repairs="the test `test_total` was changed")
 def tests_edited_to_pass():
     made = solution(total="def total(xs):\n    return 0")
     small.cell_of(made, "test_total").source = "pass"
@@ -347,7 +345,9 @@ def test_answers_with_the_same_stub_are_told_apart_by_their_place():
 WRONG = [None, 0, -1.5, True, "text", [], [1, [2]], {}, {"a": {"b": 1}}, "\ud800\x00", 10**400]
 
 
-@pytest.mark.parametrize("field", ["cell_type", "source", "metadata", "id", "outputs", "nbgrader", "grade_id", "tags"])
+@pytest.mark.parametrize(
+    "field", ["cell_type", "source", "metadata", "id", "outputs", "nbgrader", "grade_id", "tags"]
+)
 def test_no_field_needs_to_have_the_type_that_the_format_promises(field):
     for value in WRONG:
         raw = json.loads(small.saved(solution()))
@@ -378,7 +378,8 @@ def test_a_notebook_of_the_wrong_shape_is_refused_or_read(field):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"  \n", b"not json", b"[]", b"3", b"{", b"{}", b"\x89PNG\r\n", b"[" * 100_000, b'{"cells": 1}']
+    "data",
+    [b"", b"  \n", b"not json", b"[]", b"3", b"{", b"{}", b"\x89PNG\r\n", b"[" * 100_000, b'{"cells": 1}'],
 )
 def test_what_is_no_notebook_is_refused_with_a_sentence(data):
     with pytest.raises(Unreadable, match="this is not a notebook"):
@@ -438,4 +439,3 @@ def test_bptt_as_colab_saves_it_and_without_its_marks_earns_every_point(warm):
         made = repair(own, read_notebook(text.encode())[0])
         (outcome,) = warm.grade([Task("bptt", tuple(made.cells), files=assignment.files)])
         assert outcome.score == most, (made.repairs, [t for t in outcome.tests if t.score < t.max])
-

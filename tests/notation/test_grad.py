@@ -391,6 +391,8 @@ def test_gradient_of_a_random_system_with_kinks_matches_autograd(text):
     system = _weighed(text)
     errors = compare(system, differentiable(system), of="loss", scale=0.5)
     assert max(errors.values(), default=0.0) < TOLERANCE, errors
+    program = grad(system, "loss", differentiable(system))
+    assert parse(show(program)).equations == program.equations
 
 
 @few(40)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import NotationError
 from ..system import Block
-from ..tree import Affine, Equation, Ref, index_names, references, substitute, walk
+from ..tree import Affine, Equation, Ref, Softmax, index_names, references, substitute, walk
 
 Ranges = dict[int, dict[str, str]]
 
@@ -81,6 +81,7 @@ class Recurrence:
         loops = self.loops()
         for reader, read, ref in self.reads:
             self.precedes(reader, read, ref, loops)
+        self.step_by_step(loops)
         order = self.sort(loops)
         return self.rename(loops, order)
 
@@ -136,6 +137,17 @@ class Recurrence:
             if self.shift(reader, read, ref, loop) is None:
                 raise self.itself(ref)
 
+    def step_by_step(self, loops: dict[tuple[int, str], int]) -> None:
+        """A softmax over time needs every step at once; those of a recurrence come one after another."""
+        for k, equation in enumerate(self.equations):
+            for node in (n for n in walk(equation.right) if isinstance(n, Softmax)):
+                for name in (i for i in node.indices if self.find((k, i)) in loops):
+                    for ref in references(node):
+                        if ref.name in self.number:
+                            message = f"this softmax runs over `{name}`, but `{ref.name}` is computed one `{name}` "
+                            message += "after another, so its values are never all known"
+                            raise self.error(message, node)
+
     def itself(self, ref: Ref) -> NotationError:
         from ..show import show
 
@@ -145,8 +157,8 @@ class Recurrence:
             message += f"; a new value needs a name of its own, such as `{left.name}'`"
         return self.error(message, ref)
 
-    def error(self, message: str, ref: Ref) -> NotationError:
-        return NotationError(message, self.source, ref.span.line, ref.span.column, ref.span.width)
+    def error(self, message: str, node: Ref | Softmax) -> NotationError:
+        return NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
 
     # ── order inside one step ────────────────────────────────────────────────────────────────
 

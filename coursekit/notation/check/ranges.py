@@ -96,7 +96,7 @@ class Ranges:
         for number, equation in enumerate(equations):
             for ref in references(equation):
                 self.read(number, ref)
-        for number, equation in enumerate(equations):
+        for number, equation in enumerate(equations if self.values else ()):
             self.equal(number, equation)
         self.sizes: dict[str, Node] = {}  # declared: the `n` of `W in R^{n x m}`
         self.unread: dict[str, list[str]] = {}  # declared, but in no equation
@@ -104,7 +104,8 @@ class Ranges:
             if isinstance(directive, Directive) and directive.word == "shape":
                 self.declare(directive)
         self.settle()
-        self.measure()
+        if self.unread:
+            self.measure()
         self.names: dict[Node, str] = {}
         self.name_all()
         self.tensors = self.describe()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 
 from ..tree import (
     Add,
@@ -14,6 +14,7 @@ from ..tree import (
     Call,
     Compare,
     Div,
+    Flatten,
     Mul,
     Num,
     Ref,
@@ -201,6 +202,18 @@ def _sorted(node):
     return transform(node, sort)
 
 
+@rule("interleaved")
+def interleaved(site: Site) -> Iterator[Change]:
+    """The heads laid end to end entry by entry, instead of one head after another."""
+    node = site.node
+    if isinstance(node, Flatten):
+        for order in permutations(node.indices):
+            text = f"You laid {code(node.body)} end to end with `{order[-1]}` running fastest; "
+            text += f"`{node.indices[-1]}` must run fastest, and `{node.indices[0]}` slowest."
+            if order != node.indices:
+                yield Change(text, replace(node, indices=order))
+
+
 # ── shifts, strides, windows ──
 
 
@@ -223,6 +236,31 @@ def shifted_index(site: Site) -> Iterator[Change]:
             new = _with_index(node, at, replace(affine, const=affine.const + step))
             text = f"You read {code(new)} in `{site.tensor}`; it must be {code(node)}: the index is shifted."
             yield Change(text, new)
+
+
+@rule("shifted index")
+def shifts_left_out(site: Site) -> Iterator[Change]:
+    """Every tensor read now, where each is read a step before or after."""
+    if site.parents:
+        return
+    shifted = [r for r in references(site.node) if any(a.const and _lone(a) for a in r.indices)]
+    if len(shifted) < 2:
+        return
+    now = transform(site.node, lambda n: replace(n, const=0) if isinstance(n, Affine) and _lone(n) else n)
+    text = f"You read every tensor in `{site.tensor}` at the step itself; they must be "
+    yield Change(f"{text}{' and '.join(code(r) for r in dict.fromkeys(shifted))}.", now)
+
+
+@rule("shifted index")
+def window_off_centre(site: Site) -> Iterator[Change]:
+    """A window that begins one place too early or too late on every axis."""
+    node = site.node
+    if not isinstance(node, Ref) or sum(len(a.terms) > 1 for a in node.indices) < 2:
+        return
+    for step in (1, -1):
+        moved = tuple(replace(a, const=a.const + step) if len(a.terms) > 1 else a for a in node.indices)
+        new = replace(node, indices=moved)
+        yield Change(f"The window is off its centre: you read {code(new)}; it must be {code(node)}.", new)
 
 
 def _lone(affine: Affine) -> object:
@@ -326,6 +364,10 @@ def missing_sum(site: Site) -> Iterator[Change]:
         node.body, lambda n: _at_zero(n, windows) if isinstance(n, Affine) and len(n.terms) > 1 else n
     )
     yield Change(f"The window does not move: {names} must shift what is read.", replace(node, body=still))
+    kept = tuple(i for i in node.indices if i not in windows)
+    middle = transform(node.body, lambda n: _at_zero(n, windows) if isinstance(n, Affine) else n)
+    if node.where is None:
+        yield Change(text, replace(node, indices=kept, body=middle) if kept else middle)
 
 
 def _at_zero(affine: Affine, names: set[str]) -> Affine:
@@ -350,6 +392,25 @@ def averaged(site: Site) -> Iterator[Change]:
     name = node.indices[-1].plain if node.indices else None
     if name is None or name in site.summed():
         return
+    yield Change(_each_its_own(node, name), _mean(site, node, name))
+
+
+@rule("averaged")
+def averaged_throughout(site: Site) -> Iterator[Change]:
+    """The same gate averaged wherever the equation reads it."""
+    if site.parents:
+        return
+    gates = [r for r in references(site.node) if is_gate(site, r)]
+    for gate in {r for r in gates if gates.count(r) > 1 and r.indices}:
+        if (name := gate.indices[-1].plain) is not None:
+            swap = lambda n, gate=gate, name=name: _mean(site, gate, name) if n == gate else n
+            yield Change(_each_its_own(gate, name), transform(site.node, swap))
+
+
+def _mean(site: Site, ref: Ref, name: str) -> Div:
     other = name + "'"
-    mean = Div(Sum((other,), substitute(node, {name: other})), Size(site.ranges[name]))
-    yield Change(f"You averaged `{node.name}` over `{name}`; each `{name}` has its own gate.", mean)
+    return Div(Sum((other,), substitute(ref, {name: other})), Size(site.ranges[name]))
+
+
+def _each_its_own(ref: Ref, name: str) -> str:
+    return f"You averaged `{ref.name}` over `{name}`; each `{name}` has its own gate."

@@ -8,13 +8,17 @@ from fractions import Fraction
 
 from ..tree import (
     Add,
+    Apply,
     Call,
+    Compare,
     Div,
     Expr,
+    Iverson,
     Mul,
     Neg,
     Num,
     Pow,
+    Reduce,
     Ref,
     Size,
     Softmax,
@@ -118,7 +122,7 @@ def sign(site: Site) -> Iterator[Change]:
             yield Change(
                 f"The sign of `{site.tensor}` is wrong: yours is -1 times the right one.", Neg(site.node)
             )
-        case Sum() | Mul() if isinstance(site.parent, (Call, Softmax)):
+        case Sum() | Mul() | Ref() if isinstance(site.parent, (Call, Softmax, Apply)):
             yield Change(f"The sign of {code(site.node)} in `{site.tensor}` is wrong.", Neg(site.node))
 
 
@@ -179,6 +183,25 @@ def missing_factor(site: Site) -> Iterator[Change]:
         yield Change(f"In `{site.tensor}` the division by {code(node.below)} is missing.", node.above)
 
 
+@rule("hard choice")
+def hard_choice(site: Site) -> Iterator[Change]:
+    """The entry of the largest weight alone, instead of the mean that a softmax weighs."""
+    node = site.node
+    if not isinstance(node, Sum) or not isinstance(node.body, Mul):
+        return
+    for k, weight in enumerate(node.body.factors):
+        definition = site.definition(weight.name) if isinstance(weight, Ref) else None
+        if definition is None or not isinstance(definition.right, Softmax):
+            continue
+        over = tuple(i for i in node.indices if i in free_indices(weight))
+        others = {i: i + "'" for i in over}
+        largest = Reduce("max", tuple(others.values()), substitute(weight, others))
+        chosen = Iverson(Compare(weight, "==", largest))
+        body = product((*node.body.factors[:k], chosen, *node.body.factors[k + 1 :]))
+        text = f"You took the entry with the largest weight alone; the sum must be weighed by {code(weight)}."
+        yield Change(text, replace(node, body=body))
+
+
 def indices(names: tuple[str, ...]) -> str:
     quoted = [f"`{n}`" for n in names]
     return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
@@ -202,7 +225,9 @@ def scale(site: Site) -> Iterator[Change]:
     squared = _root_taken(node) or Pow(node, TWO)
     yield Change(f"You scaled by {shown(squared)}; it must be {shown(node)}.", squared)
     own = {site.system.aliases.get(n.name, n.name) for n in walk(node) if isinstance(n, Size)}
-    for dim in sorted(set(site.ranges.values()) - own):
+    here = set(site.ranges.values())
+    elsewhere = {d for ranges in site.system.ranges.values() for d in ranges.values()} - here
+    for dim in [*sorted(here - own), *sorted(elsewhere - own)]:
         other = _with_size(node, dim)
         yield Change(f"You scaled by {shown(other)}; it must be {shown(node)}.", other)
 

@@ -3,7 +3,7 @@
     cost(system, ["W", "U"]).multiply_adds        # D^2 + D*V + D*d
     cost(system, ["W", "U"]).multiply_adds(V=11, D=5, d=4)        # 100
 
-`count.py` says what is counted, `depth.py` what depth means.
+`count` says what is counted, `depth` what depth means.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .polynomial import Polynomial
 __all__ = ["Cost", "cost"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cost:
     """The costs of one run of `system`.
 
@@ -66,6 +66,10 @@ class Cost:
     @cached_property
     def depth(self) -> Depth:
         return depth(self.system)
+
+    def __repr__(self) -> str:
+        lines = {"parameters": self.parameters, "multiply-adds": self.multiply_adds, "depth": self.depth}
+        return "\n".join(f"{word:<14}{value}" for word, value in lines.items())
 
 
 def cost(system: System, parameters: Sequence[str] | None = None, of: str | None = None) -> Cost:

@@ -21,7 +21,7 @@ MAX_DEPTH = 40
 FUNCTIONS = {"sqrt": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "abs": 1, "ceil": 1, "floor": 1}
 MANY = ("max", "min")
 _SYNONYMS = {"ln": "log", "lg": "log2", "logtwo": "log2", "root": "sqrt"}
-_BOUND = re.compile(r"\s*(?:\\mathcal\s*\{\s*O\s*\}|\\Theta|\\Omega|\\mathrm\{O\}|[OΘΩ])\s*(?=\()")
+_BOUND = re.compile(r"\s*(?:\\math(?:cal|rm)\s*(?:\{\s*O\s*\}|O)|\\?(?:Theta|Omega)|[OΘΩ𝒪])\s*(?=\()")
 
 
 def read(text: str, symbols: Iterable[str] | None = None) -> Expr:
@@ -80,7 +80,7 @@ class _Reader:
     def _strip_bound(self) -> None:
         """`O( … )` and `Θ( … )` say nothing that the question has not said."""
         match = _BOUND.match(self.body)
-        if match is None or (self.symbols is not None and "O" in self.symbols):
+        if match is None or (self.symbols is not None and match.group().strip() in self.symbols):
             return
         depth = 0
         for at, token in enumerate(self.tokens):

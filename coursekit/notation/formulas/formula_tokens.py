@@ -22,7 +22,7 @@ _SPACING = re.compile(r"\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|displaystyle)(?!
 _TOKEN = re.compile(
     r"(?P<number>\d+(?:\.\d*)?|\.\d+)"
     r"|(?P<command>\\[a-zA-Z]+)(?:_\s*(?P<base>\d+|\{\s*\d+\s*\}))?"
-    r"|(?P<name>[A-Za-zα-ω][A-Za-zα-ω0-9]*(?:_(?:\{[\w,\s\\]*\}|\w+))?)"
+    r"|(?P<name>[ΘΩ𝒪]|[A-Za-zα-ω][A-Za-zα-ω0-9]*(?:_(?:\{[\w,\s\\]*\}|\w+))?)"
     r"|(?P<sign>\*\*|[-+*/^(){}\[\],|·×−√⋅²³⁴⌈⌉⌊⌋])"
 )
 

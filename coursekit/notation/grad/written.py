@@ -2,11 +2,13 @@
 
 Every dimension of the gradient system is one of the forward system, so nothing is inferred here. Where the
 equations alone would not say how long an axis is (`de[v,i] = [w[B,T] == v] dx[B,T,i]`), the program declares the
-shapes of both `e` and `de`, and `e` is an input of the gradient system for its shape alone.
+shapes of both `e` and `de`, and `e` is an input of the gradient system for its shape alone; so too where a size
+is read that no index ranges over (the I of `dpos[t,p] = [J == p+I] dL[B,t,J]`, beside `e in R^{W x I}`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ..check.order import blocks
@@ -22,8 +24,11 @@ from ..tree import (
     Position,
     Program,
     Ref,
+    Size,
+    SizeOf,
     references,
     transform,
+    walk,
 )
 from .backward import Backward
 from .letters import Pen, sizes_by_letter
@@ -45,9 +50,10 @@ def written(sweep: Backward, last: list[str]) -> System:
     padded = frozenset(short.get(n, n) for n in sweep.pads | sweep.system.padded) & _used(equations)
     long = {v: k for k, v in short.items()}
     shapes = _shapes(sweep, equations, ranges, long)
-    program = Program((*_directives(sweep, padded, ranges, shapes), *_text(equations, ranges)))
+    measures = dict.fromkeys([*shapes.values(), *_sized(sweep, equations, ranges)])
+    program = Program((*_directives(sweep, padded, ranges, shapes, measures), *_text(equations, ranges)))
     ordered, by_equation = blocks(equations, ranges, "")
-    tensors = _tensors(sweep, equations, shapes, long)
+    tensors = _tensors(sweep, equations, measures, long)
     system = sweep.system
     return replace(
         system,
@@ -145,23 +151,40 @@ def _shapes(
     return shapes
 
 
+def _sized(
+    sweep: Backward, equations: list[Equation], ranges: dict[int, dict[str, str]]
+) -> Iterator[str]:
+    """For each size that is read (the I of `[J == p+I]`) but ranged over by no index: an input that has it."""
+    nodes = [n for e in equations for n in walk(e.right)]
+    sizes = [n.name for n in nodes if isinstance(n, Size)]
+    sizes += [a.name for n in nodes if isinstance(n, Affine) for _, a in n.terms if isinstance(a, SizeOf)]
+    ranged = {d for r in ranges.values() for d in r.values()}
+    for size in sizes:
+        if size not in ranged:
+            yield from [n for n in sweep.system.inputs if size in sweep.dims[n]][:1]
+
+
 def _directives(
-    sweep: Backward, padded: frozenset[str], ranges: dict[int, dict[str, str]], shapes: dict[str, str]
+    sweep: Backward,
+    padded: frozenset[str],
+    ranges: dict[int, dict[str, str]],
+    shapes: dict[str, str],
+    measures: Iterable[str],
 ) -> list[Directive]:
     centered = sorted({i for r in ranges.values() for i, d in r.items() if d in sweep.scope.centered})
     found = [Directive("pad", tuple(sorted(padded)))] if padded else []
     found += [Directive("centered", tuple(centered))] if centered else []
-    both = [(n, sweep.dims[source]) for name, source in shapes.items() for n in (source, name)]
-    return found + [Directive("shape", (name,), (",".join(dims),)) for name, dims in both]
+    declared = {n: sweep.dims[n] for n in measures} | {n: sweep.dims[source] for n, source in shapes.items()}
+    return found + [Directive("shape", (name,), (",".join(dims),)) for name, dims in declared.items()]
 
 
 def _tensors(
-    sweep: Backward, equations: list[Equation], shapes: dict[str, str], long: dict[str, str]
+    sweep: Backward, equations: list[Equation], measures: Iterable[str], long: dict[str, str]
 ) -> dict[str, Tensor]:
     defined = {e.left.name for e in equations}
     refs = [r.name for e in equations for r in (e.left, *references(e.right))]
     found = {}
-    for name in dict.fromkeys([*refs, *shapes.values()]):
+    for name in dict.fromkeys([*refs, *measures]):
         known = sweep.system.tensors.get(name)
         own = sweep.made.get(long.get(name, name))
         dims = tuple(sweep.scope.dims[i] for i in own.left) if own and name in defined else sweep.dims[name]

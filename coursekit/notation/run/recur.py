@@ -7,7 +7,7 @@ Nothing is written in place, so that gradients flow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,9 @@ __all__ = ["Frame"]
 class Frame:
     """The loop of one block, while its equations are compiled and when they run."""
 
-    def __init__(self, system: System, sizes: dict[str, int], block: Block):
+    def __init__(self, system: System, sizes: dict[str, int], block: Block, needed: Collection[str]):
         self.system, self.sizes, self.block = system, sizes, block
+        self.kept = [e.left.name for e in block.equations if e.left.name in needed]  # after the loop
         self.names = frozenset(e.left.name for e in block.equations)
         self.looped = frozenset(name for name, _ in block.loops)
         self.prepare: list[Callable[[Env], object]] = []
@@ -203,7 +204,7 @@ class Frame:
             memo.clear()
             for name, compute in equations:
                 states[name][step] = compute(env)
-        for name in self.names:
+        for name in self.kept:
             if self.lanes is None:
                 env.tensors[name] = torch.stack(states[name]).movedim(0, self.places[name][0])  # type: ignore[arg-type]
             else:

@@ -7,7 +7,7 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from numbers import Real
 from threading import Lock
@@ -15,7 +15,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
-from ..system import System
+from ..system import Block, System
 from ..tree import Affine, Compare, references
 from .compile import Compiler
 from .named import Env, elementwise
@@ -33,8 +33,10 @@ def run(
     boundary: Mapping[str, Tensor | float | tuple] | None = None,
     sizes: Mapping[str, int] | None = None,
     functions: Mapping[str, Callable[..., Tensor]] | None = None,
+    outputs: Iterable[str] | None = None,
 ) -> dict[str, Tensor]:
-    """Every tensor that the system defines, by name.
+    """Every tensor that the system defines, by name; or those of `outputs` alone, and nothing that they do
+    without is computed.
 
     `boundary` holds, for a tensor that is read outside its range, the value there: a number, or a tensor of
     its shape without the axis it is left along (with that axis, n long, where it is read n steps outside);
@@ -50,39 +52,33 @@ def run(
     }
     dtype, device = _kind(system, inputs, edges)
     whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
-    prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers)
+    wanted = tuple(system.outputs if outputs is None else dict.fromkeys(outputs))
+    prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers, wanted)
     tensors: dict[str, Tensor] = {}
     for name, x in inputs.items():
         tensors[whole_name(name)] = x
         tensors[name] = x if x.is_floating_point() else x.to(dtype)
     env = Env(tensors, edges, dict(functions or {}), dtype, device, prepared.constants)
     prepared.run(env)
-    return {name: env.tensors[name] for name in system.outputs}
+    return {name: env.tensors[name] for name in wanted}
 
 
 class Plan:
-    """How to run one system at given sizes."""
+    """How to get the tensors `wanted` of one system at given sizes."""
 
-    def __init__(self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str] = frozenset()):
+    def __init__(
+        self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], wanted: tuple[str, ...]
+    ):
         self.sizes = sizes
         self.constants: dict = {}
         self.doubts = [_settle(system, sizes, doubt) for doubt in check_reads(system, sizes)]
         self.blocks: list[Callable[[Env], None]] = []
-        for block in system.blocks:
-            if not block.loops:
-                for equation in block.equations:
-                    self.blocks.append(
-                        _define(
-                            equation.left.name, Compiler(system, sizes, equation, whole_numbers).define().run
-                        )
-                    )
-                continue
-            frame = Frame(system, sizes, block)
-            steps = [
-                (e.left.name, Compiler(system, sizes, e, whole_numbers, frame).define().run)
-                for e in block.equations
-            ]
-            self.blocks.append(partial(_loop, frame, steps))
+        needed = set(wanted)
+        for block in reversed(system.blocks):
+            if not needed.isdisjoint(e.left.name for e in block.equations):
+                self.blocks.append(_block(system, sizes, block, whole_numbers, needed))
+                needed |= {ref.name for e in block.equations for ref in references(e.right)}
+        self.blocks.reverse()
 
     def run(self, env: Env) -> None:
         while self.doubts:  # once: what the conditions say depends on sizes alone
@@ -92,15 +88,24 @@ class Plan:
             block(env)
 
 
+def _block(
+    system: System, sizes: dict[str, int], block: Block, whole_numbers: frozenset[str], needed: set[str]
+) -> Callable[[Env], None]:
+    if not block.loops:  # then it is one equation
+        (equation,) = block.equations
+        return _define(equation.left.name, Compiler(system, sizes, equation, whole_numbers).define().run)
+    frame = Frame(system, sizes, block, needed)
+    steps = [
+        (e.left.name, Compiler(system, sizes, e, whole_numbers, frame).define().run) for e in block.equations
+    ]
+    return partial(frame.run, equations=steps)
+
+
 def _define(name: str, compute: Callable[[Env], Tensor]) -> Callable[[Env], None]:
     def step(env: Env) -> None:
         env.tensors[name] = compute(env)
 
     return step
-
-
-def _loop(frame: Frame, steps: list[tuple[str, Callable[[Env], Tensor]]], env: Env) -> None:
-    frame.run(env, steps)
 
 
 def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> Callable[[Env], None]:
@@ -133,16 +138,18 @@ def plan(
     shapes: Mapping,
     edge_shapes: Mapping,
     sizes: Mapping[str, int],
-    whole_numbers: frozenset[str] = frozenset(),
+    whole_numbers: frozenset[str],
+    wanted: tuple[str, ...],
 ) -> Plan:
     """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
     edges = tuple((n, tuple(e)) for n, e in sorted(edge_shapes.items()))
-    key = (id(system), tuple(sorted(shapes.items())), edges, tuple(sorted(sizes.items())), whole_numbers)
+    given = tuple(sorted(sizes.items()))
+    key = (id(system), tuple(sorted(shapes.items())), edges, given, whole_numbers, wanted)
     with _lock:
         if key in _plans:
             _plans.move_to_end(key)
             return _plans[key][1]
-    made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers)
+    made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers, wanted)
     with _lock:
         _plans[key] = (system, made)
         while len(_plans) > _KEPT:

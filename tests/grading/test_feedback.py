@@ -1,0 +1,218 @@
+"""A student's page and the class's: nothing on them runs, nothing on them tells what a hidden test knows."""
+
+import base64
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+import small_course as small
+from nbconvert import HTMLExporter
+from traitlets.config import Config
+
+from coursekit.bootstrap import find_browser
+from coursekit.grading.assignment import Assignment, load, master
+from coursekit.grading.autograded import write_autograded
+from coursekit.grading.describe import describe, outputs, without_values
+from coursekit.grading.feedback import feedback
+from coursekit.grading.outcome import Outcome, Output
+from coursekit.grading.pages import file_name
+from coursekit.grading.pipeline import Problem, Work
+from coursekit.grading.recognise import read_notebook
+from coursekit.grading.report import report
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = "document.title='hacked';window.hacked=1"
+EVIL = f"""<script>{RUN}</script><img src=x onerror="{RUN}"><a id=link href="javascript:{RUN}">click</a>
+<svg onload="{RUN}"></svg><iframe srcdoc="<script>parent.hacked=1</script>"></iframe>' onmouseover='{RUN}'>
+</pre></details><style>body{{display:none}}</style><meta http-equiv=refresh content="0;url=javascript:{RUN}">"""
+ASSIGNMENT = Assignment("sums", (master("sums", small.sums(), Config()),))
+
+
+def work_of(student: str, made, warm) -> Work:
+    cells, _ = read_notebook(small.saved(made))
+    work = Work(student, ASSIGNMENT, None, "here", [("sums.ipynb", ASSIGNMENT.masters[0], cells)])
+    for task in work.tasks({}):
+        (outcome,) = warm.grade([task])
+        work.outcomes[outcome.id.split("\0")[2]] = outcome
+    return work
+
+
+def entry_of(work: Work) -> dict:
+    return describe(work, frozenset(b for made in work.repaired.values() for b in made.blank))
+
+
+@pytest.fixture(scope="module")
+def hostile(warm):
+    """A student whose name, answers, output, errors, pictures and ids are all an attack."""
+    show = f"from IPython.display import HTML, display\nevil = {EVIL!r}\nprint(evil)\ndisplay(HTML(evil))\n"
+    made = small.solved(
+        small.sums(),
+        total=show + "def total(xs):\n    return sum(xs)",
+        mean=f"{show}raise ValueError(evil)",
+        norm=f"# {EVIL!r}\ndef norm(xs):\n    raise ValueError({EVIL!r})",
+        why=EVIL,
+    )
+    made.cells.append(nbformat.v4.new_code_cell("1", metadata={"nbgrader": {"grade_id": EVIL}}))
+    work = work_of(EVIL, made, warm)
+    work.outcomes["sums"].cells[0].outputs.append(Output("image/png", b"'><script>window.hacked=1</script>"))
+    return work
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = find_browser()
+    assert path, "no Chromium: install one, or name it in COURSEKIT_BROWSER"
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+def opened(browser, path: Path):
+    """The page, loaded with scripts allowed, everything on it opened and touched; and the requests it made."""
+    requests: list[str] = []
+    page = browser.new_page()
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    page.goto(path.as_uri())
+    for details in page.query_selector_all("details"):
+        details.evaluate("d => d.open = true")
+    for element in page.query_selector_all("a, img, svg, p"):
+        element.dispatch_event("mouseover")
+        element.dispatch_event("click")
+    page.wait_for_timeout(200)
+    return page, [url for url in requests if not url.startswith(("file:", "data:"))]
+
+
+@pytest.mark.slow
+def test_no_script_of_a_student_runs_on_any_page(hostile, browser, tmp_path):
+    entry = entry_of(hostile)
+    problems = [Problem(EVIL, EVIL, EVIL)]
+    pages = {
+        "feedback": feedback(entry, ASSIGNMENT, outputs(hostile.outcomes)),
+        "report": report(ASSIGNMENT, [entry, {**entry, "student": "ada"}], problems),
+    }
+    write_autograded(tmp_path, hostile, tmp_path / "kept")  # a name that is no folder's: nothing is written
+    assert not (tmp_path / "kept").exists()
+    for name, text in pages.items():
+        path = tmp_path / f"{name}.html"
+        path.write_text(text, encoding="utf-8")
+        page, requests = opened(browser, path)
+        assert page.evaluate("window.hacked") is None, name
+        assert page.title() != "hacked", name
+        assert page.query_selector_all("script, iframe, a[href^=javascript]") == [], name
+        assert page.is_visible("h1"), name
+        assert requests == [], name
+        assert "onerror" in page.inner_text("body"), "what the student wrote is shown, as text"
+        page.close()
+
+
+@pytest.mark.slow
+def test_no_script_runs_in_the_notebook_that_the_formgrader_opens(hostile, browser, tmp_path):
+    """nbconvert, as the formgrader uses it, shows outputs; none of ours is HTML, and none is trusted."""
+    hostile.student = "mallory"
+    write_autograded(tmp_path, hostile, tmp_path)
+    made = nbformat.read(tmp_path / "autograded" / "mallory" / "sums" / "sums.ipynb", as_version=4)
+    nbformat.validate(made)
+    kinds = {k for c in made.cells if c.cell_type == "code" for o in c.outputs for k in o.get("data", {})}
+    assert kinds <= {"text/plain", "image/png"}
+    made.cells = [c for c in made.cells if c.cell_type == "code"]  # text is the formgrader's to clean
+    exporter = HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
+    path = tmp_path / "formgrader.html"
+    path.write_text(exporter.from_notebook_node(made)[0], encoding="utf-8")
+    page, _ = opened(browser, path)
+    assert page.evaluate("window.hacked") is None
+    assert page.title() != "hacked"
+    page.close()
+
+
+def test_feedback_shows_no_hidden_test_no_expected_value_and_no_traceback(warm):
+    made = small.solved(
+        small.sums(), total="def total(xs):\n    return 0", mean="def mean(xs):\n    return xs[0]", norm="1 / 0"
+    )
+    work = work_of("ada", made, warm)
+    text = feedback(entry_of(work), ASSIGNMENT, outputs(work.outcomes))
+    for secret in ("42", "41", "scaled(norm", "== 100", "Traceback", "coursekit/grading", "HIDDEN", "assert "):
+        assert secret not in text
+    assert "ZeroDivisionError: division by zero" in text, "the student's own error is shown"
+    assert "IndexError" in text or "The mean of nothing is 0." in text
+
+
+def test_a_value_that_a_check_expected_is_left_out_of_the_sentence():
+    assert without_values("2*N is not right: with N=3 it gives 6, and counting gives 9.") == (
+        "2*N is not right: with N=3 it gives 6."
+    )
+    assert without_values("Entry 2 is 0.5 and should be 0.12.") == "Entry 2 is 0.5."
+    assert without_values("You dropped the factor h(1-h).") == "You dropped the factor h(1-h)."
+
+
+def test_points_comments_lateness_and_waiting_answers_are_on_the_page(warm):
+    work = work_of("ada", small.solved(small.sums()), warm)
+    entry = entry_of(work)
+    entry |= {"late_penalty": 1.5, "score": 4.5, "comments": {"sums": {"why": "Think <again>."}}}
+    text = feedback(entry, ASSIGNMENT, outputs(work.outcomes))
+    assert "4.5 <span class='soft'>of 10" in text
+    assert "Handed in late: 1.5 points fewer." in text
+    assert "1 answer will be graded by a person." in text
+    assert "Think &lt;again&gt;." in text
+
+
+def test_two_names_never_share_a_page():
+    names = ["a b", "a_b", "a/b", "../a", "a", "A b", ".", "", "ü", "a" * 90, "a" * 91]
+    pages = [file_name(name) for name in names]
+    assert len(set(pages)) == len(names)
+    assert all("/" not in page and not page.startswith(".") for page in pages)
+
+
+@pytest.mark.slow
+def test_the_sentence_of_a_named_mistake_reaches_the_student_and_is_counted_in_the_report(warm):
+    from coursekit.authoring.answers import answered, solutions
+    from coursekit.authoring.source import read
+
+    (assignment,) = load(ROOT, "bptt")
+    source = read(ROOT / "solutions" / "bptt" / "bptt.md")
+    question = next(q for q in source.questions if q.id == "grads_t")
+    mistake = next(m for m in question.mistakes if m.name == "sigma prime missing")
+    made = answered(ROOT / "notebooks" / "bptt" / "bptt.ipynb", {**solutions(source), "grads_t": mistake.answer})
+    entries = []
+    for student in ("ada", "emmy"):
+        cells, _ = read_notebook(json.dumps(made).encode())
+        work = Work(student, assignment, None, "here", [("bptt.ipynb", assignment.masters[0], cells)])
+        (task,) = work.tasks({})
+        (outcome,) = warm.grade([task])
+        work.outcomes["bptt"] = outcome
+        entries.append(entry_of(work))
+    (lost,) = [q for q in entries[0]["questions"] if q["score"] < q["max"]]
+    assert lost["id"] == "test_grads_t"
+    assert lost["status"] == "partial", "U and b2 do not pass through the sigmoid"
+    assert mistake.sentence in lost["sentence"]
+    assert lost["kind"] == mistake.name
+    page = feedback(entries[0], assignment, outputs({"bptt": outcome}))
+    assert "You dropped the factor h(1-h)" in page
+    assert "BEGIN HIDDEN" not in page
+    assert "right_forward" not in page
+    text = report(assignment, entries)
+    row = text[text.index("Which mistakes were made") :]
+    assert "2×" in row
+    assert "sigma prime missing" in row
+    assert "ada, emmy" in row
+
+
+def test_a_picture_is_shown_and_the_rest_of_a_long_output_is_cut(warm):
+    draw = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint('x' * 10000)\ndef total(xs):\n    return sum(xs)"
+    work = work_of("ada", small.solved(small.sums(), total=draw), warm)
+    text = feedback(entry_of(work), ASSIGNMENT, outputs(work.outcomes))
+    start = text.index("data:image/png;base64,") + len("data:image/png;base64,")
+    assert base64.b64decode(text[start : text.index("'", start)]).startswith(b"\x89PNG")
+    assert "… (cut)" in text
+    assert "x" * 5000 not in text
+
+
+def test_outputs_have_a_bound_for_each_submission():
+    from coursekit.grading.outcome import CellOutcome
+
+    huge = CellOutcome("q", "solution", "ok", outputs=[Output("stdout", "y" * 1_500_000) for _ in range(4)])
+    kept = outputs({"n": Outcome("n", cells=[huge])})
+    assert sum(len(o["data"]) for o in kept["n"][0]["outputs"]) <= 2_000_000
