@@ -75,7 +75,9 @@ def attention_by_hand(i: dict[str, Tensor]) -> Tensor:
     return (a @ v).transpose(1, 2).reshape(B, T, -1) @ i["W_O"].reshape(J, -1).T
 
 
-def _against(name: str, ours: Callable, theirs: Callable, inputs: dict[str, Tensor], rounds: int) -> list[Row]:
+def _against(
+    name: str, ours: Callable, theirs: Callable, inputs: dict[str, Tensor], rounds: int
+) -> list[Row]:
     """Forward alone, and forward with backward."""
     torch.testing.assert_close(ours(inputs), theirs(inputs), rtol=1e-3, atol=1e-3)
     wanted = {n: x.clone().requires_grad_() for n, x in inputs.items()}
@@ -120,5 +122,7 @@ def rows(rounds: int = 15) -> list[Row]:
 
     found.append(_limit("parse and check ten lines", lambda: Equations(TEN_LINES), 20.0, rounds))
     right, wrong = Equations(RIGHT), Equations(WRONG)
-    found.append(_limit("compare, five draws, diagnosis", lambda: right.compare(wrong, draws=5), 300.0, rounds))
+    found.append(
+        _limit("compare, five draws, diagnosis", lambda: right.compare(wrong, draws=5), 300.0, rounds)
+    )
     return found

@@ -54,12 +54,13 @@ def same_number(value: float, text: str) -> bool:
     """Always true within the tolerance, always false beyond three times it.
 
     The hidden number lies in a bucket two tolerances wide; a number within reach of it has that bucket
-    under one of the two ends of its own interval, so no rounding edge can reject a right answer.
+    under its own interval, so no rounding edge can reject a right answer. (The middle is looked at too: with
+    both ends on an edge, float error could step over the bucket between them.)
     """
     _, salt, within, hashed = text.split(_MARK)
     reach = float(within)
-    ends = {_bucket(value - reach, reach), _bucket(value + reach, reach)}
-    return any(_hash(salt, str(end)) == hashed for end in ends)
+    touched = {_bucket(value + step * reach, reach) for step in (-1, 0, 1)}
+    return any(_hash(salt, str(bucket)) == hashed for bucket in touched)
 
 
 def same_choice(value: object, text: str) -> bool:

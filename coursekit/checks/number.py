@@ -138,7 +138,8 @@ def _entries(answer: object, expected: Mapping, within, relative, mistakes: Sequ
             continue
         result = _single(answer[key], right_one, within, relative, ())
         parts[str(key)] = result if result.ok else wrong(f"Entry `{key}`: {result.sentence}", result.kind)
-    for mistake in mistakes:
+    # A mistake is the text of a cell that would have to be run: only a wrong answer is worth that.
+    for mistake in () if all(part.ok for part in parts.values()) else mistakes:
         wrongs = (
             mistake.wrong if isinstance(mistake.wrong, Mapping) else dict(enumerate(_listed(mistake.wrong)))
         )
@@ -147,7 +148,7 @@ def _entries(answer: object, expected: Mapping, within, relative, mistakes: Sequ
             for key in answer
             if not isinstance(number := number_of(answer[key]), Result)
         )
-        if alike and not all(part.ok for part in parts.values()):
+        if alike:
             return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=parts)
     return combine(parts, f"All {len(parts)} numbers are right.")
 

@@ -64,6 +64,7 @@ class Group:
             with contextlib.suppress(OSError):
                 own = _own_group(controller)
                 if own is not None:
+                    self._sweep(own)
                     self._make(own / f"coursekit-{pid}", values, pid)
 
     def _make(self, group: Path, values: dict[str, int], pid: int) -> None:
@@ -74,6 +75,13 @@ class Group:
             if (group / name).exists():
                 (group / name).write_text(str(value))
         (group / "cgroup.procs").write_text(str(pid))
+
+    def _sweep(self, own: Path) -> None:
+        """Remove what graders left that were killed before they could."""
+        for group in own.glob("coursekit-*"):
+            if not Path("/proc", group.name.removeprefix("coursekit-")).exists():
+                with contextlib.suppress(OSError):
+                    group.rmdir()
 
     def remove(self) -> None:
         """Once its processes have ended, which takes the system a moment."""

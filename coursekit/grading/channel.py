@@ -89,6 +89,7 @@ class Channel:
     def __init__(self, sock: socket.socket, limit: int):
         self.frames = Frames(sock, limit)
         self.depth = 0
+        self.until: float | None = None  # when to stop waiting: also for room to answer while we ask
 
     def serve(self, op: str, data: Any) -> Any:
         raise NotImplementedError
@@ -110,6 +111,7 @@ class Channel:
     def request(self, op: str, data: Any, deadline: float | None = None) -> Any:
         """Ask the other side and wait; meanwhile serve what it asks."""
         nonce = secrets.randbits(64)
+        self.until = deadline
         self.frames.send(REQUEST, nonce, self.encode((op, data)), deadline)
         while True:
             kind, echoed, payload = self.frames.receive(deadline)
@@ -143,4 +145,4 @@ class Channel:
         self.reply(kind, nonce, reply)
 
     def reply(self, kind: int, nonce: int, data: bytes) -> None:
-        self.frames.send(kind, nonce, data)
+        self.frames.send(kind, nonce, data, self.until)

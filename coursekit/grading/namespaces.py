@@ -99,13 +99,14 @@ def outer(control: socket.socket, options: dict, serve: Callable[[], None]) -> N
     pid = os.fork()
     if pid == 0:
         _in_child(control, lambda: _make(control, stage, options, unshared[1], mapped[0], serve))
+    os.close(unshared[1])
     if os.read(unshared[0], 1):
         _map_users(pid)
         os.write(mapped[1], b"m")
+        os.read(unshared[0], 1)  # the new root stands, and no longer needs the directory that it was made in
+    os.rmdir(stage)
     control.close()
     os.waitpid(pid, 0)
-    with contextlib.suppress(OSError):
-        os.rmdir(stage)
     os._exit(0)
 
 
@@ -135,6 +136,7 @@ def _make(
     os.read(mapped, 1)
     pid = os.fork()
     if pid:
+        os.close(unshared)
         control.close()  # so that its other end sees at once when the warm parent is gone
         os.waitpid(pid, 0)
         return
@@ -143,6 +145,8 @@ def _make(
         os.setresgid(0, 0, 0)
         os.setresuid(0, 0, 0)
     _new_root(stage, options)
+    os.write(unshared, b"r")
+    os.close(unshared)
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     serve()
 

@@ -19,6 +19,9 @@ class StudentCell:
     source: str
     grade_id: str = ""
     cell_id: str = ""
+    points: float = (
+        0.0  # of a test, as the student's copy has them: for a student's own check, never for a grade
+    )
 
     @cached_property
     def folded(self) -> str:
@@ -62,14 +65,17 @@ def _cell(cell: dict) -> StudentCell:
         source = "".join(line for line in source if isinstance(line, str))
     metadata = _dict(cell.get("metadata"))
     kind = cell.get("cell_type", "code")
+    marks = _dict(metadata.get("nbgrader"))
+    points = marks.get("points") if marks.get("grade") is True and marks.get("solution") is not True else 0
     return StudentCell(
         # Of a type that no notebook has, only the text is kept: it is run where it stands for an answer.
         {"code": "code", "markdown": "markdown", "heading": "markdown"}.get(kind, "raw")
         if isinstance(kind, str)
         else "raw",
         _text(source),
-        _text(_dict(metadata.get("nbgrader")).get("grade_id")),
+        _text(marks.get("grade_id")),
         _text(cell.get("id")) or _text(metadata.get("id")),  # Colab keeps the id in the metadata
+        float(points) if isinstance(points, (int, float)) and 0 <= points < 1e6 else 0.0,
     )
 
 

@@ -23,18 +23,23 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
     """Each test cell of the notebook, run after all that stands above it."""
     try:
         cells, _ = read_notebook(path.read_bytes())
-    except FileNotFoundError:
-        raise GradingError(f"{path} does not exist") from None
+    except OSError as error:
+        raise GradingError(f"{path} cannot be read: {error.strerror}") from None
     except Unreadable as error:
         raise GradingError(f"{path}: {error}") from None
     code = [c for c in cells if c.kind == "code" and c.source.strip()]
-    # In a student's copy a test cell is known by its name; its points are the instructor's business.
-    tests = {id(c) for c in code if c.grade_id.startswith("test")}
+    if not any(c.points for c in code):
+        raise GradingError(
+            f"{path} has no tests that can be told from the rest: is it the course's notebook?"
+        )
+    # A student checks their own work: the tests run where the answers run, as they do in the notebook.
     task = Task(
         path.stem,
         tuple(
-            Cell(c.source, "test" if id(c) in tests else "extra", c.grade_id or f"cell {n}", points=1.0)
-            for n, c in enumerate(code, 1)
+            Cell(c.source, "test", c.grade_id, c.points, mode="candidate")
+            if c.points
+            else Cell(c.source, "extra", c.grade_id or f"cell {number}")
+            for number, c in enumerate(code, 1)
         ),
     )
     try:
@@ -42,7 +47,7 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
     except CannotGrade as error:
         raise GradingError(str(error)) from error
     for cell in outcome.cells:
-        if cell.error:
-            yield Checked(cell.id, False, cell.error)
+        if cell.status != "ok":
+            yield Checked(cell.id, False, f"This cell stopped: {cell.error or cell.status}.")
     for test in outcome.tests:
         yield Checked(test.id, test.status == "passed", test.sentence)

@@ -22,7 +22,7 @@ from .verdict import in_candidate_verdict, judge
 
 BUILTINS = set(dir(builtins))
 MESSAGE = 1 << 32
-URGENT, SOON = ("candidate", "broken", "done"), 0.25
+URGENT, SOON = ("test", "candidate", "broken", "done"), 0.25
 
 
 class Report:

@@ -46,16 +46,19 @@ class Equations:
         boundary: Mapping = {},
         sizes: Mapping = {},
         functions: Mapping = {},
-        outputs: Sequence[str] | None = None,
+        outputs: str | Sequence[str] | None = None,
     ) -> dict:
-        """All outputs (or those named alone, which is quicker), as torch tensors. `boundary[name]` is the value before a recurrence's first step;
-        `sizes` fixes a dimension that no input does; `functions` are the opaque ones (`CELL`).
+        """All outputs, as torch tensors; or those named in `outputs` alone, which is quicker.
+
+        `boundary[name]` is the value before a recurrence's first step; `sizes` fixes a dimension that no input
+        does; `functions` are the opaque ones (`CELL`).
 
         An input or a boundary that these equations do not read is left out, so that a gradient runs on all
         that its forward pass had; a name that may be a missing one misspelt is refused."""
         from .run.runner import run
 
-        wanted = None if outputs is None else [self._output(name) for name in outputs]
+        names = [outputs] if isinstance(outputs, str) else outputs
+        wanted = None if names is None else [self._output(name) for name in names]
         return run(self.system, *self._keys(inputs, boundary, sizes), dict(functions), wanted)
 
     def evaluate(

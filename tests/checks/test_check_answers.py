@@ -204,3 +204,9 @@ def test_number_and_choice_need_no_torch():
         "assert 'torch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_an_answer_rounded_to_the_tolerances_own_digits_is_never_rejected():
+    for n in range(2000):
+        number = 1 + n * 0.00137
+        assert checks.value(round(number, 4), digest(number, within=1e-4, salt="s")).ok, number

@@ -42,7 +42,15 @@ def server(tmp_path_factory):
     initdb = [f"{programs}/initdb", "-D", str(data), "-U", "grader", "-A", "trust", "-E", "UTF8", "--no-sync"]
     done = subprocess.run(as_server(initdb, data), capture_output=True, text=True, cwd="/")
     assert done.returncode == 0, done.stderr
-    options = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={port}", "-c", "unix_socket_directories=", "-F"]
+    options = [
+        "-c",
+        "listen_addresses=127.0.0.1",
+        "-c",
+        f"port={port}",
+        "-c",
+        "unix_socket_directories=",
+        "-F",
+    ]
     process = subprocess.Popen(
         as_server([f"{programs}/postgres", "-D", str(data), *options], data),
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd="/",
@@ -72,10 +80,14 @@ def test_a_class_is_graded_into_postgresql_and_taken_up_again(server, tmp_path):
     course = small.write_course(tmp_path / "course", {"sums": {"sums": small.sums()}})
     for student, more in {"ada": {}, "Émilie 'x'; --": {"norm": "def norm(xs):\n    return '\\0'"}}.items():
         (tmp_path / "class" / student).mkdir(parents=True)
-        (tmp_path / "class" / student / "sums.ipynb").write_bytes(small.saved(small.solved(small.sums(), **more)))
+        (tmp_path / "class" / student / "sums.ipynb").write_bytes(
+            small.saved(small.solved(small.sums(), **more))
+        )
     options = Options(course, gradebook=server, limits=Limits(cell_cpu=5, cell_wall=10))
     first = run([tmp_path / "class"], options)
-    assert {e["student"]: e["score"] for e in first.entries} == {"ada": 6, "Émilie 'x'; --": 3}, first.problems
+    assert {e["student"]: e["score"] for e in first.entries} == {"ada": 6, "Émilie 'x'; --": 3}, (
+        first.problems
+    )
     second = run([tmp_path / "class"], options)
     assert [e["seconds"] for e in second.entries] == [e["seconds"] for e in first.entries]
     with Record(server) as record:

@@ -329,11 +329,12 @@ def test_a_written_answer_is_found_by_its_place():
 
 
 def test_answers_with_the_same_stub_are_told_apart_by_their_place():
-    stub = "### BEGIN SOLUTION\n{}\n### END SOLUTION"
-    book = small.notebook(
-        small.text("One."), small.code(stub.format("a = 1"), "q1", solution=True), small.check("test_q1", 1, "assert a == 1"),
-        small.text("Two."), small.code(stub.format("b = 2"), "q2", solution=True), small.check("test_q2", 1, "assert b == 2"),
-    )  # fmt: skip
+    def question(name: str, solution: str) -> list:
+        stub = f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
+        test = small.check(f"test_{name}", 1, f"assert {solution.replace('=', '==')}")
+        return [small.text(f"Question {name}."), small.code(stub, name, solution=True), test]
+
+    book = small.notebook(*question("q1", "a = 1"), *question("q2", "b = 2"))
     blank = small.released(book)
     assert blank.cells[1].source == blank.cells[4].source
     blank.cells[1].source = "print('I gave up here')"
@@ -370,11 +371,11 @@ def test_a_notebook_of_the_wrong_shape_is_refused_or_read(field):
         raw = {**json.loads(small.saved(solution())), field: value}
         try:
             cells, said = read_notebook(json.dumps(raw).encode())
-        except Unreadable as refusal:
-            assert "this is not a notebook" in str(refusal)
-        else:
-            assert isinstance(said, str)
-            repair(SUMS, cells)
+        except Unreadable:
+            assert field == "cells"
+            continue
+        assert isinstance(said, str)
+        repair(SUMS, cells)
 
 
 @pytest.mark.parametrize(

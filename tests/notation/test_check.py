@@ -2,7 +2,7 @@
 
 import pytest
 
-from coursekit.notation import NotationError
+from coursekit.notation import Equations, NotationError
 from coursekit.notation.check.checker import check
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
@@ -193,6 +193,8 @@ REFUSALS = [
     ("h[b,t,j] = tanh(h[b,t,j])", "`h[b,t,j]` is defined by itself; a new value needs a name", 1, 17),
     ("a[t] = b[t]\nb[t] = a[t]", "is defined by itself", 1, 8),
     ("h[t] = h[t-1] + h[t+1]", "`h` is read both before and after `t`: neither can be run first", 1, 17),
+    ("h[t,j] = softmax[t](W[j,I] h[t-1,I])", "this softmax runs over `t`, but `h` is computed one `t`", 1, 10),
+    ("h[t] = tanh(h[t-1] + a[t])\na[t] = softmax[t](h[t-1] x[t])", "this softmax runs over `t`, but `h`", 2, 8),
     ("h[t] = sum[s](a[t,s] h[s]) + h[t-1]", "`h[t]` is defined by itself", 1, 22),
     ("y[i] = x[i]/N", "`N` is read as a size, but no index ranges over it; if it is a matrix, declare", 1, 13),
     ("pad K\ny[i] = x[i]", "`pad K`: there is no tensor `K`", 1, 1),
@@ -218,3 +220,43 @@ def test_capital_that_occurs_once_is_a_sum():
 
 def test_broadcast_lets_an_index_stand_on_the_left_alone():
     assert system("y = x[I]\ndx[i] = 1", broadcast=True).tensors["dx"].dims == ("I",)
+
+
+def test_one_declared_size_is_one_dimension():
+    """Self-attention writes `J` and `j` for a width that no equation shares; the declaration makes them one."""
+    text = """
+        Q[k,t,i] = W_Q[k,i,J] L[t,J]
+        K[k,t,i] = W_K[k,i,J] L[t,J]
+        V[k,t,i] = W_V[k,i,J] L[t,J]
+        alpha[k,t1,t2] = softmax[t2](1/sqrt(I) Q[k,t1,I] K[k,t2,I])
+        h[k,t,i] = alpha[k,t,S] V[k,S,i]
+        O[t,j] = W_O[j,K,I] h[K,t,I]
+    """
+    weights = ["W_Q", "W_K", "W_V", "W_O"]
+    assert "J2" in str(Equations(text).cost(weights).parameters)
+    for line in ("shape {} = {}, {}, {}", "{} in R^{{{} x {} x {}}}"):
+        declared = "\n".join(
+            line.format(name, *dims) for name, dims in zip(weights, ["KIJ"] * 3 + ["JKI"], strict=True)
+        )
+        assert str(Equations(f"{declared}\n{text}").cost(weights).parameters) == "4*I*J*K"
+
+
+def test_an_index_compared_with_a_lookup_runs_over_what_is_looked_up():
+    found = system("x[t,i] = e[w[t],i]\nde[v,i] = sum[t]([w[t] == v] g[t,i])")
+    assert found.tensors["de"].dims[0] == found.tensors["e"].dims[0]
+    assert found.tensors["w"].indexes == found.tensors["e"].dims[0]
+
+
+def test_a_shape_alone_gives_a_size_that_nothing_else_gives():
+    found = Equations("e in R^{V x n}\nde in R^{V x n}\nde[v,i] = sum[t]([w[t] == v] g[t,i])")
+    assert found.inputs == ("w", "g", "e")
+    assert found.evaluate({"w": [2, 0, 2], "g": [[1.0], [2.0], [4.0]], "e": [[0.0]] * 4})["de"] == [
+        [2.0],
+        [0.0],
+        [5.0],
+        [0.0],
+    ]
+    assert Equations("W in R^{n x m}\nQ in R^{n x m}\ny[j] = W[j,I] x[I]").inputs == (
+        "W",
+        "x",
+    )  # Q says nothing new

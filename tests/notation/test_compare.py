@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from coursekit.notation import Equations, NotationError
 from coursekit.notation.check.checker import check
 from coursekit.notation.compare.comparison import compare
 from coursekit.notation.parse.parser import parse
@@ -45,6 +46,9 @@ V[k,t,i] = WV[k,i,J] L[t,J]
 H[k,t,i] = alpha[k,t,T2] V[k,T2,i]
 O[t,j] = WO[j,K,I] H[K,t,I]
 """
+HEADS = ATTENTION.replace(
+    "O[t,j] = WO[j,K,I] H[K,t,I]", "Hat[t,C] = H[0,t,I]; ...; H[K-1,t,I]\nO[t,j] = WO[j,C] Hat[t,C]"
+)
 UGRNN = """
 R[b,t,j] = tanh(WhR[j,I] h[b,t-1,I] + WxR[j,K] x[b,t,K] - BR[j])
 G[b,t,j] = sigmoid(WhG[j,I] h[b,t-1,I] + WxG[j,K] x[b,t,K] - BG[j])
@@ -52,7 +56,7 @@ h[b,t,j] = G[b,t,j] h[b,t-1,j] + (1 - G[b,t,j]) R[b,t,j]
 """
 SYSTEMS = {
     "GRU": GRU, "GRU_NAMED": GRU_NAMED, "BLANK": BLANK, "CAPTION": CAPTION, "UGCNN": UGCNN, "CONV": CONV,
-    "MERGED": MERGED, "ATTENTION": ATTENTION, "UGRNN": UGRNN,
+    "MERGED": MERGED, "ATTENTION": ATTENTION, "HEADS": HEADS, "UGRNN": UGRNN,
 }  # fmt: skip
 
 
@@ -141,7 +145,7 @@ WRONG = [
     ("GRU", [("Wh1[j,I]", "Wh1[I,j]")], "G1", "transpose"),
     ("GRU", [("Wh1[j,I]", "Wh2[j,I]")], "G1", "wrong tensor"),
     # 0.3 blank
-    ("BLANK", [("hf[t-1", "hf[t"), ("hb[t+1", "hb[t")], "P", None),
+    ("BLANK", [("hf[t-1", "hf[t"), ("hb[t+1", "hb[t")], "P", "shifted index"),
     ("BLANK", [("hf[t-1", "hf[t")], "P", "shifted index"),
     ("BLANK", [(" + e[w,I] Wb[I,J] hb[t+1,J]", "")], "P", "missing term"),
     ("BLANK", [("hb[t+1", "hb[t-1")], "P", "shifted index"),
@@ -161,7 +165,8 @@ WRONG = [
     ("CAPTION", [("alpha[t,X,Y] M[X,Y,k]", "M[X,Y,k] + 0*alpha[t,0,0]")], "V", "missing factor"),
     ("CAPTION", [("softmax[x,y]", "")], "alpha", "missing softmax"),
     ("CAPTION", [(SCORES, f"1/sqrt(K) {SCORES}")], "alpha", "scale"),
-    ("CAPTION", [("CELL(h[t-1,J], V[t,K]", "CELL(h[t-1,J], -V[t,K]")], "h", None),
+    ("CAPTION", [("CELL(h[t-1,J], V[t,K]", "CELL(h[t-1,J], -V[t,K]")], "h", "sign"),
+    ("CAPTION", [("alpha[t,X,Y] M[X,Y,k]", "sum[x,y]([alpha[t,x,y] == max[u,v](alpha[t,u,v])] M[x,y,k])")], "V", "hard choice"),
     # 0.5 UGCNN
     ("UGCNN", [("WR[dx,dy,j',j]", "WR[dx,dy,j,j']")], "R", "transpose"),
     ("UGCNN", [("L[b,x+dx,y+dy,j']", "L[b,x-dx,y-dy,j']")], "R", "flipped window"),
@@ -170,14 +175,14 @@ WRONG = [
     ("UGCNN", [("- BG", "+ BG")], "G", "sign"),
     ("UGCNN", [("G[b,x,y,j] L[b,x,y,j] + (1 - G[b,x,y,j]) R[b,x,y,j]", "L[b,x,y,j] + R[b,x,y,j]")], "L'", "missing factor"),
     ("UGCNN", [("sigmoid", "tanh")], "G", "activation"),
-    ("UGCNN", [("G[b,x,y,j] L[b,x,y,j]", "1/J G[b,x,y,J] L[b,x,y,j]"), ("(1 - G[b,x,y,j])", "(1 - 1/J G[b,x,y,J])")], "L'", None),
+    ("UGCNN", [("G[b,x,y,j] L[b,x,y,j]", "1/J G[b,x,y,J] L[b,x,y,j]"), ("(1 - G[b,x,y,j])", "(1 - 1/J G[b,x,y,J])")], "L'", "averaged"),
     ("UGCNN", [("sum[dx,dy,j'](WG[dx,dy,j',j] L[b,x+dx,y+dy,j'])", "sum[j'](WG[0,0,j',j] L[b,x,y,j'])")], "G", None),
     ("UGCNN", [("L[b,x+dx,y+dy,j']) - BG", "L[b,x,y,j']) - BG")], "G", "missing sum"),
-    ("UGCNN", [("L[b,x+dx,y+dy,j']", "L[b,x+dx+1,y+dy+1,j']")], "R", None),
+    ("UGCNN", [("L[b,x+dx,y+dy,j']", "L[b,x+dx+1,y+dy+1,j']")], "R", "shifted index"),
     # 0.6.b
     ("CONV", [("2*t+dt", "t+dt")], "L'", "stride"),
     ("CONV", [("2*t+dt", "2*t+2*dt")], "L'", "stride"),
-    ("CONV", [("sum[dt,i'](W[dt,i',i] L[b,2*t+dt,i'])", "sum[i'](W[0,i',i] L[b,2*t,i'])")], "L'", None),
+    ("CONV", [("sum[dt,i'](W[dt,i',i] L[b,2*t+dt,i'])", "sum[i'](W[0,i',i] L[b,2*t,i'])")], "L'", "missing sum"),
     ("CONV", [("- B", "+ B")], "L'", "sign"),
     ("CONV", [("sigmoid", "")], "L'", "activation"),
     ("CONV", [("sigmoid", "relu")], "L'", "activation"),
@@ -192,6 +197,13 @@ WRONG = [
     # 4.S37 and 4.S38
     ("ATTENTION", [("1/sqrt(I) ", "")], "alpha", "scale"),
     ("ATTENTION", [("1/sqrt(I)", "1/I")], "alpha", "scale"),
+    ("ATTENTION", [("1/sqrt(I)", "1/sqrt(J)")], "alpha", "scale"),
+    ("ATTENTION", [("WO[j,K,I] H", "WO[K,I,j] H")], "WO", "transpose"),
+    ("ATTENTION", [("WO[j,K,I] H[K,t,I]", "H[K,t,j]")], "O", "shape"),  # no W^O, heads summed
+    ("ATTENTION", [("V[k,t,i] = WV[k,i,J] L[t,J]\n", ""), ("V[k,T2,i]", "L[T2,i]")], None, "size"),  # no W^V
+    ("HEADS", [("H[0,t,I]; ...; H[K-1,t,I]", "concat[I,K](H[K,t,I])")], "Hat", "interleaved"),
+    ("HEADS", [("WO[j,C] Hat[t,C]", "Hat[t,j]")], "O", "shape"),  # no W^O
+    ("HEADS", [("WO[j,C] Hat", "WO[C,j] Hat")], None, "shape"),  # W^O transposed
     ("ATTENTION", [("softmax[t2]", "softmax[t1]")], "alpha", "softmax index"),
     ("ATTENTION", [("softmax[t2]", "softmax[k]")], "alpha", "softmax index"),
     ("ATTENTION", [("Q[k,t1,I] Key[k,t2,I]", "Q[k,t2,I] Key[k,t1,I]")], "alpha", "tensors swapped"),
@@ -258,6 +270,36 @@ def test_a_misspelt_intermediate_is_recognised():
     found = compare(reference, system("h[t,j] = tanh(htilde[t,j])"))
     assert (found.kind, found.tensor) == ("unknown tensor", "htilde")
     assert "did you mean `h_tilde`" in found.message
+
+
+def test_the_printed_gru_with_an_undefined_state_is_refused():
+    """Erratum E0-1: the solution as printed reads a state that nothing defines, and gates the input."""
+    reference = Equations("""
+        G_1[b,t,j] = sigmoid(W_hG1[j,I] h[b,t-1,I] + W_xG1[j,K] x[b,t,K] - B_G1[j])
+        G_2[b,t,j] = sigmoid(W_hG2[j,I] h[b,t-1,I] + W_xG2[j,K] x[b,t,K] - B_G2[j])
+        h'[b,t,i] = G_1[b,t,i] h[b,t-1,i]
+        R[b,t,j] = tanh(W_hR[j,I] h'[b,t,I] + W_xR[j,K] x[b,t,K] - B_R[j])
+        h[b,t,j] = (1 - G_2[b,t,j]) h[b,t-1,j] + G_2[b,t,j] R[b,t,j]""")
+    printed = r"""
+        $$G_1[b, t, j] = \sigma(W^{h,G_1}[j, I]h[b, t-1, I] + W^{x,G_1}[j, K]x[b, t, K] - B^{G_1}[j])$$
+        $$h'[b, t, j] = G_1[b, t, j]x[b, t, j]$$
+        $$G_2[b, t, j] = \sigma(W^{h,G_2}[j, I]h[b, t-1, I] + W^{x,G_2}[j, K]x[b, t, K] - B^{G_2}[j])$$
+        $$R[b, t, j] = \tanh(W^{h,R}[j, I]\tilde{h}[b, t-1, I] + W^{x,R}[j, K]h'[b, t, K] - B^R[j])$$
+        $$h[b, t, j] = (1 - G_2[b, t, j])h[b, t-1, j] + G_2[b, t, j]R[b, t, j]$$"""
+    found = reference.compare(printed)
+    assert (found.equal, found.kind, found.tensor) == (False, "unknown tensor", "h_tilde")
+    assert found.message.startswith("You use `h_tilde`, which is neither given nor defined")
+    declared = f"inputs {', '.join(reference.inputs)}\n{printed}"
+    with pytest.raises(NotationError, match="`h_tilde` is neither defined nor an input") as error:
+        Equations(declared)
+    assert (error.value.line, error.value.column) == (6, 43)
+
+
+def test_numbers_that_are_counted_are_drawn_as_whole_ones():
+    """`[w[b,t] == v]` never holds for a real w, and then any two counts would be equal."""
+    reference = system("N[v] = sum[b,t]([w[b,t] == v])")
+    assert compare(reference, system("N[u] = sum[t,b]([u == w[b,t]])")).equal
+    assert compare(reference, system("N[v] = 2 sum[b,t]([w[b,t] == v])")).kind == "constant factor"
 
 
 def test_a_mistake_in_a_step_that_the_answer_does_not_name_is_found():

@@ -163,3 +163,19 @@ def test_depth_is_part_of_the_cost_and_has_a_big_o():
 def test_a_depth_that_is_no_polynomial_is_refused():
     with pytest.raises(NotationError, match="no polynomial"):
         depth(check(parse("pad h\nh[i,j] = tanh(a[i,j] h[i-1,j-1])")))
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])", "T"),
+        ("pad h\nh[l,b,t,j] = tanh(W[l,j,I] h[l,b,t-1,I] + U[l,j,K] h[l-1,b,t,K] + x[b,t,j])", "L + T - 1"),
+        (
+            "x in R^{n x n x K}\npad h\nh[i,j,k] = tanh(W[k,A] h[i-1,j,A] + U[k,C] h[i,j-1,C] + x[i,j,k])",
+            "2*n - 1",
+        ),
+        ("pad h\ncentered d\nh[l,t,j] = relu(sum[d,I](W[l,d,j,I] h[l-1,t+d,I]))", "L"),
+    ],
+)
+def test_depth_is_printed_as_the_course_has_it(text, printed):
+    assert str(depth(check(parse(text)))) == printed

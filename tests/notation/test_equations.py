@@ -50,6 +50,7 @@ def test_evaluation_of_a_recurrence_with_its_boundary():
         ({}, {}, "the input `W_hG` is missing"),
         ({"W_hG": [1.0]}, {"sizes": {"Q": 3}}, "there is no dimension `Q` here"),
         ({"a b": 1}, {}, "`a b` is not the name of a tensor"),
+        ({3: 1}, {}, "the name of a tensor is text, not 3"),
     ],
 )
 def test_wrong_key_gets_a_sentence(inputs, options, message):
@@ -105,3 +106,60 @@ def test_growth_comes_from_the_same_door():
     from coursekit.notation import Growth
 
     assert Growth("V*D").compare("V*D").equal
+
+
+RNN = "h[t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[t,K])\ny[t,v] = E[v,J] h[t,J]\nL = g[T,V] y[T,V]"
+
+
+def test_a_boundary_that_is_not_read_is_left_out():
+    """The gradient of U does not read the first state; it runs on all that the forward pass had."""
+    pytest.importorskip("torch")
+    import torch
+
+    torch.manual_seed(0)
+    shapes = {"W": (4, 4), "U": (4, 3), "x": (5, 3), "E": (6, 4), "g": (5, 6)}
+    inputs = {n: torch.randn(*s, dtype=torch.float64, requires_grad=True) for n, s in shapes.items()}
+    boundary = {"h": torch.randn(4, dtype=torch.float64)}
+    model = Equations(RNN)
+    forward = model.run(inputs, boundary)
+    for name in ("U", "W"):
+        found = model.grad("L", name).run({**inputs, **forward}, boundary)[f"d{name}"]
+        (wanted,) = torch.autograd.grad(forward["L"], inputs[name], retain_graph=True)
+        assert torch.allclose(found, wanted, atol=1e-12)
+
+
+def test_a_misspelt_boundary_is_told():
+    inputs = {"w": 0.5, "x": [0.1, 0.2]}
+    with pytest.raises(NotationError, match="no tensor `h0` here; did you mean `h`"):
+        Equations("h[t] = tanh(w h[t-1] + x[t])").evaluate(inputs, boundary={"h0": 0.0})
+
+
+def test_chosen_outputs_are_the_same_and_nothing_else_is_computed():
+    import torch
+
+    inputs = {"a": torch.randn(3), "b": torch.randn(4)}
+    model = Equations("y[i] = 2 a[i]\nz[i] = CELL(a[i])\nh[i] = h[i-1] + y[i]\nq[i] = h[i] a[i]")
+    found = model.run(inputs | {"c": 1}, boundary={"h": 1.0}, outputs=["q"])  # CELL is not even given
+    assert list(found) == ["q"]
+    assert torch.allclose(found["q"], (1 + 2 * inputs["a"].cumsum(0)) * inputs["a"])
+    whole = model.run(inputs, boundary={"h": 1.0}, functions={"CELL": torch.tanh})
+    assert torch.equal(whole["q"], found["q"])
+    assert set(whole) == {"y", "z", "h", "q"}
+    with pytest.raises(NotationError, match="`a` is an input, so it is no output"):
+        model.run(inputs, boundary={"h": 1.0}, outputs=["a"])
+    with pytest.raises(NotationError, match="no tensor `p` here"):
+        model.run(inputs, boundary={"h": 1.0}, outputs=["p"])
+
+
+def test_shape_declarations_typeset():
+    assert r"W \in \mathbb{R}^{K \times I}" in Equations("shape W = K, I\ny[k] = W[k,I] x[I]").latex()
+
+
+def test_costs_print_and_are_called():
+    found = Equations("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])").cost(["W", "U"])
+    assert str(found) == "parameters    J^2 + J*K\nmultiply-adds B*J^2*T + B*J*K*T\ndepth         T"
+    assert (found.parameters(J=4, K=3), found.multiply_adds(B=2, T=5, J=4, K=3), found.depth(T=7)) == (
+        28,
+        280,
+        7,
+    )

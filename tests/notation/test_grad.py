@@ -19,6 +19,7 @@ from coursekit.notation.equations import Equations
 from coursekit.notation.errors import NotationError
 from coursekit.notation.evaluate import evaluate
 from coursekit.notation.grad.gradient import grad, gradient
+from coursekit.notation.latex import latex
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.run.runner import run
 from coursekit.notation.show import show
@@ -449,3 +450,19 @@ def test_equations_run_forward_then_backward_on_the_same_names(name):
     wrt = list(equations.system.parameters) or differentiable(equations.system)
     for n, true in zip(wrt, by_autograd(forward["J"], [inputs[n] for n in wrt]), strict=True):
         assert error(ours["d" + n], true) < TOLERANCE
+
+
+def test_a_gradient_declares_the_shape_that_gives_a_size_it_reads():
+    """`dpos` starts behind the words' I entries, and no index of its equation ranges over I."""
+    system = checked("L[b,t,j] = e[w[b,t],I]; pos[t,P]")
+    program = grad(system, "L", ["pos"])
+    assert "e in R^{W x I}" in show(program)
+    values = {
+        "e": [[0.0, 0.0]] * 3,
+        "w": [[1, 0]],
+        "pos": [[0.0], [0.0]],
+        "dL": [[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]],
+    }
+    for text in (show(program), latex(program)):
+        back = checked(text)
+        assert evaluate(back, {n: values[n] for n in back.inputs})["dpos"] == [[3.0], [6.0]]

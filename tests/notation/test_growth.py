@@ -168,3 +168,28 @@ def test_domination_agrees_with_a_search_over_directions(term, bounds, tied):
     else:  # with exponents up to 3 a witness, if there is one, has small whole coordinates
         for u in product(range(10), repeat=3):
             assert (tied and u[0] < u[1]) or margin(u) >= 0
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "Θ(V)",
+        "O(V)",
+        "𝒪(V)",
+        r"\Theta(V)",
+        r"\mathcal{O}(V)",
+        r"\mathcal O(V)",
+        "Theta(V)",
+        " Θ ( V + 3 ) ",
+        r"$\Theta\left(V\right)$",
+    ],
+)
+def test_a_bound_may_be_written_with_its_letter(bound):
+    assert Growth("V").compare(bound).equal
+    assert Growth(bound).compare("V").equal
+    assert Growth("V**2").compare(bound).verdict == "missing a term"
+
+
+def test_a_size_called_like_a_bound_stays_a_size():
+    assert Growth("O*V", symbols=["O", "V"]).compare("O(V)").equal
+    assert not Growth("O*V", symbols=["O", "V"]).compare("V").equal

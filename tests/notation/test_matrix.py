@@ -87,3 +87,23 @@ def test_matrix_notation_computes_what_it_says():
     product = Equations("A in R^{n x m}\ny = A x + x^T A^T")
     found = product.evaluate({"A": [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "x": [1.0, 10.0]})["y"]
     assert found == [42.0, 86.0, 130.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("a_k in R^{K}\nda_s = [y1 > 0] g", "da_s = [y1 > 0] g"),
+        ("a in R^{k}\nb = [a > 0] a", "b[k] = [a[k] > 0] a[k]"),
+        ("a in R^{k}\ng in R^{k}\nb = cases(a if g > 0, 2 g otherwise)", "b[k] = cases(a[k] if g[k] > 0, 2 g[k] otherwise)"),
+    ],
+)  # fmt: skip
+def test_names_in_a_condition_get_their_indices(text, result):
+    assert indexed(text) == [result]
+
+
+def test_declared_names_are_the_dimensions_names():
+    step = Equations(
+        "H in R^{D x D}\nI in R^{d x D}\nb in R^{D}\nh^{(t)} = sigmoid(h^{(t-1)} H + e^{(t)} I + b)"
+    )
+    assert str(step.cost(["H", "I", "b"]).parameters) == "D^2 + D*d + D"
+    assert step.system.tensors["e"].dims == ("T", "d")

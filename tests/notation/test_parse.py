@@ -349,3 +349,37 @@ def test_limits_are_met_with_a_sentence(text, message):
 def test_what_is_not_text_is_refused():
     with pytest.raises(NotationError, match="equations are text, you gave int"):
         parse(3)  # type: ignore[arg-type]
+
+
+def test_a_tensor_that_is_also_an_index_is_compared_by_its_values():
+    """`F` is a summed index of W_2 and a tensor too; with brackets it is the tensor."""
+    program = parse("z[t,j] = W_2[j,F] F[t,F]\ny[t,f] = [F[t,f] > 0] x[t,f]")
+    condition = program.equations[1].right.factors[0].condition
+    assert condition.left == Ref("F", (index("t"), index("f")))
+    assert parse("y[t] = [w[t] == v] x[v]").equations[0].right.factors[0].condition.left == Ref(
+        "w", (index("t"),)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "size t = a",
+        "size t = 1.5",
+        "size t = 3, 4",
+        "size t =",
+        "shape W = *, +",
+        "shape W = n,",
+        "shape W = n m",
+    ],
+)
+def test_a_size_or_shape_that_is_none_is_refused(text):
+    with pytest.raises(NotationError, match=r"is written `(size t = 5|shape W = n, m)`"):
+        parse(f"{text}\ny[t] = W[t]")
+
+
+def test_both_forms_of_a_shape_are_one():
+    one, other = (
+        parse(f"{line}\ny[k,i] = W[k,i,J] x[J]") for line in ("shape W = K, I, J", "W in R^{K x I x J}")
+    )
+    assert one == other

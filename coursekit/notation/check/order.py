@@ -144,7 +144,9 @@ class Recurrence:
                 for name in (i for i in node.indices if self.find((k, i)) in loops):
                     for ref in references(node):
                         if ref.name in self.number:
-                            message = f"this softmax runs over `{name}`, but `{ref.name}` is computed one `{name}` "
+                            message = (
+                                f"this softmax runs over `{name}`, but `{ref.name}` is computed one `{name}` "
+                            )
                             message += "after another, so its values are never all known"
                             raise self.error(message, node)
 

@@ -83,7 +83,8 @@ _ORDER = [
     "gate swapped", "softmax index", "sign", "activation", "complement", "scale", "missing term",
     "missing factor", "shifted index", "transpose", "index swapped", "wrong tensor", "reset after product",
     "stride", "flipped window", "mask", "sum scope", "missing sum", "mean for sum", "softmax of each term",
-    "missing softmax", "hard choice", "interleaved", "residual", "constant factor", "extra factor", "averaged", "extra activation",
+    "missing softmax", "hard choice", "interleaved", "residual", "constant factor", "extra factor",
+    "averaged", "extra activation",
 ]  # fmt: skip
 
 

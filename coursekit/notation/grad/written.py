@@ -151,9 +151,7 @@ def _shapes(
     return shapes
 
 
-def _sized(
-    sweep: Backward, equations: list[Equation], ranges: dict[int, dict[str, str]]
-) -> Iterator[str]:
+def _sized(sweep: Backward, equations: list[Equation], ranges: dict[int, dict[str, str]]) -> Iterator[str]:
     """For each size that is read (the I of `[J == p+I]`) but ranged over by no index: an input that has it."""
     nodes = [n for e in equations for n in walk(e.right)]
     sizes = [n.name for n in nodes if isinstance(n, Size)]
