@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 
 from .assignment import Assignment, MasterCell
-from .pages import page, points
+from .pages import page, points, prose
 
 LONGEST = 4000  # characters of one output that are worth a reader's time
 
@@ -23,7 +23,7 @@ def feedback(entry: dict, assignment: Assignment, outputs: dict[str, list[dict]]
     waiting = sum(q["status"] == "by hand" for q in entry["questions"])
     if waiting:
         head += f"<p>{waiting} answer{'s' if waiting > 1 else ''} will be graded by a person.</p>\n"
-    notes = "".join(f"<li>{_prose(line)}</li>" for line in [*entry["flags"], *entry["repairs"]])
+    notes = "".join(f"<li>{prose(line)}</li>" for line in [*entry["flags"], *entry["repairs"]])
     if notes:
         head += f"<details><summary>About your notebook</summary><ul>{notes}</ul></details>\n"
     body = head + "\n".join(_questions(entry, assignment, outputs))
@@ -70,7 +70,7 @@ def _question(title: str, verdicts: list[dict], text: str, outcome: dict | None,
         f"<span class='soft'>{points(got)} of {points(most)}</span></p>"
     ]
     sentences = dict.fromkeys(v["sentence"] for v in verdicts if v["sentence"] and v["score"] < v["max"])
-    rows += [f"<p>{_prose(sentence)}</p>" for sentence in sentences]
+    rows += [f"<p>{prose(sentence)}</p>" for sentence in sentences]
     if comment:
         rows.append(f"<p class='comment'>{escape(comment)}</p>")
     if outcome and outcome["error"]:
@@ -92,11 +92,3 @@ def _output(output: dict) -> str:
     text = output["data"]
     cut = text[:LONGEST] + ("\n… (cut)" if len(text) > LONGEST else "")
     return f"<pre>{escape(cut)}</pre>"
-
-
-def _prose(sentence: str) -> str:
-    """A sentence with `code` in it."""
-    parts = escape(sentence).split("`")
-    return "".join(
-        f"<code>{part}</code>" if n % 2 and n < len(parts) - 1 else part for n, part in enumerate(parts)
-    )

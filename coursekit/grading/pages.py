@@ -36,6 +36,8 @@ pre { overflow-x: auto; background: var(--page); border: 1px solid var(--line); 
 .comment { border-left: .2rem solid var(--blue); padding-left: .7rem; white-space: pre-wrap; }
 summary { cursor: pointer; color: var(--soft); } img { max-width: 100%; background: #fff; border-radius: .3rem; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; } .wide { overflow-x: auto; }
+.wide table { min-width: 34rem; } td ul { margin: 0; padding-left: 1.1rem; }
+code { font: .9em ui-monospace, monospace; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
@@ -49,6 +51,14 @@ def page(title: str, body: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def prose(sentence: object) -> str:
+    """A sentence with `code` in it, as HTML."""
+    parts = escape(str(sentence)).split("`")
+    return "".join(
+        f"<code>{part}</code>" if n % 2 and n < len(parts) - 1 else part for n, part in enumerate(parts)
     )
 
 

@@ -295,7 +295,16 @@ class Grading:
         penalty = self.late.penalty(entry["score"], work.when, self.due[name])
         entry["late_penalty"] = penalty
         entry["score"] = max(0.0, entry["score"] - penalty)
+        # What our own processes did not get to is graded anew by the next run.
+        lost = any(test.status == "lost" for outcome in work.outcomes.values() for test in outcome.tests)
         self.record.write(
-            *work.key, work.digest, scores, entry, outputs(work.outcomes), work.when, blank, penalty
+            *work.key,
+            "" if lost else work.digest,
+            scores,
+            entry,
+            outputs(work.outcomes),
+            work.when,
+            blank,
+            penalty,
         )
         return entry

@@ -8,7 +8,7 @@ from collections.abc import Sequence, Set
 from html import escape
 
 from .assignment import Assignment
-from .pages import page, points
+from .pages import page, points, prose
 from .pipeline import Problem
 from .similar import similar
 
@@ -27,9 +27,14 @@ def report(assignment: Assignment, records: list[dict], problems: Sequence[Probl
     return page(f"{assignment.name}: the class", "\n".join(filter(None, parts)))
 
 
+class _Html(str):
+    """Text that is HTML already."""
+
+
 def _table(head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset()) -> str:
     def cell(tag: str, n: int, value: object) -> str:
-        return f"<{tag}{' class=number' if n in numbers else ''}>{escape(str(value))}</{tag}>"
+        shown = value if isinstance(value, _Html) else prose(value)
+        return f"<{tag}{' class=number' if n in numbers else ''}>{shown}</{tag}>"
 
     lines = ["<tr>" + "".join(cell("th", n, h) for n, h in enumerate(head)) + "</tr>"]
     lines += ["<tr>" + "".join(cell("td", n, v) for n, v in enumerate(row)) + "</tr>" for row in rows]
@@ -84,15 +89,15 @@ def _questions(records: list[dict]) -> str:
         seconds = statistics.median(q["seconds"] for q, _ in found)
         weaker = "runs in the student's process" if any(q["weaker"] for q, _ in found) else ""
         rows.append(
-            [name, points(most), f"{100 * statistics.fmean(shares):.0f} %", _correlation(shares, rest),
-             f"{1000 * seconds:.0f} ms", weaker]
+            [name, points(most), f"{100 * statistics.fmean(shares):.0f} %", sum(_empty(q) for q, _ in found) or "",
+             _correlation(shares, rest), f"{1000 * seconds:.0f} ms", weaker]
         )  # fmt: skip
-    head = ["question", "points", "success", "discrimination", "median time", ""]
+    head = ["question", "points", "success", "left empty", "discrimination", "median time", ""]
     note = (
         "<p class='soft'>Discrimination is the correlation of a question's score with the rest of the assignment: "
         "near 0 or below, look at the question.</p>"
     )
-    return "<h2>Questions</h2>" + _table(head, rows, {1, 2, 3, 4}) + note
+    return "<h2>Questions</h2>" + _table(head, rows, {1, 2, 3, 4, 5}) + note
 
 
 def _correlation(a: list[float], b: list[float]) -> str:
@@ -101,13 +106,18 @@ def _correlation(a: list[float], b: list[float]) -> str:
     return f"{statistics.correlation(a, b):.2f}"
 
 
+def _empty(question: dict) -> bool:
+    """Was nothing written here?"""
+    return question["status"] == "blank" or question["kind"] == "empty"
+
+
 def _mistakes(records: list[dict]) -> str:
     """What was told how often: by the mistake's name where a check recognised one, else by the sentence."""
     told: dict[tuple[str, str], Counter] = {}
     who: dict[tuple[str, str], list[str]] = {}
     for r in records:
         for q in r["questions"]:
-            if q["score"] < q["max"] and q["sentence"] and q["status"] not in ("by hand", "blank"):
+            if q["score"] < q["max"] and q["sentence"] and q["status"] != "by hand" and not _empty(q):
                 key = (q["id"], q["kind"] or q["sentence"])
                 told.setdefault(key, Counter())[q["sentence"]] += 1
                 who.setdefault(key, []).append(r["student"])
@@ -123,10 +133,18 @@ def _mistakes(records: list[dict]) -> str:
 
 
 def _attention(records: list[dict], problems: Sequence[Problem]) -> str:
-    rows = [[p.student, "not graded", p.sentence] for p in problems]
+    """What was not graded and what is doubtful; then, folded away, what was repaired."""
+    rows: list[list[object]] = [[p.student, "not graded", p.sentence] for p in problems]
     rows += [[r["student"], "look at it", flag] for r in records for flag in r["flags"]]
-    rows += [[r["student"], "repaired", line] for r in records for line in r["repairs"]]
+    rows += [[r["student"], "repaired", _folded(r["repairs"])] for r in records if r["repairs"]]
     return "<h2>For a person's eye</h2>" + _table(["student", "", "what"], rows) if rows else ""
+
+
+def _folded(lines: list[str]) -> _Html:
+    if len(lines) == 1:
+        return _Html(prose(lines[0]))
+    listed = "".join(f"<li>{prose(line)}</li>" for line in lines)
+    return _Html(f"<details><summary>{len(lines)} repairs</summary><ul>{listed}</ul></details>")
 
 
 def _similar(assignment: Assignment, records: list[dict]) -> str:

@@ -8,10 +8,12 @@ import os
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 import small_course as small
 
+import coursekit
 from coursekit.grading.errors import GradingError
 from coursekit.grading.export import as_csv, fill_canvas, fill_moodle, gradescope, safe
 from coursekit.grading.gradescope import autograder_zip
@@ -114,7 +116,6 @@ def test_the_gradescope_autograder_runs_the_same_grader(tmp_path):
     (home / "submission_metadata.json").write_text('{"users": [{"email": "ada@x.org", "name": "Ada"}]}')
     (home / "results").mkdir()
     environment = {**os.environ, "COURSEKIT_AUTOGRADER": str(home), "COURSEKIT_PYTHON": sys.executable}
-    environment["PYTHONPATH"] = str(home / "source")
     done = subprocess.run(
         ["bash", home / "source" / "run_autograder"],
         env=environment,
@@ -136,5 +137,8 @@ def test_the_autograder_zip_holds_one_assignment_and_the_same_bytes_each_time(tm
     data = autograder_zip(root, "sums")
     assert data == autograder_zip(root, "sums")
     names = zipfile.ZipFile(io.BytesIO(data)).namelist()
+    package = Path(coursekit.__file__).parent
+    modules = {str(path.relative_to(package.parent)) for path in package.rglob("*.py")}
+    assert modules <= set(names), "the autograder installs this very package"
     assert "course/source/sums/sums.ipynb" in names
     assert not any("other" in n for n in names if n.startswith("course/"))
