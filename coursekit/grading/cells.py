@@ -357,7 +357,8 @@ def words_of(error: BaseException) -> str:
 
 
 def put_files(files: dict[str, bytes]) -> None:
-    """Write the assignment's data files into the working directory."""
+    """Write the assignment's files into the working directory, from where a notebook can import them."""
+    sys.path.insert(0, os.getcwd())
     for name, content in files.items():
         path = os.path.normpath(name)
         if path.startswith(("/", "..")):

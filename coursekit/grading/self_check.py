@@ -12,7 +12,6 @@ from .outcome import Cell, Task
 from .recognise import Unreadable, read_notebook
 from .warm import CannotGrade, grade
 
-
 REQUIRE = "lambda result: result.require() if hasattr(result, 'require') else result"
 
 
