@@ -10,10 +10,20 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
+
+
+class _Rate(ProgressColumn):
+    """How many are done in a second."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.1f}/s" if task.speed else "", style="progress.data.speed")
 
 
 @contextmanager
@@ -22,7 +32,7 @@ def bar(title: str, total: float, console: Console | None = None) -> Iterator[Ca
     console = console or Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
+        *columns, _Rate(), TimeRemainingColumn(), console=console, disable=not console.is_terminal
     ) as progress:
         task = progress.add_task(title, total=total)
         if not console.is_terminal:

@@ -9,6 +9,9 @@ from .source import Source, inside_markers, outside_markers
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.\d+")
 _SHORT = 4  # a line with fewer words than this gives nothing away by itself
+_FORMULA = re.compile(
+    r"""["']([^"'\n]*[*+/^=][^"'\n]*)["']"""
+)  # an answer that is a formula in quotation marks
 
 
 def leaks(source: Source, released: str) -> Iterator[tuple[int, str]]:
@@ -19,6 +22,10 @@ def leaks(source: Source, released: str) -> Iterator[tuple[int, str]]:
         folded = _fold(secret)
         if folded in text and folded not in public:
             yield line, secret
+    for question in source.questions:
+        for formula in _FORMULA.findall(inside_markers(question.solution)):
+            if len(_fold(formula)) > 6 and _fold(formula) in text:
+                yield question.line, formula
 
 
 def _secrets(source: Source) -> Iterator[tuple[int, str]]:

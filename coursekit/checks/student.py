@@ -56,7 +56,7 @@ def unanswered(answer: object) -> bool:
     return answer is None or answer is Ellipsis or (isinstance(answer, str) and not answer.strip())
 
 
-def run(function: object, *args, **kwargs) -> object:
+def run(function: object, /, *args, **kwargs) -> object:
     """`function(*args)` on copies of the arguments, or Stopped with a sentence about the student's own line.
 
     What the function prints to stderr or warns about does not leave this call: nbgrader takes a

@@ -78,7 +78,7 @@ class Desk(Peer):
         self.fault = ChannelError(why, "malformed")
         return self.fault
 
-    def operate(self, op: str, *args: Any, **kwargs: Any) -> Any:
+    def operate(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().operate(op, *args, **kwargs)
         except wire.NotPlain as error:

@@ -228,6 +228,7 @@ def serve(control: socket.socket, options: dict) -> None:
 
 def main() -> None:
     """`python -m coursekit.grading.forkserver FD OPTIONS`"""
+    os.umask(0o022)  # the instructor's may be stricter, and the student's user must see what is mounted
     control = socket.socket(fileno=int(sys.argv[1]))
     options = json.loads(sys.argv[2])
     try:

@@ -49,7 +49,7 @@ class Remote:
     def __delattr__(self, name: str) -> None:
         self._peer.operate("delattr", self, name)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._peer.operate("call", self, *args, **kwargs)
 
     def __getitem__(self, key: Any) -> Any:

@@ -29,7 +29,7 @@ def _next(iterator: Any) -> tuple[bool, Any]:
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "call": lambda target, *args, **kwargs: target(*args, **kwargs),
+    "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
     "getattr": getattr,
     "setattr": setattr,
     "delattr": delattr,
@@ -97,7 +97,7 @@ class Peer(Channel):
 
     # asking
 
-    def operate(self, op: str, *args: Any, deadline_at: float | None = None, **kwargs: Any) -> Any:
+    def operate(self, op: str, /, *args: Any, deadline_at: float | None = None, **kwargs: Any) -> Any:
         """Do `op` in the other process."""
         encoder = wire.Encoder(self.export, None, self.size)  # an argument begins a history on the other side
         blobs = [encoder.encode(arg) for arg in args]

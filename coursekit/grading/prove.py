@@ -17,6 +17,9 @@ from .assignment import Master, master
 from .outcome import Cell, Outcome, Task
 from .warm import Warm
 
+VISIBLE = "visible "  # before the id of a test's visible part
+TINY = 1e-6  # points are shared among parts in floating point
+
 
 @dataclass
 class Proof:
@@ -69,12 +72,24 @@ def _task(made: Master, question: Question, kind: str, number: int, answer: str)
             text = answer if cell.grade_id == question.id else cell.source
             cells.append(Cell(without_markers(text), "solution", cell.grade_id, reference=cell.source))
         elif cell.role == "test" and cell.grade_id in question.tests:
+            if kind in ("solution", "right"):
+                cells.append(Cell(_visible(cell.released), "test", VISIBLE + cell.grade_id))
             cells.append(Cell(cell.source, "test", cell.grade_id, cell.points))
         elif cell.role == "test":
             cells.append(Cell(_definitions(cell.released), "given", cell.grade_id))
         elif cell.role == "given":
             cells.append(Cell(cell.source, "given", cell.grade_id or cell.cell_id))
     return Task(f"{question.id}\0{kind}\0{number}", tuple(cells))
+
+
+def _visible(source: str) -> str:
+    """What the student sees of a test, as a test: the last check must be content."""
+    body = ast.parse(source).body
+    if not (body and isinstance(body[-1], ast.Expr)):
+        return source
+    rows = source.splitlines()
+    above, shown = rows[: body[-1].lineno - 1], rows[body[-1].lineno - 1 :]
+    return "\n".join([*above, "_shown = (", *shown, ")", "if _shown is not None:", "    _shown.require()"])
 
 
 def _definitions(source: str) -> str:
@@ -86,10 +101,13 @@ def _definitions(source: str) -> str:
 
 def _judge(proof: Proof, kind: str, number: int, outcome: Outcome) -> None:
     points, most = outcome.score, proof.question.points
-    said = " ".join(test.sentence for test in outcome.tests)
+    said = " ".join(test.sentence for test in outcome.tests if not test.id.startswith(VISIBLE))
+    for test in outcome.tests:
+        if test.id.startswith(VISIBLE) and test.status != "passed":
+            proof.complaints.append(f"the visible check of a right answer ({kind} {number}): {test.sentence}")
     if kind == "solution":
         proof.solved = points
-        if points != most:
+        if abs(points - most) > TINY:
             proof.complaints.append(f"the solution earns {points:g} of {most:g}: {said}")
     elif kind == "blank":
         proof.blank = points
@@ -97,14 +115,14 @@ def _judge(proof: Proof, kind: str, number: int, outcome: Outcome) -> None:
             proof.complaints.append(f"the untouched stub earns {points:g}")
     elif kind == "right":
         name = proof.question.right[number].name
-        proof.accepted += points == most
-        if points != most:
+        proof.accepted += abs(points - most) <= TINY
+        if abs(points - most) > TINY:
             proof.complaints.append(f"the right form {name!r} earns {points:g} of {most:g}: {said}")
     else:
         mistake = proof.question.mistakes[number]
-        proof.caught += points < most
+        proof.caught += points < most - TINY
         proof.named += mistake.sentence in said
-        if points >= most:
+        if points >= most - TINY:
             proof.complaints.append(f"the mistake {mistake.name!r} loses nothing")
         elif mistake.sentence not in said:
             proof.complaints.append(f"the mistake {mistake.name!r} was told: {said}")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from .check.checker import check, suggestion
 from .errors import NotationError
-from .names import canonical, capital_of
+from .names import canonical
 from .parse.parser import parse
 from .show import show
 from .system import System
@@ -90,7 +90,7 @@ class Equations:
         at: str | None = None,
         distributions: Sequence[str] = (),
     ) -> Equations:
-        """The backward pass, as equations of the same language (see `coursekit.notation.grad`).
+        """The backward pass, as equations of the same language (see `grad.gradient`).
 
         Run it with the inputs and the outputs of these equations, and the same boundary.
         """
@@ -163,8 +163,6 @@ class Equations:
         return given, edge, {self._dimension(k): v for k, v in sizes.items()}
 
     def _dimension(self, key: str) -> str:
-        aliases = self.system.aliases
-        for name in (key, capital_of(key)):
-            if name in aliases:
-                return aliases[name]
-        raise NotationError(f"there is no dimension `{key}` here{suggestion(key, set(aliases))}")
+        if dimension := self.system.dimension(key):
+            return dimension
+        raise NotationError(f"there is no dimension `{key}` here{suggestion(key, set(self.system.aliases))}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .names import capital_of
 from .tree import Affine, Equation, Program
 
 
@@ -83,6 +84,10 @@ class System:
     boundary: dict[str, tuple[tuple[int, int], ...]]  # tensor -> (axis, steps before(-)/after(+) the range)
     parameters: tuple[str, ...]
     joined: dict[str, Joined] = field(default_factory=dict)  # dimensions that concatenations make
+
+    def dimension(self, name: str) -> str | None:
+        """The dimension that a size or an index is called by: `T` or `t`."""
+        return self.aliases.get(name) or self.aliases.get(capital_of(name))
 
     @property
     def inputs(self) -> tuple[str, ...]:

@@ -57,6 +57,16 @@ def make_task(
 
 
 @pytest.fixture(scope="session")
+def empty_gradebook(tmp_path_factory):
+    """A new gradebook, to be copied: nbgrader takes seconds to make one."""
+    from coursekit.grading.record import Record
+
+    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
+    with Record(f"sqlite:///{path}"):
+        return path
+
+
+@pytest.fixture(scope="session")
 def attack_table():
     """Attack -> outcome, written for the book when the session ends."""
     rows: list[dict] = []

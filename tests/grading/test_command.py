@@ -59,13 +59,6 @@ def course(tmp_path_factory, empty_gradebook):
     return root
 
 
-@pytest.fixture(scope="module")
-def empty_gradebook(tmp_path_factory):
-    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    with Record(f"sqlite:///{path}"):
-        return path
-
-
 def hand_in(folder: Path, **students: dict[str, nbformat.NotebookNode | bytes]) -> Path:
     for student, notebooks in students.items():
         (folder / student).mkdir(parents=True)

@@ -357,3 +357,15 @@ def test_coursekit_checks_bring_their_sentence(grade_cells):
         ("failed", 0, "you dropped the factor", "dropped-factor"),
         ("partial", 0.5, "half of it", "shape"),
     ]
+
+
+def test_a_parameter_may_have_any_name(grade_cells):
+    """Also one that our own functions on the way use: `target`, `self`, `function`, `args`."""
+    outcome = grade_cells(
+        (
+            "solution",
+            "def f(x, target, self=0, function=0, args=0, op=0):\n    return x + target + self + function + args + op",
+        ),
+        ("test", "assert f(1, target=2, self=3, function=4, args=5, op=6) == 21"),
+    )
+    assert [t.status for t in outcome.tests] == ["passed"]

@@ -26,17 +26,9 @@ ASSIGNMENT = Assignment("small", (Master("small", CELLS, NOTEBOOK),))
 SCORES = [Score("small", "test_x", 3.0), Score("small", "why", None)]
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory):
-    """A new gradebook; nbgrader takes seconds to make one."""
-    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    with Record(f"sqlite:///{path}"):
-        return path
-
-
 @pytest.fixture
-def url(tmp_path, empty):
-    return f"sqlite:///{shutil.copy(empty, tmp_path)}"
+def url(tmp_path, empty_gradebook):
+    return f"sqlite:///{shutil.copy(empty_gradebook, tmp_path)}"
 
 
 def test_scores_are_nbgraders_own(url):

@@ -17,7 +17,7 @@ from coursekit.notation.parse.parser import parse
 # positive, and relu leaves it as it is.
 POSITIVE_LOSSES = {
     "rnn_lm_all_losses", "rnn_lm_one_loss", "rnn_lm_step", "blank_lm", "captioning",
-    "skip_gram", "focus_loss",
+    "skip_gram", "focus_loss", "near_loss",
 }  # fmt: skip
 
 

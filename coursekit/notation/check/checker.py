@@ -13,6 +13,7 @@ import difflib
 from dataclasses import replace
 
 from ..errors import NotationError
+from ..names import capital_of
 from ..system import System
 from ..tree import (
     Affine,
@@ -139,8 +140,7 @@ def _left_only(equation: Equation, name: str) -> str:
     message = f"`{name}` is free on the left but not on the right"
     function = next((n for n in walk(equation.right) if isinstance(n, Apply)), None)
     if function is not None:
-        capital = name[:1].upper() + name[1:]
-        message += f"; if `{function.function}` gives a vector, write `{capital}` on the left"
+        message += f"; if `{function.function}` gives a vector, write `{capital_of(name)}` on the left"
     return message
 
 

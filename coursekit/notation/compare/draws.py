@@ -102,14 +102,15 @@ def _generator(*key: object) -> torch.Generator:
 def _unfixed(system: System) -> list[str]:
     fixed = {d for n in system.inputs for d in system.tensors[n].dims}
     fixed |= set(system.derived) | set(system.joined)
-    fixed |= {
-        system.aliases.get(n[:1].upper() + n[1:], n)
-        for s in system.program.statements
-        if isinstance(s, Directive) and s.word == "size"
-        for n in s.names
-    }
+    fixed |= set(_given(system))
     dims = dict.fromkeys(d for r in system.ranges.values() for d in r.values())
     return [d for d in dims if d not in fixed]
+
+
+def _given(system: System) -> dict[str, int]:
+    """The sizes that the program itself states."""
+    stated = [s for s in system.program.statements if isinstance(s, Directive) and s.word == "size"]
+    return {system.dimension(s.names[0]) or s.names[0]: int(s.values[0]) for s in stated}
 
 
 def draws(
@@ -195,11 +196,7 @@ class _Roles:
     def __init__(self, system: System):
         dims = dict.fromkeys(d for t in system.tensors.values() for d in t.dims)
         dims |= dict.fromkeys(d for r in system.ranges.values() for d in r.values())
-        self.given: dict[str, int] = {}
-        for statement in system.program.statements:
-            if isinstance(statement, Directive) and statement.word == "size":
-                for name, value in zip(statement.names, statement.values, strict=True):
-                    self.given[system.aliases.get(name[:1].upper() + name[1:], name)] = int(value)
+        self.given = _given(system)
         computed = {*system.derived, *system.joined, *self.given}
         self.free = [d for d in dims if d not in computed]
         self.centred = {d for r in system.ranges.values() for i, d in r.items() if i in system.centered}

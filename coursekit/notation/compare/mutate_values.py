@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from ..names import small_of
 from ..tree import (
     Add,
     Apply,
@@ -227,6 +228,9 @@ def scale(site: Site) -> Iterator[Change]:
     own = {site.system.aliases.get(n.name, n.name) for n in walk(node) if isinstance(n, Size)}
     here = set(site.ranges.values())
     elsewhere = {d for ranges in site.system.ranges.values() for d in ranges.values()} - here
+    elsewhere = {
+        d for d in elsewhere if not {d, small_of(d)} & set(site.ranges)
+    }  # here its name means another
     for dim in [*sorted(here - own), *sorted(elsewhere - own)]:
         other = _with_size(node, dim)
         yield Change(f"You scaled by {shown(other)}; it must be {shown(node)}.", other)

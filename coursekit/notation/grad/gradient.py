@@ -1,6 +1,6 @@
 """The backward pass of a system, as a system of equations again.
 
-    grad(system, "J", ["W"])        # dW[j,i] = dz[B,T,j] h[B,T-1,i], and what dz needs
+    gradient(system, "J", ["W"])    # dW[j,i] = dz[B,T,j] h[B,T-1,i], and what dz needs
 
 The adjoint of a tensor `X` is `dX` and has the shape of `X`. The adjoint of the inside of a function, where
 it is wanted more than once, is `dz_h` in the equation of `h`, or `dz` where there is only one. A value inside
@@ -25,23 +25,12 @@ from collections.abc import Sequence
 
 from ..errors import NotationError
 from ..system import System
-from ..tree import Affine, Program, Ref, SizeOf, index
+from ..tree import Affine, Ref, SizeOf, index
 from .backward import Backward, Made, Read
 from .simplify import combine
 from .written import written
 
-__all__ = ["grad", "gradient"]
-
-
-def grad(
-    system: System,
-    of: str,
-    wrt: Sequence[str] | str | None = None,
-    at: str | None = None,
-    distributions: Sequence[str] = (),
-) -> Program:
-    """The equations of `d<x>` for each `x` of `wrt`, and all that they need."""
-    return gradient(system, of, wrt, at, distributions).program
+__all__ = ["gradient"]
 
 
 def gradient(
@@ -51,7 +40,8 @@ def gradient(
     at: str | None = None,
     distributions: Sequence[str] = (),
 ) -> System:
-    """The same as a checked system, with the dimensions of the forward system under their names there."""
+    """The equations of `d<x>` for each `x` of `wrt`, and all that they need: a checked system, with the dimensions
+    of the forward system under their names there."""
     names = [wrt] if isinstance(wrt, str) else _default(system) if wrt is None else list(wrt)
     edges = _edges(system)
     _check(system, of, names, edges)

@@ -92,7 +92,7 @@ def close(node: Expr, free: frozenset[str] = frozenset()) -> Expr:
         order = [c for c in _unique(c for f in factors for c in _factor_opens(f)) if c in here]
         inner = free | here
         if isinstance(node, Mul):
-            return _sum(order, replace(node, factors=tuple(_close_factor(f, inner) for f in factors)))
+            return _sum(order, replace(node, factors=tuple(close(f, inner) for f in factors)))
         return _sum(order, replace(node, above=close(node.above, inner), below=close(node.below, inner)))
     if isinstance(node, Pow):
         here_list = [c for c in opens(node.base) if c not in free]
@@ -154,10 +154,6 @@ def _close_compare(c: Compare, free: frozenset[str]) -> Compare:
     left = c.left if isinstance(c.left, Affine) else close(c.left, free)
     right = c.right if isinstance(c.right, Affine) else close(c.right, free)
     return replace(c, left=left, right=right)
-
-
-def _close_factor(factor: Expr, free: frozenset[str]) -> Expr:
-    return close(factor, free)
 
 
 def _factors(node: Mul | Div) -> tuple[Expr, ...]:

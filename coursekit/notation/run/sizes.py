@@ -155,14 +155,10 @@ class _Book:
             self.set(dim, size, f"in {name} (axis {axis + 1})", name)
 
     def give(self, name: str, size: int, span: Span = NOWHERE) -> None:
-        names = (name, name[:1].upper() + name[1:])
-        dim = next((self.system.aliases.get(n, n) for n in names if n in self.system.aliases), None)
-        known = {d for t in self.system.tensors.values() for d in t.dims}
-        known |= {d for r in self.system.ranges.values() for d in r.values()}
+        dim = self.system.dimension(name)
         if dim is None:
-            dim = next((n for n in names if n in known), None)
-        if dim is None:
-            message = f"sizes has {name!r}, which is no dimension here; they are {_list(sorted(known))}"
+            known = sorted(set(self.system.aliases.values()))
+            message = f"sizes has {name!r}, which is no dimension here; they are {_list(known)}"
             raise fail(self.system, message, span)
         if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
             raise fail(
