@@ -48,7 +48,9 @@ def choice(
     if not result.ok:
         for mistake in mistakes:
             tempting = _labels(mistake.wrong, True, options) or set()
-            if tempting == chosen or (len(tempting) == 1 and many and tempting <= chosen):
+            # One tempting label among several: that it was picked is the mistake, unless it is right to pick it.
+            one = many and len(tempting) == 1 and tempting <= chosen - {label(e) for e in expected}  # type: ignore[attr-defined]
+            if tempting == chosen or one:
                 return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=result.parts, hint=hint)
     return result.hinted(hint)
 
