@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import multiprocessing
 import os
@@ -11,7 +10,7 @@ import platform
 from dataclasses import asdict
 from pathlib import Path
 
-from .measure import Row
+from .measure import Row, measure_into
 
 HERE = Path(__file__).resolve().parent
 TITLES = {
@@ -23,15 +22,10 @@ TITLES = {
 }
 
 
-def _measure(name: str, pipe) -> None:
-    rows = importlib.import_module(f"benchmarks.{name}").rows()
-    pipe.send([asdict(row) for row in rows])
-
-
 def measure(name: str) -> list[Row]:
     """A benchmark in a process of its own: what it imports and how it sets its threads is its own affair."""
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_measure, args=(name, theirs))
+    process = multiprocessing.get_context("spawn").Process(target=measure_into, args=(name, theirs))
     process.start()
     theirs.close()
     try:

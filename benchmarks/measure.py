@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import median
 
 
@@ -47,3 +48,9 @@ def ratio(ours: list[float], theirs: list[float]) -> float:
 
 def ms(times: list[float]) -> str:
     return f"{1e3 * median(times):.3g} ms"
+
+
+def measure_into(name: str, pipe) -> None:
+    """Run one benchmark and send its rows; here, because a new process cannot import a `__main__`."""
+    rows = importlib.import_module(f"benchmarks.{name}").rows()
+    pipe.send([asdict(row) for row in rows])

@@ -9,9 +9,8 @@ from .source import Source, inside_markers, outside_markers
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.\d+")
 _SHORT = 4  # a line with fewer words than this gives nothing away by itself
-_FORMULA = re.compile(
-    r"""["']([^"'\n]*[*+/^=][^"'\n]*)["']"""
-)  # an answer that is a formula in quotation marks
+# An answer that is a formula in quotation marks.
+_FORMULA = re.compile(r"""["']([\w\s().{}\\-]*[*+/^][\w\s*+/^().{}\\-]*)["']""")
 
 
 def leaks(source: Source, released: str) -> Iterator[tuple[int, str]]:

@@ -24,7 +24,7 @@ from traitlets.config import Config
 from ..runtime import find_own_scripts
 from .course import Course
 from .leaks import leaks
-from .source import BEGIN_HIDDEN, Question, Source, SourceError, read, without_markers
+from .source import BEGIN_HIDDEN, DEFAULTS, Question, Source, SourceError, read, without_markers
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 
@@ -37,7 +37,7 @@ def instructor_notebook(source: Source, course: Course) -> nbformat.NotebookNode
         info = cell.metadata.get("nbgrader")
         if info and info["grade_id"] in owner and BEGIN_HIDDEN in cell.source:
             cell.source = _with_mistakes(cell.source, owner[info["grade_id"]])
-    notebook.cells = [*_opening(source, course), *notebook.cells]
+    notebook.cells = [*_opening(source, course), *notebook.cells, *_closing()]
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -71,14 +71,21 @@ def _opening(source: Source, course: Course) -> list:
         f"    %pip install --quiet {course.wheel_url}\n\n"
         "from coursekit import checks"
     )
-    marked = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
-    cells = [
-        nbformat.v4.new_markdown_cell(badge, id="colab"),
-        nbformat.v4.new_code_cell(
-            install, id="setup", metadata={"nbgrader": {**marked, "grade_id": "setup"}}
-        ),
-    ]
-    return cells
+    return [nbformat.v4.new_markdown_cell(badge, id="colab"), _locked("setup", install)]
+
+
+def _closing() -> list:
+    text = (
+        "## Before you hand in\n\n"
+        "Save the notebook, then run this cell. It runs everything once more from the top, as the grader will, shows "
+        "the points that the visible checks give, and hands you the file to upload."
+    )
+    return [nbformat.v4.new_markdown_cell(text, id="closing"), _locked("finish", "checks.whole_notebook()")]
+
+
+def _locked(name: str, source: str) -> nbformat.NotebookNode:
+    info = {**DEFAULTS, "locked": True, "grade_id": name}
+    return nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": info})
 
 
 def _generate(root: Path, name: str, database: str, source: str = "source", release: str = "release") -> Path:

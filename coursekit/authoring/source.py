@@ -23,6 +23,8 @@ from jupytext.myst import myst_to_notebook
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 BEGIN_HIDDEN, END_HIDDEN = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 
+RESERVED = ("setup", "finish")  # the cells that `release` puts around every notebook
+
 DEFAULTS = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
 
 
@@ -142,6 +144,10 @@ def _complete_metadata(path: Path, cells: list) -> None:
                 path,
                 line,
                 f"grade_id `{grade_id}` stands on line {seen[grade_id]} already; give this cell its own",
+            )
+        if grade_id in RESERVED:
+            raise SourceError(
+                path, line, f"grade_id `{grade_id}` is a cell that release adds; choose another name"
             )
         seen[grade_id] = line
         if info["grade"] and "points" not in info:

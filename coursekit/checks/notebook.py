@@ -26,7 +26,7 @@ def whole_notebook(path: str | os.PathLike | None = None, *, seconds: float = 60
 
     In Colab the file is then offered for download; elsewhere the result says where it is.
     """
-    if INSIDE in os.environ:
+    if INSIDE in os.environ or "NBGRADER_EXECUTION" in os.environ:  # a grader runs the notebook itself
         return right("This cell is for the notebook's reader.")
     content, place = _find(path)
     cells = [cell for cell in content.get("cells", []) if cell.get("cell_type") == "code"]

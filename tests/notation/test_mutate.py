@@ -120,7 +120,7 @@ def test_mutations_can_be_limited_to_some_equations():
 
 def test_mutate_and_drawing_import_neither_torch_nor_numpy():
     code = (
-        "import sys, coursekit.notation.compare.mutate, coursekit.notation.compare.mutate_indices, coursekit.notation.formulas.growth, "
+        "import sys, coursekit.notation.compare.mutate, coursekit.notation.compare.mutate_windows, coursekit.notation.formulas.growth, "
         "coursekit.notation.formulas.closed_form, coursekit.notation.draw.drawing; "
         "sys.exit(any(m in sys.modules for m in ('torch', 'numpy')))"
     )
