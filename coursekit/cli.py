@@ -176,7 +176,9 @@ def report(
 def export(
     assignment: Annotated[str, typer.Argument(help="An assignment that was graded.")],
     to: Annotated[Path, typer.Argument(help="The file to write (a folder for gradescope).")],
-    form: Annotated[str, typer.Option("--format", help="csv, canvas, moodle, gradescope or gradescope-zip.")] = "csv",
+    form: Annotated[
+        str, typer.Option("--format", help="csv, canvas, moodle, gradescope or gradescope-zip.")
+    ] = "csv",
     into: Annotated[
         Path | None, typer.Option(help="The downloaded Canvas or Moodle file to fill in.")
     ] = None,

@@ -81,7 +81,11 @@ def _sandbox() -> Iterator[Finding]:
     from .grading.sandbox import capabilities
 
     offered = capabilities()
-    text = "student code can be confined" if offered.enough else f"`coursekit grade` would need --unsafe: {offered.why}"
+    text = (
+        "student code can be confined"
+        if offered.enough
+        else f"`coursekit grade` would need --unsafe: {offered.why}"
+    )
     yield Finding("sandbox", offered.enough, text)
     for part, answer in offered.parts.items():
         yield Finding(f"  {part}", answer == "yes", answer)
