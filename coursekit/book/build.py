@@ -15,14 +15,7 @@ from .vendor import BuildError
 # What a chapter can run; a change there must run the chapters again, which Jupyter's cache cannot know.
 RUNNABLE = ("notation", "models", "checks", "data", "figures", "train.py", "checkpoint.py")
 
-# Jupyter Book has no __main__, and no option for the number of pages that are executed at a time.
-START = """
-import functools, os
-import jupyter_book.sphinx as pages
-pages.build_sphinx = functools.partial(pages.build_sphinx, jobs=os.cpu_count() or 1)
-from jupyter_book.cli.main import main
-main()
-"""
+START = "from jupyter_book.cli.main import main; main()"  # it has no __main__
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PROGRESS = re.compile(r"(?:reading sources|writing output)\.\.\. \[\s*(\d+)%\]")
