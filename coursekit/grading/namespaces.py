@@ -170,6 +170,9 @@ def _new_root(stage: str, options: dict) -> None:
     for directory in ("proc", "tmp", "home", "dev/shm", "etc", "old"):
         os.makedirs(f"{stage}/{directory}")
     _write(f"{stage}/etc/passwd", PASSWD)
+    # Before anything is shown: the course and its Python may lie below /tmp themselves.
+    mount("tmpfs", f"{stage}/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
+    _shown.extend(options["visible"])
     for path in options["visible"]:
         _show(stage, path, writable=False)
     for path in [f"/dev/{node}" for node in NODES] + options["devices"]:
@@ -184,7 +187,6 @@ def _new_root(stage: str, options: dict) -> None:
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     _checked(_libc.umount2(b"/old", MNT_DETACH), "detach the old root")
     os.rmdir("/old")
-    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
     mount("none", "/", None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID)
 
 
@@ -209,6 +211,7 @@ def _show(stage: str, path: str, writable: bool) -> None:
 # its children
 
 _own_processes: list[int] = []
+_shown: list[str] = []  # what the warm parent shows to its children
 
 
 def fork_inside() -> int:
@@ -229,6 +232,11 @@ def inner(disk: int) -> None:
     """The rest of a child's namespaces: its own mounts, network (with nothing in it), ipc and name."""
     unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS, "a child's namespaces")
     options = f"size={disk}m,nr_inodes=20000,mode=755,uid={STUDENT},gid={STUDENT}"
+    covered = {
+        p: os.open(p, os.O_PATH)
+        for p in _shown
+        if p.startswith(("/tmp/", "/home/")) and not os.path.islink(p)
+    }
     mount("tmpfs", "/home", "tmpfs", MS_NOSUID | MS_NODEV, options)
     for name in ("student", "tmp", "shm"):
         os.mkdir(f"/home/{name}", 0o700)
@@ -236,6 +244,14 @@ def inner(disk: int) -> None:
     mount("/home/tmp", "/tmp", None, MS_BIND)
     mount("/home/shm", "/dev/shm", None, MS_BIND)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    for path, descriptor in covered.items():  # a course in somebody's home: its Python must stay in sight
+        is_folder = os.path.isdir(f"/proc/self/fd/{descriptor}")
+        os.makedirs(path if is_folder else os.path.dirname(path), exist_ok=True)
+        if not is_folder:
+            Path(path).touch()
+        mount(f"/proc/self/fd/{descriptor}", path, None, MS_BIND | MS_REC)
+        read_only(path)
+        os.close(descriptor)
     with contextlib.suppress(OSError):
         socket.sethostname("grader")
 

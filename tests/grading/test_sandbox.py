@@ -244,3 +244,29 @@ def test_an_ordinary_user_gets_the_same_sandbox():
     )  # fmt: skip
     expected = 65533 if os.geteuid() == 0 else os.geteuid()
     assert done.stdout.strip() == f"graded as {expected}", done.stderr
+
+
+def test_a_course_below_tmp_or_home_keeps_its_python_in_sight(tmp_path):
+    """What a submission sees as /tmp and /home is its own; a Python or a course that lies there must stay visible."""
+    import shutil
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    package = Path(__file__).resolve().parents[2] / "coursekit"
+    copy = tmp_path / "a folder with spaces" / "coursekit"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    program = f"""
+import sys
+sys.path.insert(0, {str(copy.parent)!r})
+import coursekit
+assert coursekit.__file__.startswith({str(copy)!r}), coursekit.__file__
+from coursekit.grading import Cell, Task, Warm
+late = "def f():\\n    from coursekit.data import vocabulary\\n    return vocabulary.__file__"
+cells = (Cell(late, "solution", "f"), Cell("assert 'vocabulary' in f()", "test", "t", 1.0))
+with Warm(preload=[]) as warm:
+    (outcome,) = warm.grade([Task("one", cells)])
+print(outcome.tests[0].status)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200)
+    assert done.stdout.split() == ["passed"], done.stderr[-2000:]
