@@ -25,7 +25,7 @@ def run(course: Course, console: Console) -> None:
 
     home = course.build / "demo"
     console.print("Making a sample class …")
-    submissions = [path for name in names for path in make(course, name, home / "submitted" / name)]
+    submissions = [path for name in names for path in make(course, name, home / "handed in" / name)]
     options = Options(
         course=course.root, gradebook=f"sqlite:///{home / 'gradebook.db'}", out=home / "grades",
         limits=Limits(cell_cpu=3, cell_wall=10), keep_notebooks=home,
