@@ -1,0 +1,78 @@
+"""`{results} NAME`: a table out of the last results in `benchmarks/NAME.json`, made when the page is built.
+
+The page is read again when the file changes. A file that is missing or of another form fails the build.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+
+def speed(results: dict) -> list[str]:
+    """One table a benchmark: ours, theirs, the ratio, what was wanted."""
+    lines = []
+    for name, rows in results.items():
+        lines += [f"**{name.removeprefix('bench_').replace('_', ' ').capitalize()}**", ""]
+        lines += _table("what", "ours", "theirs", "measured", "wanted", "")
+        for row in rows:
+            sign = "at most" if row["at_most"] else "at least"
+            wanted = "" if row["target"] is None else f"{sign} {row['target']:g} {row['unit']}"
+            met = "" if row["target"] is None else "met" if _met(row) else "**missed**"
+            measured = f"{row['value']:.3g} {row['unit']}"
+            lines.append(_row(row["what"], row["ours"], row["theirs"], measured, wanted, met))
+        lines.append("")
+    return lines
+
+
+def _met(row: dict) -> bool:
+    return row["value"] <= row["target"] if row["at_most"] else row["value"] >= row["target"]
+
+
+def _table(*heads: str) -> list[str]:
+    return [_row(*heads), _row(*["---"] * len(heads))]
+
+
+def _row(*cells: object) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def attacks(rows: list[dict]) -> list[str]:
+    """What each hostile notebook tried, what it got from us, and what it did to stock nbgrader."""
+    lines = _table("attack", "deserved", "coursekit", "stock nbgrader")
+    for row in rows:
+        stock = row["stock"] if row["stock_score"] is None else f"{row['stock']} ({row['stock_score']:g})"
+        lines.append(_row(row["attack"], f"{row['deserved']:g}", f"{row['ours']:g}", stock))
+    return lines
+
+
+TABLES: dict[str, Callable[..., list[str]]] = {"results": speed, "attacks": attacks}
+
+
+class Results(SphinxDirective):
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        path = Path(self.env.srcdir) / "benchmarks" / f"{name}.json"
+        if name not in TABLES:
+            raise self.error(f"there is no table {name!r}; there are {', '.join(TABLES)}")
+        self.env.note_dependency(str(path))
+        try:
+            lines = TABLES[name](json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise self.error(f"benchmarks/{name}.json cannot be shown ({error!r}); make it again") from error
+        box = nodes.container(classes=["results"])
+        self.state.nested_parse(StringList(lines, source=str(path)), self.content_offset, box)
+        return box.children
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_directive("results", Results)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
