@@ -2,22 +2,36 @@
 
     ```{equation-card} gru
     :title: The gated recurrent unit
+    :parameters: W_hr, W_xr         (what the cost counts; default: the text's `parameters` line)
+    :gradient: h                    (the tensor to differentiate; default: the last one defined)
+    :wrt: W_hr                      (with respect to these; default: the parameters, or all inputs)
+    :source: coursekit.models.GRU   (a Python object whose source the Code tab also shows)
     h[b,t,j] = …
     ```
 
 All of it is computed from the one text. The equation is numbered, and {eq}`eq-gru` refers to it. Text that does not
-parse fails the build, with the page's file and line.
+parse and names that are not there fail the build, with the page's file and line.
 """
 
 from __future__ import annotations
+
+import importlib
+import inspect
+import textwrap
+from pathlib import Path
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from ..notation import Equations, NotationError
+from . import card_tabs
+
+log = logging.getLogger(__name__)
 
 
 def names(text: str) -> list[str]:
@@ -29,7 +43,7 @@ class EquationCard(SphinxDirective):
 
     required_arguments = 1
     has_content = True
-    option_spec = {
+    option_spec: ClassVar = {
         "title": directives.unchanged_required,
         "parameters": names,
         "gradient": directives.unchanged_required,
@@ -39,50 +53,74 @@ class EquationCard(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         try:
-            equations = Equations("\n".join(self.content))
-            text = card(self.arguments[0], equations, self.options)
+            text = self.text()
         except NotationError as error:
-            raise self.error(str(error)) from error
+            line = self.lineno + (self.offset() + error.line if error.line else 0)
+            log.warning(
+                "equation-card %s: %s", self.arguments[0], _told(error), location=(self.env.docname, line)
+            )
+            return []
         box = nodes.container(classes=["equation-card"])
-        self.state.nested_parse(StringList(text.splitlines(), source=""), self.content_offset, box)
+        self.set_source_info(box)
+        self.state.nested_parse(StringList(text.splitlines(), source=""), 0, box)
         return [box]
 
+    def offset(self) -> int:
+        """How many lines of options stand before the equations: found in the page itself, for MyST's own
+        `content_offset` is too large where blank lines end the card."""
+        page = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8").splitlines()
+        after, own = page[self.lineno :], list(self.content)
+        found = (k for k in range(len(after)) if after[k : k + len(own)] == own)
+        return next(found, self.content_offset)
 
-def card(label: str, equations: Equations, options: dict) -> str:
-    """The card's text, in MyST."""
-    parts = {
-        "Shapes": shapes(equations),
-        "Cost": costs(equations, options.get("parameters")),
-        "Gradient": gradient(equations, options),
-        "Code": code(equations),
-    }
-    tabs = "\n".join(f":::{{tab-item}} {name}\n{text}\n:::" for name, text in parts.items())
-    title = f"**{options['title']}**\n\n" if "title" in options else ""
-    return f"{title}```{{math}}\n:label: eq-{label}\n{equations.latex()}\n```\n\n::::{{tab-set}}\n{tabs}\n::::\n"
+    def text(self) -> str:
+        """The card in MyST."""
+        equations = Equations("\n".join(self.content))
+        options = card_tabs.Options.read(equations, self.options)
+        tabs = {
+            "Shapes": card_tabs.shapes(equations, options),
+            "Cost": card_tabs.costs(equations, options),
+            "Gradient": card_tabs.gradient(equations, options),
+            "Code": card_tabs.code(equations) + self.source(),
+        }
+        items = "\n".join(f"`````{{tab-item}} {name}\n{text}\n`````" for name, text in tabs.items())
+        title = f"```{{rubric}} {self.options['title']}\n```\n" if "title" in self.options else ""
+        return (
+            f"{title}```{{math}}\n:label: eq-{self.arguments[0]}\n{card_tabs.display(equations)}\n```\n"
+            f"{card_tabs.words(equations)}\n\n``````{{tab-set}}\n{items}\n``````\n"
+        )
+
+    def source(self) -> str:
+        """The source of the object that `:source:` names, as a block of code."""
+        path = self.options.get("source")
+        if path is None:
+            return ""
+        found = _find(path)
+        self.env.note_dependency(inspect.getsourcefile(found) or "")
+        lines = textwrap.dedent(inspect.getsource(found)).rstrip()
+        return f"\n\nThe same in the course's own package, `{path}`:\n\n````python\n{lines}\n````"
 
 
-def shapes(equations: Equations) -> str:
-    rows = ["| tensor | shape | |", "|---|---|---|"]
-    for tensor in equations.system.tensors.values():
-        role = "computed" if tensor.defined else "given"
-        rows.append(f"| `{tensor.name}` | {' × '.join(tensor.dims) or 'a number'} | {role} |")
-    return "\n".join(rows)
+def _told(error: NotationError) -> str:
+    """The sentence, and the equation with its caret below it."""
+    rest = str(error).partition("\n")[2]
+    return error.message + ("\n" + rest if rest else "")
 
 
-def costs(equations: Equations, parameters: list[str] | None) -> str:
-    cost = equations.cost(parameters)
-    rows = ["| | |", "|---|---|", f"| parameters | `{cost.parameters}` |"]
-    rows += [f"| multiply-adds | `{cost.multiply_adds}` |", f"| parallel time | `{cost.depth}` |"]
-    return "\n".join(rows)
-
-
-def gradient(equations: Equations, options: dict) -> str:
-    of = options.get("gradient") or equations.outputs[-1]
-    return f"```{{math}}\n:nowrap:\n{equations.grad(of, options.get('wrt')).latex()}\n```"
-
-
-def code(equations: Equations) -> str:
-    return f'```python\nEquations("""\n{equations}\n""")\n```'
+def _find(path: str) -> Any:
+    """The class, function or module of a dotted path."""
+    parts = path.split(".")
+    for end in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            found = getattr(found, part, None)
+        if inspect.isclass(found) or inspect.isfunction(found) or inspect.ismodule(found):
+            return found
+        break
+    raise NotationError(f"source: there is no class, function or module `{path}`")
 
 
 def setup(app: Sphinx) -> dict:

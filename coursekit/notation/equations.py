@@ -108,6 +108,16 @@ class Equations:
 
         return latex(self.program)
 
+    def code(self, outputs: str | Sequence[str] | None = None) -> str:
+        """A PyTorch function that computes the same, as one would write it by hand.
+
+        It returns `outputs`, by default the tensors that no other equation reads. It is text, to read and to copy.
+        """
+        from .code.function import function
+
+        names = [outputs] if isinstance(outputs, str) else outputs
+        return function(self.system, None if names is None else [self._output(name) for name in names])
+
     def draw(self, steps: int | None = None):
         """The graph of one step, or the network unrolled for `steps`."""
         from .draw.drawing import draw
@@ -127,7 +137,9 @@ class Equations:
         return hash(self.program)
 
     def _repr_latex_(self) -> str:
-        return f"$$\n{self.latex()}\n$$"
+        from .latex import latex
+
+        return f"$$\n{latex(self.program, page=True)}\n$$"
 
     # ── keys in any spelling ─────────────────────────────────────────────────────────────────
 

@@ -44,40 +44,23 @@ _HATS = set(ACCENTS.values())
 _COMMANDS = {value: key for key, value in reversed(ACCENTS.items())}
 
 
-def latex(node: object) -> str:
-    """A program as an `aligned` display; a statement or an expression as a formula."""
+def latex(node: object, page: bool = False) -> str:
+    """A program as an `aligned` display; a statement or an expression as a formula.
+
+    With `page` it is for the eye alone: `b1` is b₁ and `dz_y_hat` is dz with ŷ below. Reading that back could give
+    another name (`b_1`), so it is not the default.
+    """
+    write = Writer(page_name, r" \, ") if page else Writer(name, " ")
     if isinstance(node, Program):
-        lines = " \\\\\n".join(_statement(s) for s in node.statements)
+        lines = " \\\\\n".join(write.statement(s) for s in node.statements)
         return f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}"
     if isinstance(node, (Equation, Directive)):
-        return _statement(node).replace("&", "")
+        return write.statement(node).replace("&", "")
     if isinstance(node, Affine):
-        return affine(node)
+        return write.affine(node)
     if isinstance(node, (Compare, And)):
-        return condition(node)
-    return formula(implicit(node))
-
-
-def _statement(node: Equation | Directive) -> str:
-    if isinstance(node, Equation):
-        left, right = capital_left(node)
-        return f"{formula(left)} &= {formula(implicit(right))}"
-    if node.word == "parameters":
-        return f"\\Phi &= ({', '.join(name(n) for n in node.names)})"
-    if node.word == "size":
-        return f"\\text{{size}}\\; {index(node.names[0])} &= {node.values[0]}"
-    if node.word == "shape":
-        shapes = (
-            f"{name(n)} \\in \\mathbb{{R}}^{{{_shape(v)}}}"
-            for n, v in zip(node.names, node.values, strict=True)
-        )
-        return "& " + r" \quad ".join(shapes)
-    spell = index if node.word == "centered" else name
-    return f"&\\text{{{node.word}}}\\; {', '.join(spell(n) for n in node.names)}".rstrip()
-
-
-def _shape(dims: str) -> str:
-    return r" \times ".join(index(d) for d in dims.split(","))
+        return write.condition(node)
+    return write.formula(implicit(node))
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────
@@ -89,7 +72,7 @@ def name(text: str) -> str:
     base, *groups = re.findall(r"\{[^}]*\}|[^_{}]+", text.rstrip("'"))
     out = _letters(base)
     while groups and groups[0] in _HATS:
-        out = f"\\{_COMMANDS[groups.pop(0)]}{{{out}}}"
+        out = _accented(out, groups.pop(0))
     if len(groups) > 1:
         out += f"^{{{_script(groups.pop(0))}}}"
     for group in groups[:1]:
@@ -116,6 +99,57 @@ def _script(group: str) -> str:
     return re.sub(r"(?<![A-Za-z])l(?![A-Za-z])", r"\\ell", group)
 
 
+def page_name(text: str) -> str:
+    """A name for the eye: `b1` -> `b_{1}`, `yhat` -> `\\hat{y}`, `dz_y_hat` -> `dz_{\\hat{y}}`."""
+    primes = len(text) - len(text.rstrip("'"))
+    base, *groups = re.findall(r"\{[^}]*\}|[^_{}]+", text.rstrip("'"))
+    lead = "d" if _ADJOINT.fullmatch(base) and base not in GREEK else ""
+    letter, tail = _apart(base.removeprefix(lead))
+    out, scripts = letter, [tail] if tail and tail not in _HATS else []
+    if tail in _HATS:
+        out = _accented(out, tail)
+    for group in groups:
+        if group not in _HATS:
+            scripts.append(_page_script(group))
+        elif scripts:
+            scripts[-1] = _accented(scripts[-1], group)
+        else:
+            out = _accented(out, group)
+    above = f"^{{{scripts.pop(0)}}}" if len(scripts) > 1 and not tail else ""
+    below = f"_{{{', '.join(scripts)}}}" if scripts else ""
+    return lead + out + above + below + "'" * primes
+
+
+# The adjoint `dX`: of a letter, of a Greek one, of a word with a capital.
+_ADJOINT = re.compile(rf"d([A-Za-z](\d*|{'|'.join(sorted(_HATS))})|[A-Z]\w+|{'|'.join(sorted(GREEK))})")
+_TAIL = re.compile(rf"([A-Za-z])(\d+|in|out|next|prev|{'|'.join(sorted(_HATS))})|([A-Z])([a-z]\d*)")
+
+
+def _apart(word: str) -> tuple[str, str]:
+    """A name's letter and what is written small beside it: `G1` -> G and 1, `Lnext` -> L and next."""
+    match = _TAIL.fullmatch(word)
+    if word in GREEK or match is None:
+        short = len(word) < 3 or word in GREEK or word.isupper()
+        return _letters(word) if short else f"\\text{{{word}}}", ""
+    letter, tail = match.group(1) or match.group(3), match.group(2) or match.group(4)
+    if tail not in _HATS:
+        tail = _page_script(tail)
+    return _letters(letter), tail
+
+
+def _page_script(group: str) -> str:
+    """`hG1` -> hG₁, `tm1` -> t−1; two small letters are two names (`hh`), more are a word (`auto`)."""
+    if match := re.fullmatch(r"t([mp])(\d+)", group):
+        return f"t{'-' if match.group(1) == 'm' else '+'}{match.group(2)}"
+    if re.fullmatch(r"[a-z]{2}", group) and group not in GREEK and group != "in":
+        return group
+    return re.sub(r"(?<=[A-Za-z])(\d+)$", r"_{\1}", _script(group))
+
+
+def _accented(text: str, accent: str) -> str:
+    return f"\\{_COMMANDS[accent]}{{{text}}}"
+
+
 def index(text: str) -> str:
     """`t1` -> `t_1`, `tin` -> `t_{\\text{in}}`, `dx` -> `\\Delta x`."""
     primes = len(text) - len(text.rstrip("'"))
@@ -131,12 +165,126 @@ def index(text: str) -> str:
     return out + "'" * primes
 
 
-# ── expressions ──────────────────────────────────────────────────────────────────────────────
+# ── statements and expressions ───────────────────────────────────────────────────────────────
 
 
-def formula(node, level: int = CONCAT) -> str:
-    text, own = _FORMS[type(node)](node)
-    return text if own >= level else _brackets(text)
+class Writer:
+    """Writes nodes, with one way to write a tensor's name and one to set factors apart."""
+
+    def __init__(self, name: Callable[[str], str], between: str) -> None:
+        self.name, self.between = name, between
+
+    def statement(self, node: Equation | Directive) -> str:
+        if isinstance(node, Equation):
+            left, right = capital_left(node)
+            return f"{self.formula(left)} &= {self.formula(implicit(right))}"
+        if node.word == "parameters":
+            return f"\\Phi &= ({', '.join(self.name(n) for n in node.names)})"
+        if node.word == "size":
+            return f"\\text{{size}}\\; {index(node.names[0])} &= {node.values[0]}"
+        if node.word == "shape":
+            shapes = (
+                f"{self.name(n)} \\in \\mathbb{{R}}^{{{_shape(v)}}}"
+                for n, v in zip(node.names, node.values, strict=True)
+            )
+            return "& " + r" \quad ".join(shapes)
+        spell = index if node.word == "centered" else self.name
+        return f"&\\text{{{node.word}}}\\; {', '.join(spell(n) for n in node.names)}".rstrip()
+
+    def formula(self, node, level: int = CONCAT) -> str:
+        text, own = _FORMS[type(node)](self, node)
+        return text if own >= level else _brackets(text)
+
+    def num(self, node: Num) -> tuple[str, int]:
+        value = node.value
+        if value.denominator == 1:
+            return str(value.numerator), ATOM if value >= 0 else ADD
+        text = f"\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+        return (text, MUL) if value >= 0 else ("-" + text, ADD)
+
+    def ref(self, node: Ref) -> tuple[str, int]:
+        if not node.indices:
+            return self.name(node.name), ATOM
+        return f"{self.name(node.name)}[{', '.join(self.affine(i) for i in node.indices)}]", ATOM
+
+    def add(self, node: Add) -> tuple[str, int]:
+        text = ""
+        for term in node.terms:
+            negative = isinstance(term, Neg) or (isinstance(term, Num) and term.value < 0)
+            body = term.body if isinstance(term, Neg) else Num(-term.value) if negative else term  # type: ignore[union-attr]
+            sign = (" - " if text else "-") if negative else (" + " if text else "")
+            text += sign + self.formula(body, MUL)
+        return text, ADD
+
+    def mul(self, node: Mul) -> tuple[str, int]:
+        text = ""
+        for factor in node.factors:
+            part = self.formula(factor, MUL if isinstance(factor, (Div, Num)) else POWER)
+            if not text:
+                text = part
+            elif (
+                part[0].isdigit()
+                or part.startswith(("[", "\\left["))
+                or (part.startswith(("(", "\\left(")) and text[-1] != "]")
+            ):
+                text += r" \cdot " + part
+            else:
+                text += self.between + part
+        return text, MUL
+
+    def div(self, node: Div) -> tuple[str, int]:
+        return f"\\frac{{{self.formula(node.above, ADD)}}}{{{self.formula(node.below, ADD)}}}", MUL
+
+    def pow(self, node: Pow) -> tuple[str, int]:
+        indexed = isinstance(node.base, Ref) and node.base.indices
+        base = self.formula(node.base, ATOM) if indexed else _brackets(self.formula(node.base))
+        return f"{base}^{{{self.formula(node.exponent)}}}", POWER
+
+    def call(self, node: Call) -> tuple[str, int]:
+        if node.function == "sqrt":
+            return f"\\sqrt{{{self.formula(node.args[0])}}}", ATOM
+        return _FUNCTIONS[node.function] + self.arguments(node), ATOM
+
+    def apply(self, node: Apply) -> tuple[str, int]:
+        return f"{self.name(node.function)}_{{\\Phi}}{self.arguments(node)}", ATOM
+
+    def arguments(self, node: Call | Apply) -> str:
+        return _brackets(", ".join(self.formula(a, ADD) for a in node.args))
+
+    def sum(self, node: Sum | Reduce) -> tuple[str, int]:
+        word = "sum" if isinstance(node, Sum) else node.function
+        if word not in ("sum", "prod"):
+            return f"\\{word}_{{{self.bound(node)}}}{_brackets(self.formula(node.body))}", ATOM
+        return f"\\{word}_{{{self.bound(node)}}} {self.formula(node.body, MUL)}", MUL
+
+    def softmax(self, node: Softmax) -> tuple[str, int]:
+        head = f"\\underset{{{self.bound(node)}}}{{\\text{{softmax}}}}" if node.indices else r"\text{softmax}"
+        return head + _brackets(self.formula(node.body)), ATOM
+
+    def bound(self, node: Sum | Softmax | Reduce) -> str:
+        names, conditions = bound_apart(node)
+        return ", ".join([*map(index, names), *map(self.condition, conditions)])
+
+    def flatten(self, node: Flatten) -> tuple[str, int]:
+        indices = ", ".join(index(i) for i in node.indices)
+        return f"\\underset{{{indices}}}{{\\text{{concat}}}}{_brackets(self.formula(node.body))}", ATOM
+
+    def cases(self, node: Cases) -> tuple[str, int]:
+        rows = [f"{self.formula(v, ADD)} & \\text{{if }} {self.condition(c)}" for v, c in node.branches]
+        rows.append(f"{self.formula(node.otherwise, ADD)} & \\text{{otherwise}}")
+        return "\\begin{cases} " + r" \\ ".join(rows) + " \\end{cases}", ATOM
+
+    def affine(self, node: Affine) -> str:
+        spell = lambda atom: index(atom if isinstance(atom, str) else atom.name)
+        return spell_affine(node, spell, lambda ref: self.ref(ref)[0], " ")
+
+    def condition(self, node: Compare | And) -> str:
+        if isinstance(node, And):
+            return r" \text{ and } ".join(self.condition(p) for p in node.parts)
+        left, right = (
+            self.affine(s) if isinstance(s, Affine) else self.formula(s, ADD) for s in (node.left, node.right)
+        )
+        return f"{left} {_SIGNS[node.operator]} {right}"
 
 
 def _brackets(text: str) -> str:
@@ -144,124 +292,27 @@ def _brackets(text: str) -> str:
     return f"\\left({text}\\right)" if tall else f"({text})"
 
 
-def _num(node: Num) -> tuple[str, int]:
-    value = node.value
-    if value.denominator == 1:
-        return str(value.numerator), ATOM if value >= 0 else ADD
-    text = f"\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
-    return (text, MUL) if value >= 0 else ("-" + text, ADD)
-
-
-def _ref(node: Ref) -> tuple[str, int]:
-    if not node.indices:
-        return name(node.name), ATOM
-    return f"{name(node.name)}[{', '.join(affine(i) for i in node.indices)}]", ATOM
-
-
-def _add(node: Add) -> tuple[str, int]:
-    text = ""
-    for term in node.terms:
-        negative = isinstance(term, Neg) or (isinstance(term, Num) and term.value < 0)
-        body = term.body if isinstance(term, Neg) else Num(-term.value) if negative else term  # type: ignore[union-attr]
-        sign = (" - " if text else "-") if negative else (" + " if text else "")
-        text += sign + formula(body, MUL)
-    return text, ADD
-
-
-def _mul(node: Mul) -> tuple[str, int]:
-    text = ""
-    for factor in node.factors:
-        part = formula(factor, MUL if isinstance(factor, (Div, Num)) else POWER)
-        if not text:
-            text = part
-        elif (
-            part[0].isdigit()
-            or part.startswith(("[", "\\left["))
-            or (part.startswith(("(", "\\left(")) and text[-1] != "]")
-        ):
-            text += r" \cdot " + part
-        else:
-            text += " " + part
-    return text, MUL
-
-
-def _div(node: Div) -> tuple[str, int]:
-    return f"\\frac{{{formula(node.above, ADD)}}}{{{formula(node.below, ADD)}}}", MUL
-
-
-def _pow(node: Pow) -> tuple[str, int]:
-    indexed = isinstance(node.base, Ref) and node.base.indices
-    base = formula(node.base, ATOM) if indexed else _brackets(formula(node.base))
-    return f"{base}^{{{formula(node.exponent)}}}", POWER
-
-
-def _call(node: Call) -> tuple[str, int]:
-    if node.function == "sqrt":
-        return f"\\sqrt{{{formula(node.args[0])}}}", ATOM
-    return f"{_FUNCTIONS[node.function]}{_brackets(', '.join(formula(a, ADD) for a in node.args))}", ATOM
-
-
-def _apply(node: Apply) -> tuple[str, int]:
-    return f"{name(node.function)}_{{\\Phi}}{_brackets(', '.join(formula(a, ADD) for a in node.args))}", ATOM
-
-
-def _sum(node: Sum | Reduce) -> tuple[str, int]:
-    word = "sum" if isinstance(node, Sum) else node.function
-    if word not in ("sum", "prod"):
-        return f"\\{word}_{{{_bound(node)}}}{_brackets(formula(node.body))}", ATOM
-    return f"\\{word}_{{{_bound(node)}}} {formula(node.body, MUL)}", MUL
-
-
-def _softmax(node: Softmax) -> tuple[str, int]:
-    head = f"\\underset{{{_bound(node)}}}{{\\text{{softmax}}}}" if node.indices else r"\text{softmax}"
-    return head + _brackets(formula(node.body)), ATOM
-
-
-def _bound(node: Sum | Softmax | Reduce) -> str:
-    names, conditions = bound_apart(node)
-    return ", ".join([*map(index, names), *map(condition, conditions)])
-
-
-def _flatten(node: Flatten) -> tuple[str, int]:
-    indices = ", ".join(index(i) for i in node.indices)
-    return f"\\underset{{{indices}}}{{\\text{{concat}}}}{_brackets(formula(node.body))}", ATOM
-
-
-def _cases(node: Cases) -> tuple[str, int]:
-    rows = [f"{formula(v, ADD)} & \\text{{if }} {condition(c)}" for v, c in node.branches]
-    rows.append(f"{formula(node.otherwise, ADD)} & \\text{{otherwise}}")
-    return "\\begin{cases} " + r" \\ ".join(rows) + " \\end{cases}", ATOM
+def _shape(dims: str) -> str:
+    return r" \times ".join(index(d) for d in dims.split(","))
 
 
 _FORMS: dict[type, Callable[..., tuple[str, int]]] = {
-    Num: _num,
-    Size: lambda n: (index(n.name) if "_" not in n.name else name(n.name), ATOM),
-    Ref: _ref,
-    Add: _add,
-    Mul: _mul,
-    Neg: lambda n: ("-" + formula(n.body, MUL), ADD),
-    Div: _div,
-    Pow: _pow,
-    Call: _call,
-    Apply: _apply,
-    Softmax: _softmax,
-    Sum: _sum,
-    Reduce: _sum,
-    Concat: lambda n: ("; ".join(formula(p, ADD) for _, p in n.parts), CONCAT),
-    Flatten: _flatten,
-    Position: lambda n: (affine(n.affine), ATOM if n.affine.plain else ADD),
-    Cases: _cases,
-    Iverson: lambda n: (f"\\left[{condition(n.condition)}\\right]", ATOM),
+    Num: Writer.num,
+    Size: lambda self, n: (index(n.name) if "_" not in n.name else self.name(n.name), ATOM),
+    Ref: Writer.ref,
+    Add: Writer.add,
+    Mul: Writer.mul,
+    Neg: lambda self, n: ("-" + self.formula(n.body, MUL), ADD),
+    Div: Writer.div,
+    Pow: Writer.pow,
+    Call: Writer.call,
+    Apply: Writer.apply,
+    Softmax: Writer.softmax,
+    Sum: Writer.sum,
+    Reduce: Writer.sum,
+    Concat: lambda self, n: ("; ".join(self.formula(p, ADD) for _, p in n.parts), CONCAT),
+    Flatten: Writer.flatten,
+    Position: lambda self, n: (self.affine(n.affine), ATOM if n.affine.plain else ADD),
+    Cases: Writer.cases,
+    Iverson: lambda self, n: (f"\\left[{self.condition(n.condition)}\\right]", ATOM),
 }
-
-
-def affine(node: Affine) -> str:
-    spell = lambda atom: index(atom if isinstance(atom, str) else atom.name)
-    return spell_affine(node, spell, lambda ref: _ref(ref)[0], " ")
-
-
-def condition(node: Compare | And) -> str:
-    if isinstance(node, And):
-        return r" \text{ and } ".join(condition(p) for p in node.parts)
-    left, right = (affine(s) if isinstance(s, Affine) else formula(s, ADD) for s in (node.left, node.right))
-    return f"{left} {_SIGNS[node.operator]} {right}"

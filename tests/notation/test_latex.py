@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import systems
 
-from coursekit.notation.latex import index, latex, name
+from coursekit.notation.latex import index, latex, name, page_name
 from coursekit.notation.parse.parser import parse
 
 relaxed = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -57,6 +57,27 @@ def test_equation_is_typeset(text, typeset):
 )  # fmt: skip
 def test_name_is_typeset(ascii_name, typeset):
     assert name(ascii_name) == typeset
+
+
+@pytest.mark.parametrize(
+    ("ascii_name", "typeset"),
+    [
+        ("b1", "b_{1}"), ("W_hG1", "W_{hG_{1}}"), ("W_hh", "W_{hh}"), ("W_auto", r"W_{\text{auto}}"),
+        ("yhat", r"\hat{y}"), ("y_hat", r"\hat{y}"), ("h_tilde_{l+1}", r"\tilde{h}_{\ell+1}"), ("Gf", "G_{f}"),
+        ("dW", "dW"), ("db1", "db_{1}"), ("dz_y_hat", r"dz_{\hat{y}}"), ("dyhat", r"d\hat{y}"), ("dalpha", r"d\alpha"),
+        ("dQuery", r"d\text{Query}"), ("dh_seed", r"dh_{\text{seed}}"), ("delta", r"\delta"), ("d1", "d_{1}"),
+        ("distance", r"\text{distance}"), ("Key", r"\text{Key}"), ("Lnext", r"L_{\text{next}}"), ("h_tm1", "h_{t-1}"),
+        ("W_LR_{l+1}", r"W^{LR}_{\ell+1}"), ("h'", "h'"), ("LN", r"\mathit{LN}"), ("Dx2", "D_{x_{2}}"),
+    ],
+)  # fmt: skip
+def test_name_is_typeset_for_the_eye(ascii_name, typeset):
+    assert page_name(ascii_name) == typeset
+
+
+def test_display_for_the_eye_sets_factors_apart_and_the_plain_one_reads_back():
+    program = parse("y[j] = W1[j,I] x[I] + b1[j]")
+    assert r"W_{1}[j, I] \, x[I] + b_{1}[j]" in latex(program, page=True)
+    assert parse(latex(program)) == program
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,237 @@
+"""What stands in an equation card: the display, and the tabs' texts, in MyST."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+from ..notation import Equations, NotationError
+from ..notation.cost.depth import Depth
+from ..notation.cost.polynomial import Monomial, Polynomial
+from ..notation.latex import index, latex, page_name
+from ..notation.names import canonical
+from ..notation.system import Tensor
+from ..notation.tree import Directive, Program
+
+
+@dataclass(frozen=True)
+class Options:
+    """A card's options, every name known to be there."""
+
+    parameters: tuple[str, ...]
+    of: str
+    wrt: tuple[str, ...] | None
+
+    @classmethod
+    def read(cls, equations: Equations, given: Mapping) -> Options:
+        system = equations.system
+        edges = {f"{name}_0" for name in system.boundary}
+        asked = {option: tuple(map(canonical, given.get(option, ()))) for option in ("parameters", "wrt")}
+        of = canonical(given["gradient"]) if "gradient" in given else equations.outputs[-1]
+        known = ", ".join(system.tensors)
+        for option, names, kind, there in (
+            ("parameters", asked["parameters"], "input", set(system.inputs)),
+            ("gradient", (of,), "computed tensor", set(system.outputs)),
+            ("wrt", asked["wrt"], "tensor", set(system.tensors) | edges),
+        ):
+            for name in names:
+                if name not in there:
+                    raise NotationError(f"{option}: there is no {kind} `{name}`; the tensors are {known}")
+        parameters = asked["parameters"] or tuple(p for p in system.parameters if p in system.tensors)
+        return cls(parameters, of, asked["wrt"] or parameters or None)
+
+
+# ── the display ──────────────────────────────────────────────────────────────────────────────
+
+
+def display(equations: Equations) -> str:
+    """The equations alone; what the text says about them stands below, in words."""
+    return latex(Program(equations.program.equations), page=True)
+
+
+def words(equations: Equations) -> str:
+    """The text's statements about its tensors, as one quiet line; shapes have a tab of their own."""
+    statements = (s for s in equations.program.statements if isinstance(s, Directive) and s.word != "shape")
+    said = "; ".join(map(_statement, statements))
+    return f"```{{div}} card-words\n{said}.\n```" if said else ""
+
+
+def _statement(node: Directive) -> str:
+    if node.word == "size":
+        return f"{_math(index(node.names[0]))} takes {node.values[0]} values"
+    if not node.names:
+        return "every tensor is zero outside its range"
+    listed = _several([(index if node.word == "centered" else page_name)(n) for n in node.names])
+    if node.word == "pad":
+        return f"zero outside its range: {listed}"
+    if node.word == "centered":
+        return f"centred at 0: {listed}"
+    return f"{node.word}: {listed}"
+
+
+# ── the tabs ─────────────────────────────────────────────────────────────────────────────────
+
+
+def shapes(equations: Equations, options: Options) -> str:
+    """One row for the tensors of one kind and one shape: what is given, the parameters, what is computed."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    system = equations.system
+    for tensor in system.tensors.values():
+        rows.setdefault((_role(tensor, options), _shape(tensor.dims)), []).append(page_name(tensor.name))
+        if tensor.name in system.boundary and tensor.name not in system.padded:
+            for name, shape, role in _edges(equations, tensor):
+                rows.setdefault((role, shape), []).append(name)
+    order = {"given": 0, "parameter": 1, "computed": 2}
+    listed = sorted(rows.items(), key=lambda row: order[re.split(r"\W", row[0][0])[0]])
+    return _table(
+        ("tensor", "shape", ""),
+        [(_several(names), _math(shape), _plural(role, names)) for (role, shape), names in listed],
+    )
+
+
+def _role(tensor: Tensor, options: Options) -> str:
+    if tensor.defined:
+        return "computed"
+    if tensor.name in options.parameters:
+        return "parameter"
+    if tensor.indexes:
+        return f"given: word numbers, from 0 to {_math(page_name(tensor.indexes) + '-1')}"
+    return "given"
+
+
+def _plural(role: str, names: Sequence[str]) -> str:
+    return "parameters" if role == "parameter" and len(names) > 1 else role
+
+
+def _edges(equations: Equations, tensor: Tensor) -> Iterator[tuple[str, str, str]]:
+    """The values outside a recurrence's range, which are given: their name, shape and role."""
+    name = page_name(tensor.name)
+    for axis, steps in equations.system.boundary[tensor.name]:
+        dims = [d for k, d in enumerate(tensor.dims) if k != axis]
+        if abs(steps) > 1:
+            dims.insert(axis, str(abs(steps)))
+        size = page_name(tensor.dims[axis])
+        edge, side = ("0", "before the first") if steps < 0 else (size, "after the last")
+        many = "step" if abs(steps) == 1 else "steps"
+        yield f"{name}_{{{edge}}}", _shape(dims), f"given: {_math(name)} {side} {many} of {_math(size)}"
+
+
+def costs(equations: Equations, options: Options) -> str:
+    cost = equations.cost(options.parameters)
+    rows: list[tuple[str, str, str]] = []
+    if options.parameters:
+        rows.append(("parameters", _math(polynomial(cost.parameters)), _order(cost.parameters)))
+    else:
+        rows.append(("parameters", "none are named here", ""))
+    for word, count in (
+        ("multiply-adds", cost.multiply_adds),
+        ("other products", cost.elementwise),
+        ("function values", cost.functions),
+    ):
+        if count:
+            rows.append((word, _math(polynomial(count)), _order(count)))
+        elif word == "multiply-adds":
+            rows.append((word, "none: no product of matrices", ""))
+    try:
+        rows.append(("parallel time", *_depth(cost.depth)))
+    except NotationError:
+        rows.append(("parallel time", "no polynomial in the sizes", ""))
+    return _table(("", "exactly", "order"), rows)
+
+
+def _depth(depth: Depth) -> tuple[str, str]:
+    if not any(depth.of):
+        return "none: all entries at once", ""
+    written, order = ([polynomial(p) for p in d.of] for d in (depth, depth.big_o))
+    exact = written[0] if len(written) == 1 else rf"\max({', '.join(written)})"
+    most = order[0] if len(order) == 1 else rf"\max({', '.join(order)})"
+    return _math(exact), _math(f"O({most})")
+
+
+def gradient(equations: Equations, options: Options) -> str:
+    try:
+        back = equations.grad(options.of, options.wrt)
+    except NotationError as refusal:
+        return f"There is no gradient to show. {refusal.message.rstrip('.')}."
+    target = _math(page_name(options.of))
+    seeds = [_math(page_name(n)) for n in back.inputs if n not in equations.system.tensors]
+    if seeds:
+        start = f"{seeds[0]} is given: the gradient of the loss by {target}, which comes from what follows."
+    else:
+        start = f"The gradient of {target}, from the end to the start."
+    return f"{start}\n\n```{{math}}\n{latex(Program(back.program.equations), page=True)}\n```"
+
+
+def code(equations: Equations) -> str:
+    """The equations as a PyTorch function; or, where the language cannot write one, how to run them."""
+    try:
+        return f"````python\n{equations.code().rstrip()}\n````"
+    except NotationError:
+        given = ", ".join(f'"{name}": {name}' for name in equations.inputs)
+        edges = ", ".join(f'"{name}": {name}0' for name in equations.system.boundary)
+        boundary = f", boundary={{{edges}}}" if edges else ""
+        return f'````python\nEquations("""\n{equations}\n""").run({{{given}}}{boundary})\n````'
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────
+
+
+def polynomial(p: Polynomial) -> str:
+    """Common factors first: `3 B T J \\, (J + K)`."""
+    if not p.terms:
+        return "0"
+    common = dict(p.terms[0][0])
+    for monomial, _ in p.terms:
+        powers = dict(monomial)
+        common = {n: min(e, powers[n]) for n, e in common.items() if n in powers}
+    number = Fraction(gcd(*(c.numerator for _, c in p.terms)), _lcm([c.denominator for _, c in p.terms]))
+    inside = ""
+    for monomial, coefficient in p.terms:
+        rest = tuple((n, e - common.get(n, 0)) for n, e in monomial if e > common.get(n, 0))
+        part = _monomial(rest, abs(coefficient / number))
+        inside += ("-" if coefficient < 0 else "+" if inside else "") + part
+    outside = _monomial(tuple(sorted(common.items())), number)
+    if len(p.terms) == 1:
+        return outside if p.terms[0][1] > 0 else "-" + outside
+    return inside if outside == "1" else rf"{outside} \, ({inside})"
+
+
+def _lcm(numbers: Sequence[int]) -> int:
+    total = 1
+    for n in numbers:
+        total = total * n // gcd(total, n)
+    return total
+
+
+def _monomial(monomial: Monomial, number: Fraction) -> str:
+    letters = r" \, ".join(page_name(n) + (f"^{{{e}}}" if e > 1 else "") for n, e in monomial)
+    if number == 1 and letters:
+        return letters
+    spelt = (
+        str(number) if number.denominator == 1 else rf"\tfrac{{{number.numerator}}}{{{number.denominator}}}"
+    )
+    return rf"{spelt} \, {letters}" if letters else spelt
+
+
+def _order(p: Polynomial) -> str:
+    return _math(f"O({polynomial(p.big_o)})")
+
+
+def _shape(dims: Sequence[str]) -> str:
+    return r" \times ".join(d if d.isdigit() else page_name(d) for d in dims) or r"\text{one number}"
+
+
+def _several(names: Sequence[str]) -> str:
+    return " ".join(_math(name + ",") for name in names[:-1]) + " " + _math(names[-1])
+
+
+def _math(text: str) -> str:
+    return f"{{math}}`{text}`"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,0 +1,382 @@
+"""The expressions of one equation as Python text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from string import ascii_lowercase, ascii_uppercase
+
+from ..system import System
+from ..tree import (
+    Add,
+    Affine,
+    And,
+    Apply,
+    Call,
+    Cases,
+    Concat,
+    Condition,
+    Div,
+    Equation,
+    Expr,
+    Flatten,
+    Iverson,
+    Lookup,
+    Mul,
+    Neg,
+    Num,
+    Position,
+    Pow,
+    Reduce,
+    Ref,
+    Size,
+    SizeOf,
+    Softmax,
+    Sum,
+)
+from .layout import COMMA, SIGN, assignment
+from .loop import Loop
+from .products import product, total
+from .reads import has_conditions, read
+from .scope import Scope
+from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, number, permuted
+
+__all__ = ["Expressions"]
+
+
+class Expressions:
+    """Writes what stands on the right of one equation; inside a recurrence, `loop` is it."""
+
+    def __init__(self, system: System, scope: Scope, equation: Equation, loop: Loop | None = None) -> None:
+        self.system, self.scope, self.equation, self.loop = system, scope, equation, loop
+        self.ranges = system.ranges[equation]
+        left = [a.plain or "" for a in equation.left.indices]
+        self.rank = {name: k for k, name in enumerate(left)}
+        self.guarded = has_conditions(equation.right)
+        self.before: list[str] = []  # lines that come before the equation's own
+
+    def outside(self) -> Expressions:
+        return Expressions(self.system, self.scope, self.equation)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The axes that the equation's value is to have."""
+        looped = self.loop.names if self.loop else {}
+        return tuple(name for name in self.rank if name not in looped)
+
+    def whole(self) -> str:
+        """The text of the equation's right side, with the axes of its left."""
+        value = self.expanded(self.value(self.equation.right), self.left)
+        return self.real(value).text
+
+    # ── indices ──────────────────────────────────────────────────────────────────────────────
+
+    def order(self, names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted(names, key=lambda n: (self.rank.get(n, 99), n.swapcase())))
+
+    def centred(self, name: str) -> bool:
+        return name in self.system.centered
+
+    def position(self, affine: Affine) -> Value:
+        """An index expression as whole numbers."""
+        parts: list[tuple[int, Value]] = []
+        for factor, atom in affine.terms:
+            if isinstance(atom, Lookup):
+                parts.append((factor, replace(self.read(atom.ref), kind="whole")))
+            elif isinstance(atom, SizeOf):
+                parts.append((factor, number(self.scope.size(atom.name))))
+            elif self.loop is not None and atom in self.loop.names:
+                parts.append((factor, number(self.loop.names[atom])))
+            else:
+                parts.append((factor, Value(self.scope.numbers(self.ranges[atom]), (atom,), ATOM, "whole")))
+        axes = self.order({a for _, v in parts for a in v.axes})
+        text, level = "", ATOM
+        for factor, value in parts:
+            spread = aligned(value, axes)
+            piece = (
+                at_level(spread, MUL) if abs(factor) == 1 else f"{abs(factor)} * {at_level(spread, POWER)}"
+            )
+            level = ADD if text or factor < 0 else MUL if abs(factor) != 1 else spread.level
+            text += (" - " if factor < 0 else " + ") + piece if text else ("-" if factor < 0 else "") + piece
+        if affine.const or not text:
+            level = ADD if text else ATOM
+            text += f" {'-' if affine.const < 0 else '+'} {abs(affine.const)}" if text else str(affine.const)
+        return Value(text, axes, level, "whole", not axes)
+
+    def read(self, ref: Ref) -> Value:
+        return read(self, ref)
+
+    def named(self, name: str, text: str) -> str:
+        """A variable for a text that is long or is read again, set on a line before the equation's."""
+        if self.loop is not None:
+            return text
+        if text not in self.scope.named:
+            self.scope.named[text] = self.scope.fresh(name)
+            self.before += assignment(self.scope.named[text], text)
+        return self.scope.named[text]
+
+    # ── tensors ──────────────────────────────────────────────────────────────────────────────
+
+    def real(self, value: Value) -> Value:
+        """As real numbers, for what will not mix whole numbers with them."""
+        if value.kind == "real" or value.constant:
+            return value
+        return replace(
+            value, text=f"{at_level(value, ATOM)}.to({self.scope.like}.dtype)", level=ATOM, kind="real"
+        )
+
+    def expanded(self, value: Value, axes: tuple[str, ...]) -> Value:
+        """With exactly these axes, in this order."""
+        sizes = [self.scope.size(self.ranges[a]) for a in axes if a not in value.axes]
+        if value.constant or (not value.axes and axes and value.level < ATOM):
+            if not value.constant:
+                return replace(
+                    value, text=f"({value.text}).expand({', '.join(sizes)})", axes=axes, level=ATOM
+                )
+            if not axes:
+                return replace(
+                    value, text=f"{self.scope.like}.new_tensor({value.text})", level=ATOM, constant=False
+                )
+            shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+            return Value(f"{self.scope.like}.new_full({shape}, {value.text})", axes)
+        if not sizes:
+            return permuted(value, axes)
+        spread = aligned(value, axes)
+        shape = ", ".join("-1" if a in value.axes else self.scope.size(self.ranges[a]) for a in axes)
+        return replace(spread, text=f"{at_level(spread, ATOM)}.expand({shape})", axes=axes, level=ATOM)
+
+    def full(self, value: Value, names: Sequence[str]) -> Value:
+        """With these axes at least."""
+        missing = [n for n in names if n not in value.axes]
+        return self.expanded(value, self.order({*value.axes, *names})) if missing else value
+
+    def dims(self, value: Value, names: Sequence[str]) -> str:
+        """Where some axes are, as torch takes it: `-1` for the last."""
+        places = sorted(value.axes.index(n) for n in names)
+        if places == [len(value.axes) - 1]:
+            return "-1"
+        return str(places[0]) if len(places) == 1 else f"({', '.join(map(str, places))})"
+
+    def einsum(self, values: Sequence[Value], axes: tuple[str, ...]) -> str:
+        """`einsum("ji,bi->bj", W, h)`: the letters are those of the equation, small."""
+        letters: dict[str, str] = {}
+        for name in [*axes, *(a for v in values for a in v.axes)]:
+            if name not in letters:
+                own = ascii_lowercase.find(name[0].lower())
+                near = ascii_lowercase[own:] + ascii_lowercase[:own] + ascii_uppercase
+                letters[name] = next(x for x in near if x not in letters.values())
+        spell = lambda names: "".join(letters[n] for n in names)
+        spec = ",".join(spell(v.axes) for v in values)
+        texts = f",{COMMA}".join(self.real(v).text for v in values)
+        self.scope.imports.add("from torch import einsum")
+        return f'einsum("{spec}->{spell(axes)}",{COMMA}{texts})'
+
+    def together(self, values: Sequence[Value]) -> tuple[list[Value], tuple[str, ...]]:
+        """Values ready to meet entry by entry, and the axes that they then have."""
+        axes = self.order({a for v in values for a in v.axes})
+        return [aligned(v, axes) for v in values], axes
+
+    # ── expressions ──────────────────────────────────────────────────────────────────────────
+
+    def value(self, node: Expr) -> Value:
+        match node:
+            case Num(value):
+                return fraction(value)
+            case Size(name):
+                return number(self.scope.size(name))
+            case Ref():
+                return self.read(node)
+            case Add(terms):
+                return self.add(terms)
+            case Mul() | Neg():
+                return product(self, node)
+            case Sum():
+                return total(self, node)
+            case Div():
+                return product(self, node)
+            case Pow(base, exponent):
+                below, above = self.value(base), self.value(exponent)
+                (a, b), axes = self.together([below, above])
+                text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
+                kind = "whole" if a.kind != "real" and not a.constant and b.constant else "real"
+                return Value(text, axes, POWER, kind, a.constant and b.constant)
+            case Call(function, args):
+                return self.call(function, args)
+            case Apply():
+                return self.apply(node)
+            case Softmax():
+                return self.softmax(node, "softmax")
+            case Reduce():
+                return self.reduce(node)
+            case Concat():
+                return self.concat(node)
+            case Flatten():
+                return self.flatten(node)
+            case Position(affine):
+                return self.position(affine)
+            case Cases(branches, otherwise):
+                return self.cases(branches, otherwise)
+            case Iverson(condition):
+                return self.condition(condition)
+        raise AssertionError(f"no way to write {node!r}")
+
+    def add(self, terms: Sequence[Expr]) -> Value:
+        signed = [(t.body, -1) if isinstance(t, Neg) else (t, 1) for t in terms]
+        signed = [
+            (Num(-t.value), -s) if isinstance(t, Num) and t.value < 0 and k else (t, s)
+            for k, (t, s) in enumerate(signed)
+        ]
+        values, axes = self.together([self.value(t) for t, _ in signed])
+        if all(v.kind == "truth" for v in values):
+            values = [self.real(v) for v in values]
+        text = ""
+        for value, (_, sign) in zip(values, signed, strict=True):
+            part = at_level(value, MUL)
+            text += f"{SIGN}{'-' if sign < 0 else '+'} {part}" if text else ("-" if sign < 0 else "") + part
+        kind = "whole" if all(v.kind == "whole" for v in values) else "real"
+        return Value(text, axes, ADD, kind, all(v.constant for v in values))
+
+    def call(self, function: str, args: Sequence[Expr]) -> Value:
+        if function in ("min", "max"):
+            return self.extreme(function, [self.value(a) for a in args])
+        (arg,) = args
+        if function == "log" and isinstance(arg, Softmax) and arg.where is None:
+            return self.softmax(arg, "log_softmax")
+        value = self.value(arg)
+        if value.constant:
+            if function == "sqrt":
+                return number(f"{at_level(value, ATOM)} ** 0.5", POWER)
+            if function in ("exp", "log", "tanh"):
+                self.scope.imports.add("import math")
+                return number(f"math.{function}({value.text})")
+            if function == "abs":
+                return number(f"abs({value.text})")
+            value = replace(value, text=f"{self.scope.like}.new_tensor({value.text})", constant=False)
+        if value.kind == "truth" or (value.kind == "whole" and function == "relu"):
+            value = self.real(value)
+        return Value(f"torch.{function}({value.text})", value.axes)
+
+    def extreme(self, function: str, values: list[Value]) -> Value:
+        best = values[0]
+        bound = "max" if function == "min" else "min"
+        for value in values[1:]:
+            if best.constant and value.constant:
+                best = number(f"{function}({best.text}, {value.text})")
+            elif best.constant or value.constant:
+                tensor, limit = (value, best) if best.constant else (best, value)
+                best = Value(f"{at_level(tensor, ATOM)}.clamp({bound}={limit.text})", tensor.axes)
+            else:
+                (a, b), axes = self.together([self.real(best), self.real(value)])
+                best = Value(f"torch.{function}imum({a.text},{COMMA}{b.text})", axes)
+        return best
+
+    def masked(self, node: Softmax | Reduce, fill: str) -> Value:
+        """The body over all of its indices, `fill` where the condition fails."""
+        value = self.value(node.body)
+        if node.where is not None:
+            mask = self.condition(node.where)
+            axes = self.order({*value.axes, *mask.axes, *node.indices})
+            spread = aligned(self.real(value), axes)
+            holds = aligned(mask, axes)
+            return self.full(
+                Value(f"torch.where({holds.text},{COMMA}{spread.text},{COMMA}{fill})", axes), node.indices
+            )
+        return self.full(self.real(value), node.indices)
+
+    def softmax(self, node: Softmax, function: str) -> Value:
+        value = self.masked(node, "-torch.inf")
+        if len(node.indices) == 1:
+            text = f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})"
+        else:
+            rest = self.order(set(value.axes) - set(node.indices))
+            value = permuted(value, (*rest, *node.indices))
+            sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
+            flat = f"{at_level(value, ATOM)}.flatten({len(rest)})"
+            text = f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))"
+        # Where nothing at all is allowed there is no weight, not nan.
+        if node.where is not None and not self.never_empty(node):
+            text += ".nan_to_num()"
+        return Value(text, value.axes)
+
+    def never_empty(self, node: Softmax) -> bool:
+        """`t2 <= t1`, both over one range, always leaves `t2 == t1`."""
+        where = node.where
+        if isinstance(where, And) or where is None or where.operator not in ("<=", ">=", "=="):
+            return False
+        sides = [s.plain if isinstance(s, Affine) else None for s in (where.left, where.right)]
+        return None not in sides and len({self.ranges.get(s) for s in sides if s}) == 1
+
+    def reduce(self, node: Reduce) -> Value:
+        fill = {"max": "-torch.inf", "min": "torch.inf", "prod": "1.0"}[node.function]
+        value = self.masked(node, fill)
+        axes = tuple(a for a in value.axes if a not in node.indices)
+        if node.function == "prod":
+            text = at_level(value, ATOM)
+            for place in sorted((value.axes.index(i) for i in node.indices), reverse=True):
+                text += f".prod({place})"
+            return Value(text, axes)
+        return Value(f"{at_level(value, ATOM)}.a{node.function}({self.dims(value, node.indices)})", axes)
+
+    def concat(self, node: Concat) -> Value:
+        parts = [(along, self.full(self.real(self.value(part)), (along,))) for along, part in node.parts]
+        shared = {a for along, v in parts for a in v.axes if a != along}
+        axes = self.order(shared | {node.axis})
+        texts = []
+        for along, value in parts:
+            own = tuple(along if a == node.axis else a for a in axes)
+            texts.append(self.expanded(value, own).text)
+        place = "-1" if axes[-1] == node.axis else str(axes.index(node.axis))
+        return Value(f"torch.cat([{f',{COMMA}'.join(texts)}], dim={place})", axes)
+
+    def flatten(self, node: Flatten) -> Value:
+        value = self.full(self.value(node.body), node.indices)
+        rest = self.order(set(value.axes) - set(node.indices))
+        value = permuted(value, (*rest, *node.indices))
+        return Value(f"{at_level(value, ATOM)}.flatten({len(rest)})", (*rest, node.axis))
+
+    def apply(self, node: Apply) -> Value:
+        """A function of the reader's own: whole vectors last, everything else as leading axes."""
+        values = [self.real(self.full(self.value(a), s)) for a, s in zip(node.args, node.slices, strict=True)]
+        pairs = list(zip(values, node.slices, strict=True))
+        lead = self.order({a for v, s in pairs for a in v.axes if a not in s})
+        texts = [self.expanded(v, (*lead, *s)).text for v, s in pairs]
+        name = self.scope.function(node.function)
+        return Value(f"{name}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
+
+    def cases(self, branches: Sequence[tuple[Expr, Condition]], otherwise: Expr) -> Value:
+        value = self.value(otherwise)
+        for branch, condition in reversed(branches):
+            chosen, holds = self.value(branch), self.condition(condition)
+            if holds.constant:
+                (a, b), axes = self.together([chosen, value])
+                axes = self.order({*a.axes, *b.axes})
+                a, b = self.expanded(chosen, axes), self.expanded(value, axes)
+                value = Value(f"({a.text} if {holds.text} else {b.text})", axes)
+                continue
+            (m, a, b), axes = self.together([holds, chosen, value])
+            if a.constant and b.constant:
+                b = replace(b, text=f"{self.scope.like}.new_tensor({b.text})", constant=False)
+            value = Value(f"torch.where({m.text},{COMMA}{a.text},{COMMA}{b.text})", axes)
+        return value
+
+    # ── conditions ───────────────────────────────────────────────────────────────────────────
+
+    def condition(self, node: Condition) -> Value:
+        if isinstance(node, And):
+            values, axes = self.together([self.condition(part) for part in node.parts])
+            word = " and " if all(v.constant for v in values) else " & "
+            return Value(word.join(f"({v.text})" for v in values), axes, COMPARE, "truth", word == " and ")
+        sides = [self.side(s) for s in (node.left, node.right)]
+        (a, b), axes = self.together(sides)
+        text = f"{at_level(a, ADD)} {node.operator} {at_level(b, ADD)}"
+        return Value(text, axes, COMPARE, "truth", a.constant and b.constant)
+
+    def side(self, side: Affine | Expr) -> Value:
+        return self.position(side) if isinstance(side, Affine) else self.value(side)
+
+    def mask_of(self, conditions: Sequence[Condition]) -> Value:
+        return self.condition(conditions[0] if len(conditions) == 1 else _all(conditions))
+
+
+def _all(conditions: Sequence[Condition]) -> And:
+    return And(tuple(p for c in conditions for p in (c.parts if isinstance(c, And) else (c,))))

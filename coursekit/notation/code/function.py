@@ -1,0 +1,192 @@
+"""A system as a PyTorch function that one could have written by hand: a line an equation, shapes beside it.
+
+    print(function(system, ["h"]))
+
+A recurrence is a loop that keeps its steps in a list, a grid a double loop; sums of products are `einsum` with the
+letters of the equation. What cannot be written readably is refused with a NotationError.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from ..errors import NotationError
+from ..system import Block, System
+from ..tree import references
+from .expressions import Expressions
+from .layout import WIDTH, assignment
+from .loop import Loop
+from .scope import Scope
+
+__all__ = ["function"]
+
+HARD = "\u00a0"  # a space at which no line ends
+
+
+def function(system: System, outputs: Sequence[str] | None = None) -> str:
+    """The text of `def model(…)`. It returns the `outputs`; by default what no other equation reads."""
+    scope = Scope(system)
+    wanted = list(outputs) if outputs is not None else _ends(system)
+    blocks = _needed(system, wanted)
+    body: list[str] = []
+    for number, block in enumerate(blocks):
+        later = {r.name for b in blocks[number + 1 :] for e in b.equations for r in references(e.right)}
+        if block.loops:
+            body += _recurrence(system, scope, block, later | set(wanted))
+        else:
+            body += _plain(system, scope, block)
+    given = [*(scope.tensor[n] for n in system.inputs), *scope.edge.values(), *scope.functions.values()]
+    head = _signature([*given, *scope.arguments])
+    shapes = [f"{scope.tensor[n]} {_shape(system.tensors[n].dims)}" for n in system.inputs]
+    shapes += [f"{word} {_edge_shape(scope, *key)}" for key, word in scope.edge.items()]
+    notes = textwrap.wrap(", ".join(s.replace(" ", HARD) for s in shapes), WIDTH - 6, break_long_words=False)
+    lines = [
+        *head,
+        *(f"    # {n.replace(HARD, ' ')}" for n in notes),
+        *(f"    {s}" for s in scope.setup),
+        *body,
+    ]
+    lines.append(f"    return {', '.join(scope.tensor[n] for n in wanted)}")
+    return "\n".join([*sorted(scope.imports | {"import torch"}, key=_first), "", "", *lines]) + "\n"
+
+
+def _first(line: str) -> tuple[bool, str]:
+    return line.startswith("from"), line
+
+
+def _signature(names: Sequence[str]) -> list[str]:
+    whole = f"def model({', '.join(names)}):"
+    if len(whole) <= WIDTH:
+        return [whole]
+    rows = textwrap.wrap(", ".join(names) + ",", WIDTH - 4, break_long_words=False)
+    return ["def model(", *(f"    {row}" for row in rows), "):"]
+
+
+def _ends(system: System) -> list[str]:
+    """The tensors that no equation outside their own recurrence reads."""
+    read = {
+        r.name
+        for block in system.blocks
+        for e in block.equations
+        for r in references(e.right)
+        if r.name not in {x.left.name for x in block.equations}
+    }
+    inner = {
+        r.name
+        for block in system.blocks
+        for e in block.equations
+        for r in references(e.right)
+        if r.name != e.left.name and all(a.plain for a in r.indices)
+    }
+    last = system.program.equations[-1].left.name
+    found = [n for n in system.outputs if n not in read and n not in inner]
+    return found or [last]
+
+
+def _needed(system: System, wanted: Sequence[str]) -> list[Block]:
+    names, kept = set(wanted), []
+    for block in reversed(system.blocks):
+        if names & {e.left.name for e in block.equations}:
+            names |= {r.name for e in block.equations for r in references(e.right)}
+            kept.append(block)
+    return kept[::-1]
+
+
+def _plain(system: System, scope: Scope, block: Block) -> list[str]:
+    lines = []
+    for equation in block.equations:
+        write = Expressions(system, scope, equation)
+        text, name = write.whole(), equation.left.name
+        lines += [*write.before, *assignment(scope.tensor[name], text, _shape(system.tensors[name].dims))]
+    return lines
+
+
+def _recurrence(system: System, scope: Scope, block: Block, used: set[str]) -> list[str]:
+    loop = Loop(system, block, scope)
+    for name in loop.tensors:
+        if name in used or loop.is_shifted(name):
+            loop.kept[name] = scope.fresh(f"{scope.tensor[name]}s")
+    step: list[str] = []
+    indent = 4 + 4 * len(block.loops)
+    for equation in block.equations:
+        name = equation.left.name
+        text = Expressions(system, scope, equation, loop).whole()
+        dims = [system.tensors[name].dims[k] for k in loop.rest(name)]
+        step += assignment(scope.tensor[name], text, _shape(dims), indent)
+    place = ", ".join(loop.names.values())
+    for name, kept in loop.kept.items():
+        own = scope.tensor[name]
+        step.append(" " * indent + (f"{kept}[{place}] = {own}" if loop.grid else f"{kept}.append({own})"))
+    start = [line for name in loop.kept for line in _start(system, scope, loop, name)]
+    heads = []
+    for depth, (index, direction) in enumerate(block.loops):
+        size = scope.size(system.ranges[block.equations[0]][index])
+        turns = f"range({size})" if direction > 0 else f"reversed(range({size}))"
+        heads.append(" " * (4 + 4 * depth) + f"for {loop.names[index]} in {turns}:")
+    ends = [line for name in loop.kept if name in used for line in _stacked(system, scope, loop, name)]
+    return [*(f"    {line}" for line in [*loop.before, *start]), *heads, *step, *(f"    {e}" for e in ends)]
+
+
+def _start(system: System, scope: Scope, loop: Loop, name: str) -> list[str]:
+    """The list of a tensor's steps before the first of them is made: its boundary."""
+    kept = loop.kept[name]
+    if loop.grid:
+        return [f"{kept} = {{}}"]
+    if not loop.is_shifted(name):
+        return [f"{kept} = []"]
+    ((index, direction),) = loop.block.loops
+    axis, sign = loop.axis(name, index), -direction
+    if name in system.padded:
+        zero = loop.zero(name)
+        many = _reach(loop, name)
+        return [f"{kept} = [{zero}]" + (f" * {many}" if many > 1 else "")]
+    edge = scope.edge[name, axis, sign]
+    if scope.depth(name, axis, sign) == 1:
+        return [f"{kept} = [{edge}]"]
+    turned = edge if direction > 0 else f"{edge}.flip({axis})"
+    return [f"{kept} = list({turned}.unbind({axis}))"]
+
+
+def _reach(loop: Loop, name: str) -> int:
+    refs = [r for e in loop.block.equations for r in references(e.right) if r.name == name]
+    return max(abs(loop.shifts(r)[0]) for r in refs)
+
+
+def _stacked(system: System, scope: Scope, loop: Loop, name: str) -> list[str]:
+    """All steps as one tensor again."""
+    kept, dims = loop.kept[name], system.tensors[name].dims
+    axes = [loop.axis(name, index) for index, _ in loop.block.loops]
+    if not loop.grid:
+        ((_, direction),) = loop.block.loops
+        skip = 0
+        if loop.is_shifted(name):
+            skip = _reach(loop, name) if name in system.padded else scope.depth(name, axes[0], -direction)
+        steps = kept + (f"[{skip}:]" if skip else "")
+        if direction < 0:
+            steps = f"{kept}[:{skip - 1}:-1]" if skip else f"{kept}[::-1]"
+        return assignment(scope.tensor[name], f"torch.stack({steps}, dim={axes[0]})", _shape(dims), 0)
+    if len(axes) != 2:
+        raise NotationError("the code can loop over a grid of two axes, not over more")
+    (outer, inner), (i, j) = axes, loop.names.values()
+    rows, columns = scope.size(dims[outer]), scope.size(dims[inner])
+    row = scope.fresh(f"{scope.tensor[name]}_rows")
+    place = inner if inner < outer else inner - 1
+    line = f"{row} = [torch.stack([{kept}[{i}, {j}] for {j} in range({columns})], dim={place})"
+    return [
+        f"{line} for {i} in range({rows})]",
+        *assignment(scope.tensor[name], f"torch.stack({row}, dim={outer})", _shape(dims), 0),
+    ]
+
+
+def _shape(dims: Sequence[str]) -> str:
+    if not dims:
+        return "one number"
+    return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
+
+
+def _edge_shape(scope: Scope, name: str, axis: int, sign: int) -> str:
+    dims = list(scope.system.tensors[name].dims)
+    depth = scope.depth(name, axis, sign)
+    dims[axis : axis + 1] = [str(depth)] if depth > 1 else []
+    return _shape(dims)

@@ -1,0 +1,151 @@
+"""Products and sums of products: `einsum` where an index is summed or axes must be crossed, `*` elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..tree import Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
+from .layout import COMMA
+from .value import ADD, ATOM, MUL, POWER, Value, aligned, at_level
+
+if TYPE_CHECKING:
+    from .expressions import Expressions
+
+__all__ = ["product", "total"]
+
+
+def _split(node: Expr) -> tuple[bool, list[Expr], list[Expr]]:
+    """A product in its parts: whether it is negative, its factors, its divisors."""
+    if isinstance(node, Neg):
+        minus, above, below = _split(node.body)
+        return not minus, above, below
+    if isinstance(node, Mul):
+        parts = [_split(f) for f in node.factors]
+        minus = sum(p[0] for p in parts) % 2 == 1
+        return minus, [f for p in parts for f in p[1]], [d for p in parts for d in p[2]]
+    if isinstance(node, Div):
+        minus, above, below = _split(node.above)
+        return minus, above, [*below, node.below]
+    return False, [node], []
+
+
+def product(write: Expressions, node: Expr) -> Value:
+    return _product(write, node, ())
+
+
+def total(write: Expressions, node: Sum) -> Value:
+    conditions = (node.where,) if node.where is not None else ()
+    return _product(write, node.body, node.indices, conditions)
+
+
+def _product(
+    write: Expressions, node: Expr, bound: Sequence[str], conditions: Sequence[Condition] = ()
+) -> Value:
+    minus, factors, divisors = _split(node)
+    guards = [*conditions, *(f.condition for f in factors if isinstance(f, Iverson))]
+    rest = [f for f in factors if not isinstance(f, Iverson)]
+    # What a condition hides may be infinite there, so zero times it will not do.
+    risky = [n for part in (*rest, *divisors) for n in walk(part) if isinstance(n, (Div, Pow, Call))]
+    if guards and (risky or divisors):
+        return _guarded(write, minus, rest, divisors, guards, bound)
+    values = [write.value(f) for f in rest]
+    values = [v for v in values if v.text != "1"] or values[: not guards]
+    values += [write.condition(c) for c in guards]
+    inner = [d for d in divisors if free_indices(d) & set(bound)]
+    values += [_inverse(write, d) for d in inner]
+    outer = [write.value(d) for d in divisors if d not in inner]
+    return _finish(write, minus, _multiplied(write, values, bound), outer)
+
+
+def _inverse(write: Expressions, node: Expr) -> Value:
+    value = write.value(node)
+    return replace(value, text=f"1 / {at_level(value, POWER)}", level=MUL, kind="real")
+
+
+def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
+    """The product of the values, summed over the bound indices."""
+    numbers = [v for v in values if v.constant]
+    scalars = [v for v in values if not v.constant and not v.axes]
+    tensors = [v for v in values if v.axes]
+    wide = _tensors(write, tensors, bound) if tensors else None
+    parts = [*numbers, *scalars, *([wide] if wide else [])]
+    if len(parts) == 1:
+        return parts[0]
+    text = " * ".join(at_level(p, MUL if k == 0 else POWER) for k, p in enumerate(parts))
+    if not parts:
+        return Value("1", (), ATOM, "real", True)
+    kind = "real" if any(p.kind == "real" and not p.constant for p in parts) or numbers else "whole"
+    return Value(text, wide.axes if wide else (), MUL, kind, all(p.constant for p in parts))
+
+
+def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
+    union = {a for v in values for a in v.axes}
+    axes = write.order(union - set(bound))
+    if bound:
+        missing = [b for b in bound if b not in union]
+        if missing:
+            values = [write.full(values[0], missing), *values[1:]]
+    if len(values) == 1:
+        (value,) = values
+        if not bound:
+            return value
+        kept = tuple(a for a in value.axes if a not in bound)
+        dims = "" if not kept else write.dims(value, bound)
+        kind = "real" if value.kind == "real" else "whole"
+        return Value(f"{at_level(value, ATOM)}.sum({dims})", kept, ATOM, kind)
+    if bound or not _broadcast(write, values):
+        return Value(write.einsum(values, axes), axes)
+    spread, axes = write.together(values)
+    if all(v.kind == "truth" for v in spread):
+        return Value(" & ".join(at_level(v, ATOM) for v in spread), axes, ADD - 1, "truth")
+    kind = "real" if any(v.kind == "real" for v in spread) else "whole"
+    return Value(
+        " * ".join(at_level(v, MUL if k == 0 else POWER) for k, v in enumerate(spread)), axes, MUL, kind
+    )
+
+
+def _broadcast(write: Expressions, values: Sequence[Value]) -> bool:
+    """Is one of the factors as wide as the product, and each in the product's order?"""
+    axes = write.order({a for v in values for a in v.axes})
+    wide = any(len(v.axes) == len(axes) for v in values)
+    return wide and all(v.axes == tuple(a for a in axes if a in v.axes) for v in values)
+
+
+def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Value]) -> Value:
+    for divisor in divisors:
+        (a, b), axes = write.together([value, divisor])
+        text = f"{at_level(a, MUL)} / {at_level(b, POWER)}"
+        value = Value(text, axes, MUL, "real", a.constant and b.constant)
+    if minus:
+        if value.kind == "truth":
+            value = write.real(value)
+        value = replace(value, text=f"-{at_level(value, MUL)}", level=MUL)
+    return value
+
+
+def _guarded(
+    write: Expressions,
+    minus: bool,
+    factors: Sequence[Expr],
+    divisors: Sequence[Expr],
+    guards: Sequence[Condition],
+    bound: Sequence[str],
+) -> Value:
+    inside = _finish(
+        write,
+        False,
+        _multiplied(write, [write.value(f) for f in factors], ()),
+        [write.value(d) for d in divisors],
+    )
+    mask = write.mask_of(guards)
+    both = write.order({*inside.axes, *mask.axes})
+    shown, holds = aligned(write.real(inside), both), aligned(mask, both)
+    if mask.constant:
+        value = Value(f"({shown.text} if {holds.text} else 0 * {at_level(shown, POWER)})", both)
+    else:
+        value = Value(f"torch.where({holds.text},{COMMA}{shown.text},{COMMA}0.0)", both)
+    if bound:
+        value = _tensors(write, [value], bound)
+    return _finish(write, minus, value, [])
