@@ -19,6 +19,7 @@ TITLES = {
     "bench_attention": "Attention and grids",
     "bench_imports": "Imports",
     "bench_grading": "Grading",
+    "bench_book": "The book",
 }
 
 

@@ -40,16 +40,23 @@ def main() -> None:
 
 
 @app.command()
-def book(course: CourseOption = Path(".")) -> None:
+def book(
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print the whole book into one PDF too.")] = False,
+    course: CourseOption = Path("."),
+) -> None:
     """Build the book into `_build/html`."""
     from .authoring.course import Course
     from .book.build import build
+    from .book.paper import print_book
+    from .bootstrap import find_browser
     from .progress import bar
 
     root = Course.find(course).root
     with bar("Building the book", total=100) as advance:
         page = build(root, progress=lambda share: advance(completed=round(100 * share)))
     console.print(f"The book: [bold]{page / 'index.html'}[/]", soft_wrap=True)
+    if pdf:
+        console.print(f"On paper: [bold]{print_book(root, find_browser())}[/]", soft_wrap=True)
 
 
 @app.command()
@@ -220,6 +227,7 @@ def prove(
     names: Annotated[list[str] | None, typer.Argument(help="Assignments.", show_default="all")] = None,
     course: CourseOption = Path("."),
     jobs: Annotated[int, typer.Option(help="Answers at a time.", show_default="all cores")] = 0,
+    results: Annotated[Path | None, typer.Option("--json", help="Keep the results in this file.")] = None,
 ) -> None:
     """Prove every question: solution, stub, named mistakes, other right forms."""
     import os
@@ -228,23 +236,30 @@ def prove(
     from .grading.limits import Limits
     from .grading.pages import points
     from .grading.prove import prove as prove_questions
+    from .grading.prove import write_results
     from .grading.warm import Warm
 
     here = Course.find(course)
     table = Table(box=None, pad_edge=False)
-    for title in ("question", "points", "stub", "mistakes caught", "named rightly", "right forms accepted"):
+    for title in (
+        "question", "points", "stub", "mistakes caught", "named rightly", "seen by the visible check",
+        "right forms accepted",
+    ):  # fmt: skip
         table.add_column(title, justify="left" if title == "question" else "right")
-    failed = []
+    proofs, failed = [], []
     with Warm(jobs=jobs or os.cpu_count() or 1, limits=Limits(cell_cpu=60, cell_wall=240)) as warm:
         for proof in prove_questions(here, names or here.assignments(), warm):
             q = proof.question
             table.add_row(
                 f"{proof.assignment}/{q.id}", f"{points(proof.solved)}/{points(q.points)}", points(proof.blank),
                 f"{proof.caught}/{len(q.mistakes)}", f"{proof.named}/{len(q.mistakes)}",
-                f"{proof.accepted}/{len(q.right)}",
+                f"{proof.seen}/{len(q.mistakes)}", f"{proof.accepted}/{len(q.right)}",
             )  # fmt: skip
+            proofs.append(proof)
             failed += [f"{proof.assignment}/{q.id}: {complaint}" for complaint in proof.complaints]
     console.print(table)
+    if results is not None:
+        write_results(results, proofs, here)
     for line in failed:
         problems.print(f"[red]✗[/] {escape(line)}", soft_wrap=True)
     raise SystemExit(1 if failed else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -12,68 +13,67 @@ from pathlib import Path
 from . import vendor
 from .vendor import BuildError
 
-# What a chapter can run; a change there must run the chapters again, which Jupyter's cache cannot know.
-RUNNABLE = ("notation", "models", "checks", "data", "figures", "train.py", "checkpoint.py")
-
 START = "from jupyter_book.cli.main import main; main()"  # it has no __main__
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_PROGRESS = re.compile(r"(?:reading sources|writing output)\.\.\. \[\s*(\d+)%\]")
+# The stages that Sphinx's log counts, and the share of the work that is done when they begin and end.
+_STAGES = {"running pages": (0, 0.8), "reading sources": (0.8, 0.9), "writing output": (0.9, 1)}
+_PROGRESS = re.compile(rf"({'|'.join(_STAGES)})\.\.\. \[\s*(\d+)%\]")
+# What Sphinx says in the normal course of its work; all else belongs to the complaint before it.
+_STATUS = re.compile(r"^$|\.\.\. |^\[|^The HTML|^build ")
 
 
 def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     """The folder of the built book. `progress` is told the share that is done, from 0 to 1."""
     home = root / "_build"
     home.mkdir(exist_ok=True)
-    vendor.mathjax(home / "vendor")
+    vendor.mathjax(), vendor.node()  # what is missing is said before anything is run
     vendor.wheel(root, home / "vendor")
-    _forget_stale_results(root, home)
-    shutil.rmtree(home / "html" / "reports", ignore_errors=True)
-    command = [sys.executable, "-c", START, "build", str(root), "-W", "--keep-going", "-n"]
-    log = home / "book.log"
-    share = 0.0
-    with log.open("w", encoding="utf-8") as out:
-        process = subprocess.Popen(
-            command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        assert process.stdout is not None
-        for line in process.stdout:
-            out.write(line)
-            found = _PROGRESS.search(_COLOUR.sub("", line))
-            if found and progress:
-                # Reading executes the notebooks and takes nearly all the time.
-                now = int(found[1]) / 100
-                share = max(share, 0.9 * now if "reading" in line else 0.9 + 0.1 * now)
-                progress(share)
-    if process.wait() != 0:
-        text = log.read_text(encoding="utf-8")
-        shutil.rmtree(home / ".doctrees", ignore_errors=True)  # or the next run would not see the error again
-        raise BuildError("the book was not built:\n" + "\n".join([*_complaints(text), *_failed_cells(home)]))
+    _rewrite_if_style_changed(root / "book" / "_static", home / "html" / ".buildinfo")
+    run(root, ["-W", "--keep-going", "-n"], progress)
     if progress:
         progress(1.0)
     return home / "html"
 
 
-def _forget_stale_results(root: Path, home: Path) -> None:
-    """Drop the executed notebooks where the code they ran has changed since."""
-    stamp = home / "executed.stamp"
-    now = vendor.digest(root, *RUNNABLE)
-    if not stamp.exists() or stamp.read_text() != now:
-        for stale in (".jupyter_cache", ".doctrees", "html"):
-            shutil.rmtree(home / stale, ignore_errors=True)
-        stamp.write_text(now)
+def run(root: Path, options: list[str], progress: Callable[[float], None] | None = None) -> None:
+    """`jupyter-book build`, its log in `_build/book.log`. BuildError: what it complained about, and nothing else."""
+    home = root / "_build"
+    command = [sys.executable, "-c", START, "build", str(root), *options]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # or its progress would come late
+    share, lines = 0.0, []
+    with (
+        (home / "book.log").open("w", encoding="utf-8", buffering=1) as log,
+        subprocess.Popen(
+            command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(_COLOUR.sub("", line.rstrip("\n")))
+            log.write(lines[-1] + "\n")
+            found = _PROGRESS.search(lines[-1])
+            if found and progress:
+                begin, end = _STAGES[found[1]]
+                share = max(share, begin + (end - begin) * int(found[2]) / 100)
+                progress(share)
+    if process.returncode:
+        shutil.rmtree(home / ".doctrees", ignore_errors=True)  # or the next run would not see the error again
+        raise BuildError("the book was not built:\n" + "\n".join(complaints(lines)))
 
 
-def _failed_cells(home: Path) -> list[str]:
-    """What each failed cell said, out of the reports that the log only points to."""
-    reports = sorted((home / "html" / "reports").rglob("*.err.log"))
-    return [_COLOUR.sub("", report.read_text(encoding="utf-8")).strip() for report in reports]
+def complaints(lines: list[str]) -> list[str]:
+    """What is wrong, with file and line, out of Sphinx's long log."""
+    found, within = [], False
+    for line in lines:
+        begins = re.search(r": (WARNING|ERROR|CRITICAL): |^WARNING: |^\w*(\.\w+)*Error: ", line)
+        within = bool(begins) or (within and not _STATUS.search(line))
+        if within:
+            found.append(line)
+    return found[:60] or lines[-15:]
 
 
-def _complaints(text: str) -> list[str]:
-    """The lines that say what is wrong, with their file and line, out of Sphinx's long log."""
-    plain = _COLOUR.sub("", text)
-    # A kernel's own warnings about its transport are no complaint about a page.
-    said = [line for line in plain.splitlines() if not line.startswith("[IPKernelApp]")]
-    lines = [line for line in said if "WARNING" in line or "ERROR" in line or "Error:" in line]
-    return lines[:20] or plain.splitlines()[-15:]
+def _rewrite_if_style_changed(style: Path, info: Path) -> None:
+    """Sphinx copies style sheets only with pages that it writes; without its note of the last build it writes all."""
+    if info.exists() and any(p.stat().st_mtime > info.stat().st_mtime for p in style.rglob("*")):
+        info.unlink()

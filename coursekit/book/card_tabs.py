@@ -116,7 +116,9 @@ def _edges(equations: Equations, tensor: Tensor) -> Iterator[tuple[str, str, str
         size = page_name(tensor.dims[axis])
         edge, side = ("0", "before the first") if steps < 0 else (size, "after the last")
         many = "step" if abs(steps) == 1 else "steps"
-        yield f"{name}_{{{edge}}}", _shape(dims), f"given: {_math(name)} {side} {many} of {_math(size)}"
+        # A name with an index of its own needs braces: {h_1}_0.
+        base = f"{{{name}}}" if "_" in name else name
+        yield f"{base}_{{{edge}}}", _shape(dims), f"given: {_math(name)} {side} {many} of {_math(size)}"
 
 
 def costs(equations: Equations, options: Options) -> str:

@@ -1,14 +1,15 @@
 """A Sphinx extension: the Colab button of a page that has an assignment, and of no other; no script that
 would load anything from another host.
 
-A page says `assignment: bptt` in its front matter; the button in its header, and `{colab-button}` in
-its text, open that assignment's student notebook.
+A page says `assignment: bptt` in its front matter, or `assignment: [dependencies, lab]`; the buttons in its
+header, and `{colab-button}` in its text, open these assignments' student notebooks.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -19,32 +20,36 @@ from ..authoring.course import Course
 log = logging.getLogger(__name__)
 
 
-def _assignment(app: Sphinx, pagename: str) -> str | None:
-    return (app.env.metadata.get(pagename) or {}).get("assignment")
+def assignments(metadata: dict) -> list[str]:
+    """The assignments that a page's front matter names; Sphinx keeps a list there as text."""
+    named = yaml.safe_load(metadata.get("assignment") or "[]")
+    return named if isinstance(named, list) else [str(named)]
 
 
 def _check(app: Sphinx, _env) -> None:
     """A page whose assignment does not exist fails the build (warnings are errors)."""
     course = Course(Path(app.srcdir))
     for page, metadata in app.env.metadata.items():
-        name = metadata.get("assignment")
-        if name and not (course.notebooks / name / f"{name}.ipynb").is_file():
-            where = app.env.doc2path(page)
-            log.warning("%s: there is no notebooks/%s/%s.ipynb; run `coursekit release`", where, name, name)
+        for name in assignments(metadata):
+            if not (course.notebooks / name / f"{name}.ipynb").is_file():
+                sentence = "there is no notebooks/%s/%s.ipynb; run `coursekit release`"
+                log.warning(sentence, name, name, location=(page, 1))
 
 
-def _header_button(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    name = _assignment(app, pagename)
-    if name and "header_buttons" in context:
-        button = {
-            "type": "link",
-            "url": Course(Path(app.srcdir)).colab_url(name),
-            "text": "Colab",
-            "icon": "fas fa-play",
-            "tooltip": f"Do the assignment “{name}” in Colab",
-            "label": "colab-button",
-        }
-        context["header_buttons"].insert(0, button)
+def _header_buttons(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    names = assignments(app.env.metadata.get(pagename) or {})
+    if "header_buttons" in context:
+        context["header_buttons"][:0] = [
+            {
+                "type": "link",
+                "url": Course(Path(app.srcdir)).colab_url(name),
+                "text": "Colab" if len(names) == 1 else f"Colab: {name}",
+                "icon": "fas fa-play",
+                "tooltip": f"Do the assignment “{name}” in Colab",
+                "label": "colab-button",
+            }
+            for name in names
+        ]
 
 
 def _without_thebe(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
@@ -74,6 +79,6 @@ class ColabButton(SphinxDirective):
 def setup(app: Sphinx) -> dict:
     app.add_directive("colab-button", ColabButton)
     app.connect("env-check-consistency", _check)
-    app.connect("html-page-context", _header_button, priority=502)
+    app.connect("html-page-context", _header_buttons, priority=502)
     app.connect("html-page-context", _without_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -52,7 +52,31 @@ def attacks(rows: list[dict]) -> list[str]:
     return lines
 
 
-TABLES: dict[str, Callable[..., list[str]]] = {"results": speed, "attacks": attacks}
+def proved(rows: list[dict]) -> list[str]:
+    """A line an assignment, and behind it a line a question."""
+    heads = (
+        "points",
+        "mistakes",
+        "lose points",
+        "seen at once",
+        "named rightly",
+        "other right forms",
+        "accepted",
+    )
+    keys = ("points", "mistakes", "caught", "seen", "named", "right", "accepted")
+    by_name: dict[str, list[dict]] = {}
+    for row in rows:
+        by_name.setdefault(row["assignment"], []).append(row)
+    lines = _table("assignment", "questions", *heads)
+    for name, questions in by_name.items():
+        lines.append(_row(name, len(questions), *(f"{sum(q[key] for q in questions):g}" for key in keys)))
+    for name, questions in by_name.items():
+        lines += ["", f":::{{dropdown}} {name}, question by question", *_table("question", *heads)]
+        lines += [_row(q["question"], *(f"{q[key]:g}" for key in keys)) for q in questions] + [":::"]
+    return lines
+
+
+TABLES: dict[str, Callable[..., list[str]]] = {"results": speed, "attacks": attacks, "proved": proved}
 
 
 class Results(SphinxDirective):

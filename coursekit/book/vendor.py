@@ -1,4 +1,4 @@
-"""What the pages load besides themselves, laid where the book can serve it: MathJax and the wheel."""
+"""What the book needs from elsewhere: MathJax and what runs it, and the wheel that the book offers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from importlib.metadata import files
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 
@@ -14,27 +15,31 @@ class BuildError(Exception):
     """The book cannot be built; the message says what to do."""
 
 
-def mathjax(target: Path) -> None:
-    """Copy MathJax out of its PyPI package into `target/mathjax`."""
-    home = target / "mathjax"
-    if (home / "tex-chtml.js").exists():
-        return
-    for entry in files("sphinx-mathjax-offline") or ():
-        parts = entry.parts
-        # The speech rules of every language weigh 10 MB and are only loaded on demand from the menu.
-        if "mathjax" in parts and "sre" not in parts:
-            place = home.joinpath(*parts[parts.index("mathjax") + 1 :])
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(entry.locate(), place)
-    if not (home / "tex-chtml.js").exists():
-        raise BuildError("MathJax is missing: install the tested set with `pip install -r requirements.txt`")
+def mathjax() -> Path:
+    """MathJax's folder in its PyPI package."""
+    with suppress(PackageNotFoundError):
+        for entry in files("sphinx-mathjax-offline") or ():
+            if entry.name == "node-main.js":
+                return Path(str(entry.locate())).parent
+    raise BuildError("MathJax is missing: install the tested set with `pip install -r requirements.txt`")
 
 
-def digest(root: Path, *folders: str) -> str:
-    """A digest of every file of the named parts of coursekit (default: all)."""
+def node() -> str:
+    """The program that runs MathJax: the Node.js that Playwright brings along, or the machine's own."""
+    with suppress(ImportError):
+        from playwright._impl._driver import compute_driver_executable
+
+        return str(compute_driver_executable()[0])
+    found = shutil.which("node")
+    if found is None:
+        raise BuildError("Node.js is missing: install the tested set with `pip install -r requirements.txt`")
+    return found
+
+
+def digest(root: Path) -> str:
+    """A digest of every file of coursekit."""
     total = hashlib.sha256()
-    places = [root / "coursekit" / folder for folder in folders or ("",)]
-    paths = (p for place in places for p in ((place,) if place.is_file() else place.rglob("*")))
+    paths = (root / "coursekit").rglob("*")
     for path in sorted(p for p in paths if p.is_file() and "__pycache__" not in p.parts):
         total.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return total.hexdigest()

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .number import value
     from .operation import operations
     from .result import CheckFailed, Result
+    from .several import entries, parts
 
 # Loaded on first use, so that a check of a number or a choice never waits for torch.
 _HOMES = {
@@ -40,11 +41,13 @@ _HOMES = {
     "count": "counting",
     "digest": "digests",
     "edges": "graph",
+    "entries": "several",
     "equations": "equation",
     "function": "code",
     "gradients": "gradient",
     "operations": "operation",
     "ordering": "choosing",
+    "parts": "several",
     "planted": "mistakes",
     "properties": "design",
     "value": "number",
@@ -62,11 +65,13 @@ __all__ = [
     "count",
     "digest",
     "edges",
+    "entries",
     "equations",
     "function",
     "gradients",
     "operations",
     "ordering",
+    "parts",
     "planted",
     "properties",
     "value",

@@ -12,7 +12,7 @@ from torch import Tensor
 from .cases import Case, Missing, Mistaken, answers_of, cases_of, split
 from .compare import Known, judge
 from .mistakes import Mistake
-from .precision import float64
+from .precision import float64, on_host
 from .recognise import sizes_of
 from .result import Result, combine
 from .student import check, name_of
@@ -35,7 +35,7 @@ def function(
     in a hidden test, the solution. One part a returned value.
     """
     cases, moved = float64(cases_of(given))
-    rights = _rights(oracle, cases, takes, returns)
+    rights = _rights(oracle, on_host(cases), takes, returns)
     answers = answers_of(answer, mistakes, cases, takes, returns)
     mistaken = Mistaken(mistakes, cases, takes, returns)
     sizes = [sizes_of(case) for case in cases]

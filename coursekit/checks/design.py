@@ -32,21 +32,31 @@ def properties(
               tests; or the names of the properties that fail for it, and no others
     """
     if unanswered(answer):
-        run(answer)  # stops with the sentence for an answer that is not there
+        raise Stopped(wrong("There is no answer here yet.", "empty"))
     parts, values = _trial(answer, required)
     result = combine(parts, f"{upper(name_of(answer, 'your answer'))} has all {len(parts)} properties.")
     if not result.ok:
         failed = {name for name, part in parts.items() if not part.ok}
         for mistake in mistakes:
-            if _made(mistake.wrong, failed, values, required):
+            if _made(mistake, callable(answer), failed, values, required):
                 return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=parts).hinted(hint)
     return result.hinted(hint)
 
 
-def _made(design: object, failed: set[str], values: list[object], required: Sequence[Property]) -> bool:
+def _made(
+    mistake: Mistake, of_function: bool, failed: set[str], values: list[object], required: Sequence[Property]
+) -> bool:
+    design, known = mistake.wrong, [p.name for p in required]
     names = {design} if isinstance(design, str) else design
-    if isinstance(names, (set, frozenset, list, tuple)) and {p.name for p in required}.issuperset(names):
-        return failed == set(names)
+    listed = isinstance(names, (set, frozenset, list, tuple))
+    if listed and set(known).issuperset(names):  # type: ignore[arg-type]
+        return failed == set(names)  # type: ignore[call-overload]
+    if of_function and not callable(design):  # then only names of properties make sense
+        strange = [name for name in names if name not in known] if listed else [design]  # type: ignore[attr-defined]
+        raise ValueError(
+            f"the mistake {mistake.name!r} names {strange[0]!r}, which is no property here; they are "
+            + ", ".join(map(repr, known))
+        )
     return _same(_trial(design, required)[1], values)
 
 

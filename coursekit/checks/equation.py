@@ -8,13 +8,14 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from ..notation.compare.adopt import adopt
 from ..notation.equations import Equations
 from ..notation.errors import NotationError
 from ..notation.names import canonical
 from .cases import Case, cases_of
 from .compare import Known, judge
 from .mistakes import Mistake
-from .precision import float64
+from .precision import float64, on_host
 from .recognise import sizes_of
 from .result import Result, combine, right, wrong
 from .student import Stopped, check
@@ -40,7 +41,8 @@ def equations(
     reference  the right equations (hidden tests): both are run on random tensors of distinct sizes, and a
                difference is named; `options` go to the language's own `compare`
     oracle     instead of it, a torch function of the variables in `given`, not written as equations: it returns the
-               outputs by name, or the one output. One part an output
+               outputs by name, or the one output. One part an output. With both, the oracle decides, and the answer
+               takes over what the reference pads and centres, as it does without an oracle
     given      the tensors of the question by name, or several such cases
     outputs    the tensors that are compared (default: those that nothing else reads)
     boundary   the variable that holds a recurrence's start: {"h": "h0"}
@@ -56,6 +58,8 @@ def equations(
     wanted = [canonical(name) for name in outputs or ()]
     _defines(system, wanted)
     if oracle is not None:
+        if reference is not None:
+            system = Equations(adopt(system.system, Equations(reference).system))
         run = _Run(cases_of(given), boundary or {}, functions or {})
         result = run.judge(system, oracle, wanted, mistakes)
     else:
@@ -104,10 +108,13 @@ class _Run:
         self.boundary, self.functions = boundary, functions
 
     def judge(self, system: Equations, oracle, wanted: list[str], mistakes: Sequence[Mistake]) -> Result:
-        rights = [self._right(oracle, case, wanted) for case in self.cases]
+        rights = [self._right(oracle, case, wanted) for case in on_host(self.cases)]
         wanted = wanted or list(rights[0])
         _defines(system, wanted)
-        answers = [self._outputs(system, case) for case in self.cases]
+        try:
+            answers = [self._outputs(system, case) for case in self.cases]
+        except Stopped as stop:
+            raise self._stopped_alike(stop, mistakes) or stop from None
         sizes = [sizes_of(case) for case in self.cases]
         parts = {}
         for name in wanted:
@@ -134,6 +141,23 @@ class _Run:
             return self._run(system, case)
         except NotationError as error:
             raise Stopped(unreadable(error)) from None
+
+    def _stopped_alike(self, stop: Stopped, mistakes: Sequence[Mistake]) -> Stopped | None:
+        """The one mistake that cannot be run on these sizes for the very reason that the answer cannot."""
+        found = []
+        for mistake in mistakes:
+            try:
+                system = Equations(str(mistake.wrong))
+                for case in self.cases:
+                    self._outputs(system, case)
+            except NotationError:  # known by its words alone: see `_verbatim`
+                continue
+            except Stopped as other:
+                if other.result.sentence == stop.result.sentence:
+                    found.append(mistake)
+        if len(found) != 1:
+            return None
+        return Stopped(wrong(found[0].sentence, "mistake", mistake=found[0].name, block=stop.result.block))
 
     def _mistaken(self, mistakes: Sequence[Mistake], name: str) -> list[tuple[Mistake, list[Tensor]]]:
         """What the named mistakes give for one output; those that cannot be run on these sizes give nothing."""

@@ -9,7 +9,7 @@ from torch import Tensor
 from .cases import Case, Missing, Mistaken, answers_of, cases_of
 from .compare import Known, judge
 from .mistakes import Mistake
-from .precision import float64
+from .precision import float64, on_host
 from .recognise import sizes_of
 from .result import Result, combine
 from .student import check
@@ -40,7 +40,7 @@ def gradients(
     targets = targets_of(wrt)
     names = [target.part for target in targets]
     cases, moved = float64(cases_of(given))
-    truth = [Truth(loss, case, targets) for case in cases]
+    truth = [Truth(loss, case, targets) for case in on_host(cases)]
     if (problem := disagreement(truth[0])) is not None:
         return problem
     answers = answers_of(answer, mistakes, cases, takes, names)

@@ -1,6 +1,12 @@
-"""Gradient checks need float64: cases are converted, and leave a device that has none."""
+"""Where a check computes, and how exactly: answers on the device of their cases, the truth in the host's memory.
+
+Both are in float64. Cases leave a device that has none. An oracle need not ask where its case lives: it gets a copy
+in ordinary memory, so a torch module that it makes fits.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -12,8 +18,17 @@ def float64(cases: list[dict[str, object]]) -> tuple[list[dict[str, object]], st
     """The cases in float64, and a note for the student where they had to leave their device."""
     tensors = [value for case in cases for value in _tensors(list(case.values()))]
     moved = bool(tensors) and not has_float64(tensors[0])
-    converted = [{name: _convert(value, moved) for name, value in case.items()} for case in cases]
-    return converted, NOTE if moved else ""
+
+    def convert(tensor: Tensor) -> Tensor:
+        tensor = _host(tensor) if moved else tensor.detach()
+        return tensor.double() if tensor.is_floating_point() else tensor
+
+    return [_changed(case, convert) for case in cases], NOTE if moved else ""
+
+
+def on_host(cases: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Copies of the cases in the host's memory, for whoever computes the truth."""
+    return [_changed(case, _host) for case in cases]
 
 
 def has_float64(tensor: Tensor) -> bool:
@@ -24,7 +39,12 @@ def has_float64(tensor: Tensor) -> bool:
     return True
 
 
-def _tensors(value: object):
+def _host(tensor: Tensor) -> Tensor:
+    """NumPy's arrays live in the host's memory, which has float64 whatever the device."""
+    return torch.from_numpy(tensor.numpy(force=True).copy())
+
+
+def _tensors(value: object) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -32,13 +52,15 @@ def _tensors(value: object):
             yield from _tensors(item)
 
 
-def _convert(value: object, move: bool) -> object:
+def _changed(case: Mapping[str, object], change: Callable[[Tensor], Tensor]) -> dict[str, object]:
+    return {name: _change(value, change) for name, value in case.items()}
+
+
+def _change(value: object, change: Callable[[Tensor], Tensor]) -> object:
     if isinstance(value, Tensor):
-        # NumPy's arrays live in the host's memory, which has float64 whatever the device.
-        value = torch.from_numpy(value.numpy(force=True).copy()) if move else value.detach()
-        return value.double() if value.is_floating_point() else value
+        return change(value)
     if type(value).__module__ == "numpy" and getattr(getattr(value, "dtype", None), "kind", "") == "f":
         return value.astype("float64")  # type: ignore[attr-defined]
     if isinstance(value, (list, tuple)):
-        return type(value)(_convert(item, move) for item in value)
+        return type(value)(_change(item, change) for item in value)
     return value

@@ -71,13 +71,14 @@ class Result:
             raise CheckFailed(self)
         return self
 
-    def score(self, points: float | Mapping[str, float]) -> float:
+    def score(self, points: float | Mapping[str, float], *, whole: bool = False) -> float:
         """The points earned, for the last line of a test cell: nbgrader takes a number there as part credit.
 
-        `points` is shared equally by the parts, or says what each is worth. With nothing right it raises
-        like `require`; with some right it prints what is wrong with the others.
+        `points` is shared equally by the parts, or says what each is worth; with `whole` it is all of them or
+        nothing. With nothing right it raises like `require`; with some right it prints what is wrong with the
+        others.
         """
-        parts = self.parts or {"": self}
+        parts = {"": self} if whole or not self.parts else self.parts
         worth = points if isinstance(points, Mapping) else dict.fromkeys(parts, points / len(parts))
         earned = float(sum(worth[name] for name, part in parts.items() if part.ok))
         if not earned:

@@ -229,8 +229,10 @@ class Grammar:
 
     def losses(self, words: Sequence[str]) -> list[float]:
         """-ln P of each word and of <eos>, by the best predictor; their sum is -ln P(sentence)."""
-        words = list(words)
-        return [-log(P[word]) for P, word in zip(self.predictions(words), [*words, EOS], strict=True)]
+        words, predicted = list(words), self.predictions(words)
+        if EOS not in predicted[-1]:
+            raise BadData(f"`{' '.join(words)}` is no whole sentence; `predictions` takes one that is not finished")
+        return [-log(P[word]) for P, word in zip(predicted, [*words, EOS], strict=True)]
 
     # Sentences
 

@@ -12,6 +12,7 @@ from nbformat.v4 import new_code_cell, new_output
 from .nbgrader_config import settings
 from .pages import write
 from .pipeline import Work
+from .telling import told
 
 
 def write_autograded(course: Path, work: Work, home: Path | None = None) -> None:
@@ -33,7 +34,7 @@ def write_autograded(course: Path, work: Work, home: Path | None = None) -> None
                 if grade_id in ran:
                     cell.outputs = [_output(o.kind, o.data) for o in ran[grade_id].outputs]
                 if grade_id in verdicts and verdicts[grade_id].sentence:
-                    text = verdicts[grade_id].sentence + "\n"
+                    text = told(verdicts[grade_id].sentence) + "\n"
                     cell.outputs = [new_output("stream", name="stdout", text=text)]
         extras = [new_code_cell(c.source) for c in made.cells if c.role == "extra"]
         notebook.cells += extras

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,8 @@ from .pipeline import Grading, Problem, Work, works
 from .record import Record
 from .report import report
 from .warm import Warm
+
+PRIVATE = ("solutions", "source", "release", "submitted", "autograded", "feedback", "_build")
 
 
 @dataclass(frozen=True)
@@ -143,8 +146,19 @@ class _Runner:
             from .cluster import Cluster
 
             return Cluster(options.dask, options.limits, options.unsafe, options.device)
-        jobs = options.jobs or len(os.sched_getaffinity(0))
-        return Warm(jobs=jobs, limits=options.limits, unsafe=options.unsafe, device=options.device)
+        return Warm(
+            jobs=options.jobs or len(os.sched_getaffinity(0)), limits=options.limits, unsafe=options.unsafe,
+            device=options.device, hidden=private_folders(options.course),
+        )  # fmt: skip
+
+
+def private_folders(course: Path) -> list[Path]:
+    """What no submission may see, even of a course that lies inside the system's or Python's own folders."""
+    root = course.resolve()
+    shown = [Path(__file__), *map(Path, (sys.prefix, sys.base_prefix))]
+    if any(path.resolve().is_relative_to(root) for path in shown):  # a course with its own Python in it
+        return [root / name for name in PRIVATE if (root / name).is_dir()]
+    return [root]
 
 
 def json_records(graded: Graded) -> str:

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from .assignment import Master
 from .outcome import CellOutcome, Outcome
 from .record import ByHand
+from .telling import told
 
 if TYPE_CHECKING:
     from .pipeline import Work
 
 MOST_OUTPUT = 2_000_000  # characters of one submission's outputs that are kept
-_VALUE = re.compile(r",? and (?:counting gives|should be) [^\s,;]*[^\s,;.]")
 BY_HAND = "A person will grade this answer."
+NOTHING = "There is no answer here yet."
 
 
 def describe(work: Work, blank: frozenset[str]) -> dict:
     """Everything but the outputs of the cells."""
     questions = []
     for name, outcome in work.outcomes.items():
+        empty_ones = _tests_of_nothing(work.repaired[name].master, blank)
         for test in outcome.tests:
+            empty = test.id in empty_ones and test.score == 0
             questions.append(
                 {
                     "id": test.id, "notebook": name, "score": test.score, "max": test.max, "status": test.status,
-                    "sentence": without_values(test.sentence), "kind": test.kind, "detail": test.detail,
-                    "seconds": round(test.seconds, 4), "weaker": test.weaker,
+                    "sentence": NOTHING if empty else told(test.sentence), "kind": "empty" if empty else test.kind,
+                    "detail": test.detail or test.sentence, "seconds": round(test.seconds, 4), "weaker": test.weaker,
                 }
             )  # fmt: skip
         for cell in work.repaired[name].master.cells:
@@ -60,9 +63,15 @@ def describe(work: Work, blank: frozenset[str]) -> dict:
     }
 
 
-def without_values(sentence: str) -> str:
-    """A check's sentence without the value that it expected: the student reads this, and the test was hidden."""
-    return _VALUE.sub("", sentence)
+def _tests_of_nothing(master: Master, blank: frozenset[str]) -> set[str]:
+    """The tests whose answer was left as it was given: what they say is about the stub, not about the student."""
+    found, answer = set(), ""
+    for cell in master.cells:
+        if cell.role == "solution":
+            answer = cell.grade_id
+        elif cell.role == "test" and answer in blank:
+            found.add(cell.grade_id)
+    return found
 
 
 def outputs(outcomes: Mapping[str, Outcome]) -> dict[str, list[dict]]:

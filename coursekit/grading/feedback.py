@@ -76,7 +76,8 @@ def _question(title: str, verdicts: list[dict], text: str, outcome: dict | None,
     if outcome and outcome["error"]:
         rows.append(f"<p>Your cell stopped with <code>{escape(outcome['error'])}</code>.</p>")
     if text.strip():
-        rows.append(f"<details><summary>Your answer</summary><pre>{escape(text)}</pre></details>")
+        unfold = " open" if look != "good" else ""
+        rows.append(f"<details{unfold}><summary>Your answer</summary><pre>{escape(text)}</pre></details>")
     shown = "".join(_output(o) for o in (outcome or {}).get("outputs", []))
     if shown:
         rows.append(f"<details><summary>What it printed</summary>{shown}</details>")

@@ -90,6 +90,9 @@ def main(words: list[str]) -> int:
     except GradingError as error:
         write(results, _failed(str(error)))
         return 1
+    except Exception as error:  # the student still gets a page; the instructor sees the traceback
+        write(results, _failed(f"The grader itself stopped ({type(error).__name__}); tell your instructor."))
+        raise
     if not graded.entries:
         write(results, _failed(" ".join(p.sentence for p in graded.problems)))
         return 1

@@ -39,7 +39,7 @@ def parse(source: str, magics: bool = True) -> ast.Module:
     for form in (str, plain_source) if magics else (str,):
         try:
             return ast.parse(form(source))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except (SyntaxError, ValueError, RuntimeError, MemoryError):  # RecursionError is a RuntimeError
             continue
     return ast.Module([], [])
 
@@ -63,6 +63,20 @@ def import_statements(source: str) -> str:
     """The import statements at the top level of a cell, as source."""
     found = [node for node in parse(source).body if isinstance(node, (ast.Import, ast.ImportFrom))]
     return "\n".join(ast.unparse(node) for node in found)
+
+
+def imports_from(source: str, package: str) -> bool:
+    """Does the cell, at any depth, import this package, something in it, or it from its own package?"""
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        if any(f"{name}.".startswith(f"{package}.") for name in found):
+            return True
+    return False
 
 
 def literal_messages(source: str) -> frozenset[str]:

@@ -14,7 +14,7 @@ A test normally runs in the examiner ("remote"). A cell that contains the line
 
     # coursekit: in-candidate
 
-runs in the student's process instead, and so does a test whose `mode` is "candidate"; `Warm.calibrate` finds
+runs in the student's process instead, and so does a test whose `mode` is "candidate"; `calibrate.py` finds
 out, with the instructor's own solution, which tests need that. Such a verdict could be forged in principle,
 and its `weaker` is true.
 """
@@ -102,7 +102,8 @@ class TestOutcome:
     "missing" (a name that the test needs is not there), "timeout", "died", "not-plain" (an object of the
     student's own class stood where plain data was needed; worth a person's look), "broken" (the test itself
     could not run), "lost" (the grader stopped before this test).
-    `sentence` may be shown to the student: it holds no expected value. `detail` is for the instructor only.
+    `sentence` is for the student, by way of `telling.told`: a check's own may name what a hidden test expected.
+    `detail` is for the instructor only.
     """
 
     id: str

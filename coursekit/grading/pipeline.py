@@ -20,16 +20,17 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from .assignment import Assignment, Master
+from .calibrate import Run, calibrate, references
 from .collect import Submission
 from .describe import describe, outputs
 from .late import LatePolicy
-from .outcome import Cell, Outcome, Task
+from .outcome import Outcome, Task
 from .recognise import StudentCell, Unreadable, read_notebook, recognise
 from .record import Record, Score
 from .repair import Repaired, repair
 
 READ_AHEAD = 4
-Modes = dict[tuple[str, str], dict[str, str]]  # (assignment, notebook) -> test -> mode
+Modes = dict[str, dict[str, str]]  # notebook -> test -> mode
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Work:
 
     def tasks(self, modes: Modes) -> Iterator[Task]:
         for name, made in self.repaired.items():
-            mode = modes.get((self.assignment.name, name), {})
+            mode = modes.get(name, {})
             cells = tuple(replace(c, mode=mode[c.id]) if c.id in mode else c for c in made.cells)
             yield Task("\0".join((*self.key, name)), cells, files=self.assignment.files)
 
@@ -135,53 +136,6 @@ def _works(
             yield work
 
 
-Run = Callable[[Iterable[Task]], Iterable[Outcome]]
-
-
-def calibrate(assignment: Assignment, run: Run) -> tuple[Modes, list[Problem]]:
-    """Run the instructor's own solution: which tests need the student's process, and does it earn its points?
-
-    The student has no say in this: no submission can move its own tests into its own process.
-    """
-    references = {
-        master.name: Task(master.name, tuple(_own_cells(master)), files=assignment.files)
-        for master in assignment.masters
-    }
-    modes: Modes = {}
-    lost = {o.id: [t for t in o.tests if t.score < t.max] for o in run(references.values())}
-    inside = [
-        replace(reference, cells=tuple(_inside(cell) for cell in reference.cells))
-        for name, reference in references.items()
-        if lost[name]
-    ]
-    problems = []
-    for outcome in run(inside) if inside else ():
-        own = {test.id: test for test in outcome.tests}
-        better = {t.id: "candidate" for t in lost[outcome.id] if own[t.id].score > t.score}
-        modes[assignment.name, outcome.id] = better
-        for test in lost[outcome.id]:
-            if own[test.id].score < test.max and test.id not in better:
-                words = (
-                    f"`{test.id}` gives the instructor's own solution {test.score:g} of {test.max:g} points"
-                )
-                problems.append(
-                    Problem("(the instructor)", assignment.name, f"{words}: {test.detail or test.sentence}")
-                )
-    return modes, problems
-
-
-def _inside(cell: Cell) -> Cell:
-    return replace(cell, mode="candidate") if cell.role == "test" else cell
-
-
-def _own_cells(master: Master) -> Iterator[Cell]:
-    for own in master.cells:
-        if own.role in ("given", "test"):
-            yield Cell(own.source, own.role, own.grade_id or own.cell_id, own.points)
-        elif own.kind == "code" and own.role in ("solution", "manual"):
-            yield Cell(own.source, "solution", own.grade_id, reference=own.source)
-
-
 class Grading:
     """One run over a class. `finished` hears each work with its entry, in the clerk's thread."""
 
@@ -202,11 +156,18 @@ class Grading:
             waiting = self._new(found)
             # One assignment after the other: before its first submission its tests are calibrated.
             while (first := clerk.submit(next, waiting, None).result()) is not None:
-                modes, problems = calibrate(first.assignment, self.run)
-                self.problems += problems
+                modes = self._calibrate(first.assignment)
                 later: list[Work] = []
                 self._grade(clerk, self._ready(first, waiting, later, modes))
                 waiting = iter(later)
+
+    def _calibrate(self, assignment: Assignment) -> Modes:
+        modes, failed = calibrate(references(assignment), self.run)
+        for _, test in failed:
+            words = f"`{test.id}` gives the instructor's own solution {test.score:g} of {test.max:g} points"
+            sentence = f"{words}: {test.detail or test.sentence}"
+            self.problems.append(Problem("(the instructor)", assignment.name, sentence))
+        return modes
 
     def _grade(self, clerk: ThreadPoolExecutor, ready: Iterator[tuple[Work, list[Task]]]) -> None:
         pending: deque[Future] = deque()

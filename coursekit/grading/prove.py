@@ -1,14 +1,18 @@
 """`coursekit prove`: every question of an assignment against every answer that its author wrote down.
 
 The solution must earn all points and the untouched release none; each named mistake must lose points and
-hear its own sentence; each other right form must earn all.
+hear its own sentence; each other right form must earn all. The visible check must agree with the hidden test on
+every one of these answers, so that no tolerance, and nothing else, lets a student leave with a mistake that
+costs points later.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ..authoring.course import Course
 from ..authoring.release import instructor_notebook
@@ -19,6 +23,8 @@ from .warm import Warm
 
 VISIBLE = "visible "  # before the id of a test's visible part
 TINY = 1e-6  # points are shared among parts in floating point
+GRADIENT = "checks.gradients("  # what marks a question about gradients
+MISTAKES, GRADIENT_MISTAKES, RIGHT_FORMS = 4, 6, 3  # the fewest that a question may be proved with
 
 
 @dataclass
@@ -27,16 +33,27 @@ class Proof:
 
     assignment: str
     question: Question
+    gradient: bool = False
     solved: float = 0.0
     blank: float = 0.0
     caught: int = 0
     named: int = 0
+    seen: int = 0  # mistakes that the visible check already sees
     accepted: int = 0
     complaints: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
         return not self.complaints
+
+    def plain(self) -> dict:
+        """The proof as data: what was tried and what came of it."""
+        return {
+            "assignment": self.assignment, "question": self.question.id, "points": self.question.points,
+            "gradient": self.gradient, "solved": round(self.solved, 6), "blank": round(self.blank, 6),
+            "mistakes": len(self.question.mistakes), "caught": self.caught, "named": self.named, "seen": self.seen,
+            "right": len(self.question.right), "accepted": self.accepted, "ok": self.ok,
+        }  # fmt: skip
 
 
 def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
@@ -50,7 +67,7 @@ def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
 
 
 def _prove(source: Source, made: Master, warm: Warm) -> Iterator[Proof]:
-    proofs = {q.id: Proof(source.name, q) for q in source.questions if q.tests}
+    proofs = {q.id: _begin(source.name, q, made) for q in source.questions if q.tests}
     tasks: list[Task] = []
     for question in (p.question for p in proofs.values()):
         tasks.append(_task(made, question, "solution", 0, question.solution))
@@ -64,6 +81,18 @@ def _prove(source: Source, made: Master, warm: Warm) -> Iterator[Proof]:
     yield from proofs.values()
 
 
+def _begin(assignment: str, question: Question, made: Master) -> Proof:
+    """A proof before any answer was tried: is enough written down to prove the question with?"""
+    gradient = any(GRADIENT in made.by_id[test].source for test in question.tests)
+    proof = Proof(assignment, question, gradient)
+    fewest = GRADIENT_MISTAKES if gradient else MISTAKES
+    if len(question.mistakes) < fewest:
+        proof.complaints.append(f"it names {len(question.mistakes)} mistakes; at least {fewest} are needed")
+    if len(question.right) < RIGHT_FORMS:
+        proof.complaints.append(f"it has {len(question.right)} other right forms; {RIGHT_FORMS} are needed")
+    return proof
+
+
 def _task(made: Master, question: Question, kind: str, number: int, answer: str) -> Task:
     """The notebook with one answer; of the other questions only what their cells define."""
     cells = []
@@ -72,7 +101,7 @@ def _task(made: Master, question: Question, kind: str, number: int, answer: str)
             text = answer if cell.grade_id == question.id else cell.source
             cells.append(Cell(without_markers(text), "solution", cell.grade_id, reference=cell.source))
         elif cell.role == "test" and cell.grade_id in question.tests:
-            if kind in ("solution", "right"):
+            if kind != "blank":
                 cells.append(Cell(_visible(cell.released), "test", VISIBLE + cell.grade_id))
             cells.append(Cell(cell.source, "test", cell.grade_id, cell.points))
         elif cell.role == "test":
@@ -102,8 +131,9 @@ def _definitions(source: str) -> str:
 def _judge(proof: Proof, kind: str, number: int, outcome: Outcome) -> None:
     points, most = outcome.score, proof.question.points
     said = " ".join(test.sentence for test in outcome.tests if not test.id.startswith(VISIBLE))
-    for test in outcome.tests:
-        if test.id.startswith(VISIBLE) and test.status != "passed":
+    unhappy = [t for t in outcome.tests if t.id.startswith(VISIBLE) and t.status != "passed"]
+    if kind in ("solution", "right"):
+        for test in unhappy:
             proof.complaints.append(f"the visible check of a right answer ({kind} {number}): {test.sentence}")
     if kind == "solution":
         proof.solved = points
@@ -122,7 +152,25 @@ def _judge(proof: Proof, kind: str, number: int, outcome: Outcome) -> None:
         mistake = proof.question.mistakes[number]
         proof.caught += points < most - TINY
         proof.named += mistake.sentence in said
+        proof.seen += bool(unhappy)
+        if not unhappy:
+            proof.complaints.append(f"the visible check lets the mistake {mistake.name!r} pass")
         if points >= most - TINY:
             proof.complaints.append(f"the mistake {mistake.name!r} loses nothing")
         elif mistake.sentence not in said:
             proof.complaints.append(f"the mistake {mistake.name!r} was told: {said}")
+
+
+def write_results(path: Path, proofs: Iterable[Proof], course: Course) -> None:
+    """Keep the results as JSON; assignments that were not proved this time keep the rows they had."""
+    proved = list(proofs)
+    fresh = {proof.assignment for proof in proved}
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    rows = [row for row in before if row["assignment"] not in fresh] + [proof.plain() for proof in proved]
+    order = {name: n for n, name in enumerate(course.assignments())}
+    kept = sorted(
+        (row for row in rows if row["assignment"] in order), key=lambda row: order[row["assignment"]]
+    )
+    partial = path.with_suffix(".partial")
+    partial.write_text("[\n" + ",\n".join(json.dumps(row) for row in kept) + "\n]\n", encoding="utf-8")
+    partial.replace(path)

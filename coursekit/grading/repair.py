@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 
 from .assignment import Master, MasterCell
 from .match import Match, binds, match, wanted
+from .names import imports_from
 from .outcome import Cell
 from .recognise import StudentCell
+
+MODELS = "coursekit.models"
 
 
 @dataclass
@@ -53,6 +56,7 @@ class _Repair:
             elif own.role in ("given", "test"):
                 self.made.cells.append(Cell(own.source, own.role, own.grade_id or own.cell_id, own.points))
             self._run_extras(number)
+        self._note_models()
         return self.made
 
     def _student(self, number: int) -> StudentCell | None:
@@ -138,6 +142,15 @@ class _Repair:
         self.made.answers[own.grade_id] = source
         if own.kind == "code":
             self.made.cells.append(Cell(source, "solution", own.grade_id, reference=own.source))
+
+    def _note_models(self) -> None:
+        """An answer may be taken from the course's own models; that is for a person to judge."""
+        if any(MODELS in own.released for own in self.master.cells):
+            return
+        for cell in self.made.cells:
+            if cell.role in ("solution", "extra") and imports_from(cell.source, MODELS):
+                where = f"the answer `{cell.id}`" if cell.id else "a cell of the student's own"
+                self.made.flags.append(f"{where} imports `{MODELS}`, the course's own models")
 
     # ── what of the instructor's was changed or lost; it was put back ────────────────────────
 

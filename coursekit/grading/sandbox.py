@@ -4,7 +4,7 @@
     plan(device)     what a submission will see: paths and device files
     enter(limits)    called in a child: after it, there is no way back
 
-The pieces are in `namespaces.py`, `seccomp.py`, `landlock.py` and `limits.py`.
+The pieces are in `namespaces.py`, `seccomp.py`, `cgroups.py` and `limits.py`.
 """
 
 from __future__ import annotations

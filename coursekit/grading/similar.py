@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import keyword
+import re
 import tokenize
 from collections import Counter
 from itertools import combinations
@@ -18,13 +19,16 @@ MOST_STUDENTS = 2000  # pairs grow with the square
 
 def similar(assignment: Assignment, records: list[dict]) -> list[tuple[float, str, str]]:
     """(share of wording in common, student, student), the most alike first."""
-    starter = Counter(
-        w for m in assignment.masters for c in m.cells if c.role == "solution" for w in _wording(c.released)
-    )
+    cells = {(m.name, c.grade_id): c for m in assignment.masters for c in m.cells if c.grade_id}
+    starter = {w for c in cells.values() for w in _wording(c.released, c.kind == "code")}
     prints = {}
     for record in records[:MOST_STUDENTS]:
-        texts = (text for answers in record["answers"].values() for text in answers.values())
-        words = {w for text in texts for w in _wording(text)} - starter.keys()
+        words = {
+            w
+            for notebook, answers in record["answers"].items()
+            for name, text in answers.items()
+            for w in _wording(text, (notebook, name) not in cells or cells[notebook, name].kind == "code")
+        } - starter
         if len(words) >= FEWEST:
             prints[record["student"]] = words
     # What half the class writes is the problem's own wording, not anybody's.
@@ -39,8 +43,13 @@ def similar(assignment: Assignment, records: list[dict]) -> list[tuple[float, st
     return sorted(found, reverse=True)[:50]
 
 
-def _wording(text: str) -> list[tuple[str, ...]]:
-    """Runs of tokens with names made alike, so that renaming a variable hides nothing."""
+def _wording(text: str, code: bool) -> list[tuple[str, ...]]:
+    """Runs of words. In code, names are made alike, so that renaming a variable hides nothing."""
+    tokens = _tokens(text) if code else re.findall(r"\w+", text.lower())
+    return [tuple(tokens[n : n + WINDOW]) for n in range(len(tokens) - WINDOW + 1)]
+
+
+def _tokens(text: str) -> list[str]:
     tokens = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -49,5 +58,5 @@ def _wording(text: str) -> list[tuple[str, ...]]:
             elif token.type in (tokenize.OP, tokenize.NUMBER, tokenize.STRING):
                 tokens.append(token.string)
     except (tokenize.TokenError, IndentationError, SyntaxError):
-        tokens = text.split()
-    return [tuple(tokens[n : n + WINDOW]) for n in range(len(tokens) - WINDOW + 1)]
+        return text.split()
+    return tokens

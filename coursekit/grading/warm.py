@@ -5,7 +5,6 @@
             ...
 
     outcome = grade(task)                        # one submission, a warm parent of its own
-    cells = warm.calibrate(reference_task)       # which tests need the student's process
 
 Two processes a submission are forked from the warm parent: the examiner gets the task over a socket that only it
 holds, and the candidate gets the student's cells from the examiner. Whatever they do, `grade` gives one `Outcome`
@@ -26,7 +25,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from .cgroups import Group
 from .channel import REQUEST, ChannelError, Frames
 from .errors import CannotGrade
 from .limits import Limits
-from .outcome import Cell, CellOutcome, Outcome, Task, TestOutcome, output_from_plain
+from .outcome import CellOutcome, Outcome, Task, TestOutcome, output_from_plain
 
 MESSAGE = 1 << 32
 START_UP = 120.0  # seconds for the warm parent to import everything
@@ -318,27 +317,6 @@ class Warm:
         if outcome.restarts:
             outcome.log.append(f"the student's process was started again {outcome.restarts} times")
         return outcome
-
-    def calibrate(self, reference: Task) -> tuple[Cell, ...]:
-        """The cells of the instructor's own solution, each test with the mode that it needs.
-
-        A test that the reference passes in its own process but not from outside runs as "candidate" from then
-        on. The student has no say in this: no submission can move its own tests into its own process.
-        """
-        remote = {test.id: test for outcome in self.grade([reference]) for test in outcome.tests}
-        if all(test.score == test.max for test in remote.values()):
-            return reference.cells
-        inside = replace(
-            reference,
-            cells=tuple(replace(c, mode="candidate") if c.role == "test" else c for c in reference.cells),
-        )
-        own = {test.id: test for outcome in self.grade([inside]) for test in outcome.tests}
-        return tuple(
-            replace(cell, mode="candidate")
-            if cell.role == "test" and own[cell.id].score > remote[cell.id].score
-            else cell
-            for cell in reference.cells
-        )
 
 
 def environment(device: str = "") -> dict[str, str]:

@@ -17,7 +17,14 @@ from .patterns import LOCAL, PATTERNS, attend, mask, need_allowed, pairs
 
 __all__ = ["CAUSAL", "CROSS", "PATTERNS", "SELF", "Heads", "attend", "mask", "pairs"]
 
-SELF = """
+MATRICES = """
+shape W_Q = K, I, J
+shape W_K = K, I, J
+shape W_V = K, I, J
+shape W_O = J, K, I
+parameters W_Q, W_K, W_V, W_O"""
+
+SELF = f"""{MATRICES}
 Query[b,k,t,i] = W_Q[k,i,J] L[b,t,J]
 Key[b,k,t,i] = W_K[k,i,J] L[b,t,J]
 Value[b,k,t,i] = W_V[k,i,J] L[b,t,J]
@@ -28,7 +35,7 @@ L_SA[b,t,j] = W_O[j,K,I] h[b,K,t,I]
 
 CAUSAL = SELF.replace("softmax[t2]", "softmax[t2<=t1]")
 
-CROSS = """
+CROSS = f"""{MATRICES}
 Query[b,k,t,i] = W_Q[k,i,J] L[b,t,J]
 Key[b,k,s,i] = W_K[k,i,J] M[b,s,J]
 Value[b,k,s,i] = W_V[k,i,J] M[b,s,J]

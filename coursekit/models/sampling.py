@@ -77,12 +77,13 @@ def generate(
     """Ancestral sampling: w (B,T) and up to `steps` words more, each from the model given all before it.
 
     `model` maps words (B,T) to logits (B,T,V), the last of which are those of the next word. After the
-    word `stop` a row goes on with `stop` alone; generation ends early when every row has stopped.
+    word `stop` a row goes on with `stop` alone; generation ends early when every row has stopped. A row's first
+    word does not stop it: the course's texts begin with the word that ends them.
     """
     need_shape("w", w, "B T")
     if steps < 0:
         raise BadInput(f"steps is {steps}; it needs to be 0 or more")
-    stopped = torch.zeros_like(w[:, 0], dtype=torch.bool) if stop is None else (w == stop).any(1)
+    stopped = torch.zeros_like(w[:, 0], dtype=torch.bool) if stop is None else (w[:, 1:] == stop).any(1)
     for _ in range(steps):
         if stop is not None and not w.is_meta and bool(stopped.all()):
             break

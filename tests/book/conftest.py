@@ -1,17 +1,23 @@
-"""The built book, served on loopback, and a real browser to read it with."""
+"""The built book, served on loopback."""
 
 import functools
 import http.server
-import os
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from coursekit.bootstrap import find_browser
-
+sys.path.insert(0, str(Path(__file__).parent))  # for `built`, which several tests share
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def pytest_collection_modifyitems(items):
+    """The first test that needs the book waits for all of it to be executed."""
+    for item in items:
+        if "html" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(1800))
 
 
 @pytest.fixture(scope="session")
@@ -37,24 +43,3 @@ def site(html):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    path = find_browser()
-    if path is None:
-        sentence = (
-            "no Chromium was found: install one (Debian: `apt-get install chromium`) or set COURSEKIT_BROWSER"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(sentence)
-        pytest.skip(sentence)
-    from playwright.sync_api import sync_playwright
-
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=[*quiet, "--disable-sync", "--no-first-run"]
-        )
-        yield browser
-        browser.close()

@@ -1,11 +1,12 @@
-"""A book that cannot be right is not built: the complaint names the file and the line."""
+"""A book that cannot be right is not built, and the complaint names the file and the line; nothing is run twice."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from coursekit.book.build import build
+from coursekit.book.build import build, complaints
+from coursekit.book.paper import print_book
 from coursekit.book.vendor import BuildError, digest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,55 +17,147 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 
 # Page
 
-"""
+"""  # so that a page's own text begins in line 8
 
+# page -> its text, and the two things that the complaint must say
 BAD = {
-    "a failing cell": ("```{code-cell} python3\n1 / 0\n```\n", "ZeroDivisionError"),
-    "a missing label": ("See {eq}`no-such-equation`.\n", "page.md:8"),
-    "a dead link": ("See [this](nowhere.md).\n", "page.md:8"),
-    "a missing assignment": (
+    "figure": (
+        "Text.\n\n```{code-cell} python3\nfrom coursekit import figures\n\nfigures.slider([])\n```\n",
+        ("figure.md:11: ", "its line 3, `figures.slider([])`: ValueError: there are no frames"),
+    ),
+    "stderr": (
+        "```{code-cell} python3\nimport sys\nprint('careful', file=sys.stderr)\n```\n",
+        ("stderr.md:9: ", "the cell wrote to stderr: careful"),
+    ),
+    "card": (
+        "```{equation-card} bad\nh[b,t,j] = W[j,\n```\n",
+        ("card.md:9: ", "h[b,t,j] = W[j,"),
+    ),
+    "formula": ("Some $x$ and $\\frac{a$.\n", ("formula.md:8: ", "Missing close brace")),
+    "display": ("$$\n\\nothing\n$$\n", ("display.md:8: ", "Undefined control sequence \\nothing")),
+    "equation": ("See {eq}`no-such-equation`.\n", ("equation.md:8: ", "no-such-equation")),
+    "label": ("See {ref}`no-such-label`.\n", ("label.md:8: ", "no-such-label")),
+    "link": ("See [this](nowhere.md).\n", ("link.md:8: ", "nowhere.md")),
+    "picture": ("![a picture](missing.png)\n", ("picture.md:8: ", "missing.png")),
+    "button": (
         "```{colab-button} nothing\n```\n",
-        "there is no notebooks/nothing/nothing.ipynb",
+        ("button.md:8: ", "there is no notebooks/nothing/nothing.ipynb; run `coursekit release`"),
     ),
 }
 
 
-@pytest.fixture
-def book(tmp_path):
+def make_book(root: Path, pages: dict[str, str]) -> Path:
+    """A course whose book has these pages and nothing else."""
     for name in ("_config.yml", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    shutil.copytree(ROOT / "book" / "_static", tmp_path / "book" / "_static")
-    shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book")
-    (tmp_path / "coursekit").mkdir()
+        shutil.copy(ROOT / name, root / name)
+    for name in ("_static", "_templates"):
+        shutil.copytree(ROOT / "book" / name, root / "book" / name)
+    shutil.copy(ROOT / "book" / "references.bib", root / "book")
+    (root / "coursekit").mkdir()
     for name in ("__init__.py", "version.py"):
-        shutil.copy(ROOT / "coursekit" / name, tmp_path / "coursekit" / name)
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
-    # MathJax is the same for every book: no need to copy it again.
-    (tmp_path / "_build" / "vendor" / "mathjax").mkdir(parents=True)
-    (tmp_path / "_build" / "vendor" / "mathjax" / "tex-chtml.js").touch()
+        shutil.copy(ROOT / "coursekit" / name, root / "coursekit" / name)
+    (root / "solutions").mkdir()
+    first, *rest = pages
+    toc = [
+        "format: jb-book",
+        f"root: book/{first}",
+        "chapters:",
+        *(f"  - file: book/{name}" for name in rest),
+    ]
+    (root / "_toc.yml").write_text("\n".join(toc))
+    for name, text in pages.items():
+        (root / "book" / f"{name}.md").write_text(HEAD + text)
+    return root
 
-    def write(body: str) -> Path:
-        (tmp_path / "book" / "page.md").write_text(HEAD + body)
-        return tmp_path
 
-    return write
+@pytest.fixture(scope="module")
+def complaint(tmp_path_factory):
+    """What one build says about a book in which every page is wrong."""
+    pages = {name: text for name, (text, _) in BAD.items()}
+    with pytest.raises(BuildError) as raised:
+        build(make_book(tmp_path_factory.mktemp("bad"), pages))
+    return str(raised.value)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", BAD)
-def test_a_page_that_is_wrong_fails_the_build_with_its_place(book, case):
-    body, complaint = BAD[case]
-    with pytest.raises(BuildError) as raised:
-        build(book(body))
-    assert complaint in str(raised.value)
+@pytest.mark.parametrize("page", BAD)
+def test_a_page_that_is_wrong_fails_the_build_with_its_place(complaint, page):
+    place, reason = BAD[page][1]
+    at = complaint.index(f"/book/{place}")
+    assert reason in complaint[at : at + 600]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A book of two pages, built; `again` builds it once more and tells what was run and what was read."""
+    cell = "```{{code-cell}} python3\nfrom coursekit import {}\nprint(open('data.txt').read())\n```\n"
+    root = tmp_path_factory.mktemp("small")
+    (root / "book").mkdir()
+    (root / "book" / "data.txt").write_text("first")
+    root = make_book(root, {"index": cell.format("version"), "text": "Some $x^2$.\n"})
+    shares: list[float] = []
+
+    def again():
+        shares.clear()
+        build(root, shares.append)
+        log = (root / "_build" / "book.log").read_text().splitlines()
+        done = {"running": set(), "reading": set()}
+        for line in log:
+            for kind in done:
+                if f"{kind} " in line and "%] book/" in line:
+                    done[kind].add(line.split("%] book/")[1].split()[0])
+        return done["running"], done["reading"]
+
+    return root, again, shares
+
+
+@pytest.mark.slow
+def test_a_page_is_run_again_when_what_it_used_has_changed_and_only_then(small):
+    root, again, shares = small
+    assert again() == ({"index", "text"}, {"index", "text"})
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert again() == (set(), set())
+    with (root / "book" / "text.md").open("a") as page:
+        page.write("\nMore words.\n")
+    assert again() == (set(), {"text"})
+    (root / "book" / "data.txt").write_text("second")
+    assert again() == ({"index"}, {"index"})
+    assert "second" in (root / "_build" / "html" / "book" / "index.html").read_text()
+
+
+@pytest.mark.slow
+def test_the_whole_book_is_printed_and_nothing_is_run_for_it(small, browser):
+    from coursekit.bootstrap import find_browser
+
+    root, again, _ = small
+    again()
+    path = print_book(root, find_browser())
+    assert path.read_bytes().startswith(b"%PDF")
+    assert "running pages" not in (root / "_build" / "book.log").read_text()
+
+
+def test_without_a_browser_there_is_no_pdf_and_a_sentence_says_so(tmp_path):
+    with pytest.raises(BuildError, match="printed by Chromium, and none was found: install one"):
+        print_book(tmp_path, None)
+
+
+def test_a_complaint_keeps_all_its_lines():
+    log = [
+        "reading sources... [50%] a",
+        "/b/a.md:3: ERROR: it does not parse:",
+        "  h = W[",
+        "       ^",
+        "writing output... [9%] a",
+    ]
+    assert complaints(log) == log[1:4]
 
 
 def test_the_digest_of_the_code_changes_with_the_code(tmp_path):
     (tmp_path / "coursekit" / "models").mkdir(parents=True)
     file = tmp_path / "coursekit" / "models" / "a.py"
     file.write_text("1")
-    before = digest(tmp_path, "models")
-    assert digest(tmp_path, "models") == before
+    before = digest(tmp_path)
+    assert digest(tmp_path) == before
     file.write_text("2")
-    assert digest(tmp_path, "models") != before
+    assert digest(tmp_path) != before

@@ -1,75 +1,70 @@
-"""The book as a reader's browser has it."""
+"""The built book as files: nothing that a page refers to is missing, and every chapter is whole."""
 
 import re
-from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from built import CHAPTERS, PAGES, ROOT, page
 
 from coursekit.authoring.course import Course
 from coursekit.authoring.source import read
-
-ROOT = Path(__file__).resolve().parents[2]
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-PAGES = [TOC["root"], *(c["file"] for part in TOC["parts"] for c in part["chapters"])]
-SHOTS = ROOT / "_build" / "screenshots"
+from coursekit.figures import palette
 
 
-class Visit:
-    """One page, opened, with all it said and asked for."""
-
-    def __init__(self, browser, site, page, **context):
-        self.context = browser.new_context(**context)
-        self.page = self.context.new_page()
-        self.errors, self.asked = [], []
-        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        self.page.on("pageerror", lambda e: self.errors.append(str(e)))
-        self.page.on("request", lambda r: self.asked.append(r.url))
-        self.page.goto(f"{site}/{page}.html", wait_until="load")
-        self.page.wait_for_function("!window.MathJax || !MathJax.startup || !!MathJax.startup.document")
-        self.page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.context.close()
+@pytest.mark.parametrize("name", PAGES)
+def test_every_internal_link_leads_to_a_file_and_to_a_place_in_it(html, name):
+    here = html / f"{name}.html"
+    for target in page(here).targets:
+        parts = urlsplit(target)
+        if parts.scheme or parts.netloc or target == "#":
+            continue
+        file = (here.parent / unquote(parts.path)).resolve() if parts.path else here
+        assert file.is_file(), f"{name}: {target}"
+        if parts.fragment:
+            assert unquote(parts.fragment) in page(file).ids, f"{name}: {target}"
+    assert set(re.findall(r"url\(#([\w-]+)\)", page(here).text)) <= set(page(here).ids)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_whole_and_asks_no_other_host(browser, site, page):
-    with Visit(browser, site, page, viewport={"width": 1200, "height": 900}) as visit:
-        outside = [u for u in visit.asked if not u.startswith((site, "data:"))]
-        assert outside == []
-        assert visit.errors == []
-        raw = visit.page.locator(".math.notranslate").all()
-        assert all(m.locator("mjx-container").count() for m in raw), "an equation was not rendered"
-        assert visit.page.locator("mjx-merror").count() == 0
-        assert visit.page.locator("img:not([alt])").count() == 0
-        assert visit.page.locator(".search-button-field:visible, .search-button__button:visible").count() <= 1
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        visit.page.screenshot(path=SHOTS / f"{page.replace('/', '-')}.png", full_page=True)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_fits_a_phone(browser, site, page):
-    with Visit(browser, site, page, viewport={"width": 390, "height": 844}, color_scheme="dark") as visit:
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
-        visit.page.screenshot(path=SHOTS / f"{page.replace('/', '-')}-phone.png", full_page=True)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_colab_button_opens_the_pages_own_assignment_and_is_nowhere_else(html, page):
-    text = (html / f"{page}.html").read_text()
-    links = set(re.findall(r'https://colab\.research\.google\.com[^"\s]*', text))
-    source = (ROOT / f"{page}.md").read_text()
+@pytest.mark.parametrize("name", PAGES)
+def test_the_colab_buttons_open_the_pages_own_assignments_and_are_nowhere_else(html, name):
+    links = {t for t in page(html / f"{name}.html").targets if "colab.research.google.com" in t}
+    source = (ROOT / f"{name}.md").read_text()
     head = yaml.safe_load(source.split("---")[1]) if source.startswith("---\n") else {}
-    assignment = head.get("assignment")
-    assert links == ({Course(ROOT).colab_url(assignment)} if assignment else set())
+    assignments = head.get("assignment", [])
+    assignments = assignments if isinstance(assignments, list) else [assignments]
+    assert links == {Course(ROOT).colab_url(a) for a in assignments}
     for link in links:
-        file = urlsplit(link).path.split("/blob/main/")[1]
-        assert (ROOT / file).is_file()
+        assert (ROOT / urlsplit(link).path.split("/blob/main/")[1]).is_file()
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_has_all_that_a_chapter_has(html, name):
+    chapter = page(html / f"{name}.html")
+    headings = [heading.removesuffix("#") for heading in chapter.headings]
+    wanted = ["The idea", "Training it", "Common mistakes", "Exercises", "Read on"]
+    assert [h for h in (re.sub(r"^[\d.]+\s*", "", h) for h in headings) if h in wanted] == wanted
+    assert "ck-slider" in chapter.classes
+    assert "equation-card" in chapter.classes
+    assert "colab" in chapter.classes
+    training = chapter.text.split('id="training-it"')[1].split('id="common-mistakes"')[0]
+    labels = re.findall(r'role="img" aria-label="([^"]*)"', training)
+    assert any("limit" in label for label in labels), "no picture of a training run with its limit"
+
+
+def test_the_book_has_seventeen_chapters_numbered_in_a_row(html):
+    titles = [re.search(r"<title>(.*?)</title>", page(html / f"{name}.html").text)[1] for name in CHAPTERS]
+    assert [title.split(".")[0] for title in titles] == [str(n) for n in range(1, 18)]
+
+
+def test_the_book_has_twenty_five_sliders(html):
+    assert sum(page(html / f"{name}.html").classes.count("ck-slider") for name in CHAPTERS) >= 25
+
+
+@pytest.mark.parametrize("sheet", ["course.css", "icons.css"])
+def test_the_style_takes_its_colours_from_the_palette(sheet):
+    colours = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", (ROOT / "book" / "_static" / sheet).read_text()))
+    assert colours <= {*palette.PALETTE, "#fff"}
 
 
 def test_solutions_are_not_published(html):

@@ -165,3 +165,16 @@ def test_named_graph_gets_its_sentence():
 )
 def test_answer_that_is_no_graph_gets_a_sentence(answer, kind):
     assert checks.edges(answer, UNROLLED).kind == kind
+
+
+def test_an_answer_of_data_that_is_not_there_is_no_empty_function():
+    result = checks.properties(None, FOCUS)
+    assert (result.sentence, result.kind) == ("There is no answer here yet.", "empty")
+
+
+def test_a_mistake_that_names_no_property_is_the_authors_error():
+    spread = Mistake("spread", "You reward spread rows.", {"order", "oder"})
+    with pytest.raises(
+        ValueError, match="'oder', which is no property here; they are 'finite', 'order', 'positions'"
+    ):
+        checks.properties(lambda a: -entropy(a), FOCUS, mistakes=[spread])

@@ -135,3 +135,22 @@ def test_named_mistake_that_makes_no_sense_is_known_by_its_words():
 def test_check_without_anything_to_compare_with_is_the_authors_error():
     with pytest.raises(ValueError, match="oracle or a reference"):
         checks.equations(RNN)
+
+
+def test_under_an_oracle_an_answer_takes_over_what_the_reference_pads():
+    reference = "pad x\ny[t] = x[t-1] + x[t]"
+    case = {"x": torch.arange(1.0, 6.0, dtype=torch.float64)}
+    oracle = lambda x: torch.nn.functional.pad(x, (1, 0))[:-1] + x
+    answer = "y[t] = x[t] + x[t-1]"
+    assert checks.equations(answer, reference, oracle=oracle, given=case, outputs=["y"]).ok
+    assert not checks.equations(answer, oracle=oracle, given=case, outputs=["y"]).ok
+
+
+def test_a_mistake_that_cannot_run_on_the_sizes_is_named():
+    case = {"x": torch.ones(3, dtype=torch.float64), "W": torch.ones(2, 3, dtype=torch.float64)}
+    oracle = lambda x, W: W @ x
+    turned = Mistake("turned", "You multiplied by W transposed.", "y[j] = W[I,j] x[I]")
+    result = checks.equations(
+        "y[j] = W[I,j] x[I]", oracle=oracle, given=case, outputs=["y"], mistakes=[turned]
+    )
+    assert (result.mistake, result.sentence) == ("turned", "You multiplied by W transposed.")

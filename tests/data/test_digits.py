@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from coursekit.data import BadData, Digits
@@ -19,6 +20,13 @@ def test_every_image_is_in_one_split_and_every_digit_in_both(digits):
     assert digits.train.min() == 0
     assert digits.train.max() == 1
     assert set(digits.train_labels) == set(digits.test_labels) == set(range(10))
+
+
+def test_they_are_the_images_that_scikit_learn_loads(digits):
+    theirs = pytest.importorskip("sklearn.datasets").load_digits()
+    assert np.array_equal(digits.test, (theirs.images[4::5] / 16).astype(np.float32))
+    assert np.array_equal(digits.test_labels, theirs.target[4::5])
+    assert np.array_equal(digits.train[:4], (theirs.images[:4] / 16).astype(np.float32))
 
 
 def test_completion_keeps_the_first_rows_and_hides_the_others(digits):
@@ -47,7 +55,8 @@ def test_without_scikit_learn_one_sentence_says_what_to_install():
 
 def test_importing_data_imports_neither_torch_nor_scikit_learn():
     code = (
-        "import sys; from coursekit import data; data.python_reference(), data.english().entropy, data.Scenes.draw(2)\n"
+        "import sys; from coursekit import data; data.python_reference(), data.english().entropy\n"
+        "data.Scenes.draw(2), data.Digits.load()\n"
         "sys.exit('torch' in sys.modules or 'sklearn' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -177,3 +177,8 @@ def test_a_bad_grammar_is_refused_in_a_sentence(text, says):
 def test_a_word_that_cannot_follow_is_named():
     with pytest.raises(BadData, match="'cat' at place 1 of `we cat`"):
         FINITE.predict("we cat")
+
+
+def test_the_losses_of_an_unfinished_sentence_are_refused():
+    with pytest.raises(BadData, match="`the boat near` is no whole sentence"):
+        english().losses(["the", "boat", "near"])

@@ -1,11 +1,8 @@
 """Sliders in a real browser: moved by keyboard, two on a page, light and dark, on paper, without script."""
 
-import os
-
 import pytest
 
 from coursekit import figures
-from coursekit.bootstrap import find_browser
 
 WORDS = ["the", "a", "boat"]
 
@@ -25,20 +22,6 @@ def page_file(tmp_path_factory):
         encoding="utf-8",
     )
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = find_browser()
-    if found is None:
-        say = "no Chromium: install one (Debian: apt install chromium) or set COURSEKIT_BROWSER to its path"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(say)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
-"""One warm parent for all tests of the grader's core, and the table of attacks that they fill in."""
+"""One warm parent for all tests of the grader's core."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 
 from coursekit.grading import Cell, Limits, Outcome, Task, Warm
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(Path(__file__).parent))  # for `small_course`, which several tests share
 SMALL = Limits(
     cell_cpu=1.0, cell_wall=2.0, notebook_wall=30.0, memory=256, processes=16, files=64, disk=16, grace=0.5
@@ -64,14 +62,3 @@ def empty_gradebook(tmp_path_factory):
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
     with Record(f"sqlite:///{path}"):
         return path
-
-
-@pytest.fixture(scope="session")
-def attack_table():
-    """Attack -> outcome, written for the book when the session ends."""
-    rows: list[dict] = []
-    yield rows
-    if rows:
-        path = ROOT / "build" / "attacks.json"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(sorted(rows, key=lambda row: row["attack"]), indent=1) + "\n")

@@ -1,513 +1,60 @@
-"""Hostile submissions. Each has three questions: an honest one, the attacked one, another honest one.
-
-The attacked question asks for `f(x) = 2x`, which no attack here implements: each must score exactly the two honest
-points, and must not cost its neighbour in the batch anything.
+"""Hostile submissions (see `hostile.py`): each must score exactly what its honest part earns, and must not cost its
+neighbour in the batch anything.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import threading
-from pathlib import Path
 
 import pytest
+from hostile import (
+    ATTACKS,
+    DESERVED,
+    HIDDEN,
+    NOTEBOOKS,
+    RIGHT,
+    ROOT,
+    family_of,
+    notebook_of,
+    submission,
+    task,
+)
 
 from coursekit.grading import Limits
 
-ROOT = Path(__file__).resolve().parents[2]
-HIDDEN = 7919  # an expected value that stands in the hidden test alone
-
-GIVEN = "import math\nimport numpy as np\nimport torch\nfrom coursekit import checks\n"
-TEST = f"""
-from numpy.testing import assert_allclose
-assert f(2) == 4
-assert abs(f(21.0) - 42.0) < 1e-9
-assert f({HIDDEN}) == {2 * HIDDEN}
-assert_allclose(f(np.ones(3)), 2 * np.ones(3))
-assert torch.allclose(f(torch.ones(3)), 2 * torch.ones(3))
-assert len(f([1, 2])) == 4
-"""
-
-ATTACKS: dict[str, str] = {
-    "an object equal to everything": """
-class Any:
-    def __eq__(self, other): return True
-    def __sub__(self, other): return 0.0
-    __rsub__ = __sub__
-    def __abs__(self): return 0.0
-    def __lt__(self, other): return True
-    def __len__(self): return 4
-    def __array__(self, *args, **kwargs): return 2 * np.ones(3)
-def f(x): return Any()
-""",
-    "an int that is equal to everything": """
-class Any(int):
-    def __eq__(self, other): return True
-    def __ne__(self, other): return False
-    __hash__ = int.__hash__
-def f(x): return Any(0)
-""",
-    "a tensor subclass that answers for torch": """
-class Any(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None): return True
-    def __eq__(self, other): return True
-def f(x): return torch.zeros(3).as_subclass(Any)
-""",
-    "a list of any length": """
-class Any(list):
-    def __len__(self): return 4
-    def __eq__(self, other): return True
-def f(x): return Any()
-""",
-    "an object that claims another class": """
-class Any:
-    __class__ = property(lambda self: int)
-    __module__ = "torch"
-    __qualname__ = "Tensor"
-    def __eq__(self, other): return True
-def f(x): return Any()
-Any.__module__, Any.__qualname__ = "torch", "Tensor"
-""",
-    "reading frames and code constants": f"""
-import gc, sys
-def f(x):
-    frame = sys._getframe()
-    while frame is not None:
-        for value in list(frame.f_code.co_consts) + list(frame.f_locals.values()):
-            if type(value) is int and value == 2 * {HIDDEN}: return value
-        frame = frame.f_back
-    for thing in gc.get_objects():
-        code = getattr(thing, '__code__', None)
-        if code is not None and {2 * HIDDEN} in code.co_consts and code is not f.__code__: return {2 * HIDDEN}
-    return None
-""",
-    "the globals of a function that the test passes": """
-def f(x):
-    if callable(x):
-        try: return x.__globals__
-        except AttributeError: return x.__code__
-""",
-    "patched comparison helpers": """
-import builtins, numpy.testing
-torch.allclose = lambda *args, **kwargs: True
-np.allclose = np.array_equal = lambda *args, **kwargs: True
-numpy.testing.assert_allclose = lambda *args, **kwargs: None
-math.isclose = lambda *args, **kwargs: True
-builtins.abs = lambda x: 0
-builtins.len = lambda x: 4
-builtins.isinstance = lambda *args: True
-builtins.AssertionError = type('Quiet', (Exception,), {})
-def f(x): return 0
-""",
-    "names that shadow the test's helpers": """
-def assert_allclose(*args, **kwargs): pass
-def abs(x): return 0.0
-def len(x): return 4
-torch = type('Fake', (), {'allclose': staticmethod(lambda *a: True), 'ones': staticmethod(lambda n: 1)})
-np = torch
-def f(x): return 0
-""",
-    "patched coursekit checks": """
-for name in dir(checks):
-    if not name.startswith('_'):
-        try: setattr(checks, name, lambda *args, **kwargs: True)
-        except Exception: pass
-import coursekit.grading.verdict, coursekit.grading.wire
-coursekit.grading.verdict.credit = lambda *args: (1.0, 'passed')
-def f(x): return 0
-""",
-    "pre-run hooks": """
-def again(*args):
-    get_ipython().user_ns['f'] = lambda x: 0
-get_ipython().events.register('pre_run_cell', again)
-get_ipython().events.register('post_run_cell', again)
-""",
-    "a replaced showtraceback": """
-get_ipython().showtraceback = lambda *args, **kwargs: None
-type(get_ipython()).showtraceback = lambda *args, **kwargs: None
-def f(x): return 0
-""",
-    "an AST transformer that removes every assert": """
-import ast
-class NoAssert(ast.NodeTransformer):
-    def visit_Assert(self, node): return ast.Pass()
-get_ipython().ast_transformers.append(NoAssert())
-def f(x): return 0
-""",
-    "an input transformer that empties every cell": """
-get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])
-get_ipython().input_transformers_post.append(lambda lines: ['pass\\n'])
-def f(x): return 0
-""",
-    "replaced run_cell and run_code": """
-shell = type(get_ipython())
-shell.run_cell = shell.run_code = shell.run_ast_nodes = shell.run_cell_async = lambda *args, **kwargs: None
-def f(x): return 0
-""",
-    "reading the course, the gradebook and the notebook": f"""
-import glob, os
-found = []
-for place in ({str(ROOT)!r}, os.path.dirname({str(ROOT)!r}), os.getcwd(), '/tmp', '/root', '/home', '/mnt', '/srv'):
-    for folder, _, names in os.walk(place):
-        if 'site-packages' in folder or '/lib/' in folder: continue
-        found += [n for n in names if n.endswith(('.ipynb', '.db', '.md'))]
-        found += [n for n in names if 'solutions' in folder or 'tests' in folder.split('/')]
-        if '.git' in folder: found.append(folder)
-def f(x): return 2 * x if found else 0
-""",
-    "reading the environment and /proc of other processes": """
-import glob, os
-text = repr(os.environ)
-for path in glob.glob('/proc/[0-9]*/environ') + glob.glob('/proc/[0-9]*/cmdline'):
-    try: text += open(path).read()
-    except OSError: pass
-others = [p for p in os.listdir('/proc') if p.isdigit() and p != '1']
-def f(x): return 2 * x if 'COURSEKIT_TEST_SECRET' in text or others else 0
-""",
-    "writing the system, Python and coursekit": """
-import coursekit, os, sys
-written = 0
-for place in ('/', '/etc', '/usr', sys.prefix, os.path.dirname(coursekit.__file__), np.__path__[0], '/proc/sys/kernel'):
-    try:
-        open(os.path.join(place, 'forged'), 'w').close(); written += 1
-    except OSError: pass
-for path in ('/etc/passwd', coursekit.__file__, np.__file__, '/proc/sys/kernel/core_pattern', '/proc/1/mem'):
-    try:
-        with open(path, 'r+') as file: file.write(''); written += path != '/proc/1/mem'
-    except OSError: pass
-def f(x): return 2 * x if written else 0
-""",
-    "new namespaces, mounts and privileges": """
-import ctypes, os
-libc = ctypes.CDLL(None, use_errno=True)
-worked = [libc.unshare(0x10000000) == 0, libc.unshare(0x20000) == 0, libc.mount(b'a', b'/tmp', b'tmpfs', 0, None) == 0]
-worked += [libc.chroot(b'/tmp') == 0, libc.setuid(0) == 0, libc.prctl(38, 0, 0, 0, 0) == 0]
-worked += [libc.syscall(435, None, 0) >= 0, libc.syscall(321, 0, None, 0) >= 0, libc.syscall(425, 1, None) >= 0]
-status = open('/proc/self/status').read()
-caps = int(status.split('CapEff:')[1].split()[0], 16) | int(status.split('CapBnd:')[1].split()[0], 16)
-def f(x): return 2 * x if any(worked) or caps else 0
-""",
-    "ptrace, and signals to everyone": """
-import ctypes, os, signal
-libc = ctypes.CDLL(None, use_errno=True)
-reached = []
-for pid in range(2, 400):
-    try: os.kill(pid, signal.SIGKILL); reached.append(pid)
-    except OSError: pass
-    if libc.ptrace(16, pid, 0, 0) == 0: reached.append(pid)
-for group in (-1, 0, os.getppid(), os.getpid()):
-    try: os.kill(group, signal.SIGKILL)
-    except OSError: pass
-def f(x): return 2 * x if reached else 0
-""",
-    "shadowed modules": """
-import os, sys, types
-for name in ('numpy', 'torch', 'coursekit', 'random', 'ast'):
-    open(name + '.py', 'w').write('allclose = lambda *a, **k: True')
-    fake = types.ModuleType(name)
-    fake.allclose = fake.assert_allclose = lambda *args, **kwargs: True
-    sys.modules[name] = sys.modules[name + '.testing'] = fake
-sys.path.insert(0, os.getcwd())
-def f(x): return 0
-""",
-    "results printed and written as if graded": """
-import json, os
-line = json.dumps({'id': 'test4', 'score': 1.0, 'max': 1.0, 'status': 'passed'})
-print(line); os.write(1, line.encode()); os.write(2, line.encode())
-for name in ('results.json', 'gradebook.db', 'outcome.json'):
-    open(name, 'w').write(line)
-def f(x): return line
-""",
-    "frames forged on the pipe": """
-import os, struct
-from coursekit.grading import wire
-good = wire.encode({'status': 'ok', 'error': '', 'seconds': 0.0, 'outputs': [], 'names': ['f', 'len', 'abs']})
-os.write(3, struct.pack('<QBQ', len(good), 2, 0) + good)
-def f(x): return 0
-""",
-    "bytes that mean nothing on the pipe": """
-import os
-def f(x):
-    os.write(3, os.urandom(4096))
-    return 0
-""",
-    "an answer that claims to be endless": """
-import os, struct
-def f(x):
-    os.write(3, struct.pack('<QBQ', 1 << 62, 2, 0))
-    return 0
-""",
-    "an answer that comes a byte at a time": """
-import os, struct, time
-def f(x):
-    for byte in struct.pack('<QBQ', 1 << 20, 2, 0) + bytes(1 << 20):
-        os.write(3, bytes([byte])); time.sleep(0.01)
-""",
-    "questions without an end": """
-import os, struct
-from coursekit.grading import wire
-question = wire.encode(('operate', ('call', [], {}, None)))
-def f(x):
-    while True: os.write(3, struct.pack('<QBQ', len(question), 1, 0) + question)
-""",
-    "questions without an end in the cell": """
-import os, struct
-from coursekit.grading import wire
-question = wire.encode(('operate', ('call', [], {}, None)))
-def f(x): return 0
-while True: os.write(3, struct.pack('<QBQ', len(question), 1, 0) + question)
-""",
-    "a small message that is a large value": """
-def f(x): return [None] * (30 << 20)
-""",
-    "a closed pipe": """
-import os
-def f(x): os.close(3)
-""",
-    "a pipe closed in the cell": """
-import os
-os.closerange(3, 100)
-def f(x): return 0
-""",
-    "a pipe that stalls": """
-import signal, time
-def f(x):
-    signal.signal(signal.SIGALRM, signal.SIG_IGN); signal.signal(signal.SIGPROF, signal.SIG_IGN)
-    time.sleep(1000)
-""",
-    "a tensor that lies about its shape": """
-from coursekit.grading import wire
-truth = wire.Encoder._tensor
-def lie(self, out, value, depth):
-    truth(self, out, value, depth)
-    at = out.rindex(b'i' + (3).to_bytes(8, 'little'))
-    out[at + 1 : at + 9] = (1 << 39).to_bytes(8, 'little')
-def f(x):
-    wire.Encoder._tensor = lie
-    return torch.zeros(3)
-""",
-    "a cyclic list": """
-def f(x):
-    loop = []; loop.append(loop); loop.append({'again': loop})
-    return loop
-""",
-    "a list that doubles forty times": """
-def f(x):
-    item = [0]
-    for _ in range(40): item = [item, item]
-    return item
-""",
-    "a huge answer": """
-def f(x): return torch.zeros(1).expand(10**11)
-""",
-    "a huge string": """
-def f(x): return 'x' * (200 << 20)
-""",
-    "an iterator without an end": """
-class Endless:
-    def __iter__(self): return self
-    def __next__(self): return 1
-    def __len__(self): return 10**18
-    def __getitem__(self, i): return 1
-def f(x): return Endless()
-""",
-    "an exception that poses as a verdict": """
-class CheckFailed(Exception):
-    sentence, kind, score, points = 'all right', 'correct', 1.0, 1.0
-def f(x): raise CheckFailed('passed')
-""",
-    "an exception whose message never ends": """
-class Slow(Exception):
-    def __str__(self):
-        while True: pass
-def f(x): raise Slow()
-""",
-    "SystemExit with success": """
-import sys
-def f(x): sys.exit(0)
-""",
-    "os._exit in the function": """
-import os
-def f(x): os._exit(0)
-""",
-    "os._exit in the cell": """
-import os
-def f(x): return 0
-os._exit(0)
-""",
-    "a crash in C": """
-import ctypes
-def f(x): ctypes.string_at(0)
-""",
-    "a loop in the cell": """
-def f(x): return 0
-while True: pass
-""",
-    "a loop in the function": """
-def f(x):
-    while True: pass
-""",
-    "a loop that swallows every interrupt": """
-def f(x):
-    while True:
-        try:
-            while True: pass
-        except BaseException: pass
-""",
-    "sleeping for ever": """
-import time
-def f(x): time.sleep(10**6)
-""",
-    "a hang in __repr__": """
-class Slow:
-    def __repr__(self):
-        while True: pass
-def f(x): return 0
-Slow()
-""",
-    "a hang in __del__ and atexit": """
-import atexit, time
-class Slow:
-    def __del__(self): time.sleep(1000)
-keep = Slow()
-atexit.register(time.sleep, 1000)
-def f(x): return 0
-""",
-    "a fork bomb": """
-import os
-for _ in range(100):
-    try:
-        while os.fork() >= 0: pass
-    except OSError: pass
-def f(x): return 0
-""",
-    "a thread bomb": """
-import threading, time
-try:
-    while True: threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
-except RuntimeError: pass
-def f(x): return 0
-""",
-    "a memory bomb": """
-def f(x): return len([bytearray(1 << 24) for _ in range(10**5)])
-""",
-    "a memory bomb in the cell": """
-def f(x): return 0
-hoard = [list(range(10**6)) for _ in range(10**5)]
-""",
-    "a disk bomb": """
-def f(x):
-    for number in range(10**4):
-        with open(f'/tmp/{number}', 'wb') as file: file.write(bytes(1 << 22))
-""",
-    "an output bomb": """
-def f(x): return 0
-while True: print('x' * 10**6)
-""",
-    "an output bomb past Python": """
-import os
-def f(x): return 0
-while True: os.write(1, b'x' * 10**6)
-""",
-    "a descriptor bomb": """
-def f(x): return 0
-files = []
-while True: files.append(open('/dev/null'))
-""",
-    "detached processes": """
-import os, time
-for _ in range(3):
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            time.sleep(1000)
-        os._exit(0)
-def f(x): return 0
-""",
-    "an ignored kill": """
-import signal
-for number in range(1, 65):
-    try: signal.signal(number, signal.SIG_IGN)
-    except (OSError, ValueError): pass
-def f(x):
-    while True: pass
-""",
-    "a submission that behaves otherwise when graded": """
-import os
-graded = os.getcwd() == '/home/student' or 'JPY_PARENT_PID' not in os.environ
-def f(x): return 0 if not graded else 4
-""",
-    "control of the test's random numbers": """
-def f(x):
-    torch.set_rng_state(torch.zeros_like(torch.get_rng_state()))
-    torch.randn = torch.zeros; np.random.seed = lambda *a: None
-    return 0
-""",
-    "a changed argument that poses as the expected value": """
-def f(x):
-    if isinstance(x, list): x[:] = [1, 1, 1, 1]
-    return x
-""",
-    "script in the output": """
-from IPython.display import HTML, display
-display(HTML('<script>document.title = "owned"</script>'))
-def f(x): return '<script>alert(1)</script>'
-""",
-}
-
-# This rewrites the student's own later cells. That is theirs to do; it moves no verdict.
-BREAKS_ITS_OWN_CELLS = {"an input transformer that empties every cell"}
-
-HONEST = ("solution", "def honest(x):\n    return x + 1", {"reference": "def honest(x): ..."})
-LATER = ("solution", "def later(x):\n    return honest(x) + 1", {"reference": "def later(x): ..."})
+TABLE = {row["attack"]: row for row in json.loads((ROOT / "benchmarks" / "attacks.json").read_text())}
 
 
-@pytest.fixture
-def hostile(task_of):
-    def make(source: str, name: str = "one"):
-        return task_of(
-            ("given", GIVEN),
-            HONEST,
-            ("test", "assert honest(1) == 2", {"id": "before"}),
-            ("solution", source, {"reference": "def f(x): ..."}),
-            ("test", TEST, {"id": "attacked"}),
-            LATER,
-            ("test", "assert later(1) == 3", {"id": "after"}),
-            id=name,
-        )
-
-    return make
-
-
-def test_the_honest_answer_earns_all_three_points(warm, hostile):
-    (outcome,) = warm.grade([hostile("def f(x): return 2 * x")])
+def test_the_honest_answer_earns_all_three_points(warm):
+    (outcome,) = warm.grade([task("honest", submission(RIGHT))])
     assert [test.status for test in outcome.tests] == ["passed"] * 3, outcome
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_attack_earns_what_its_honest_part_earns(warm, hostile, attack_table, attack):
-    neighbour = hostile("def f(x): return 2 * x", "neighbour")
-    outcomes = {o.id: o for o in warm.grade([hostile(ATTACKS[attack], "attack"), neighbour])}
+@pytest.mark.parametrize("attack", [*ATTACKS, *NOTEBOOKS])
+def test_attack_earns_what_its_honest_part_earns(warm, attack):
+    tasks = [task("attack", notebook_of(attack)), task("neighbour", submission(RIGHT))]
+    outcomes = {o.id.split("\0")[0]: o for o in warm.grade(tasks)}
     assert outcomes["neighbour"].score == 3
-    scores = {test.id: test.score for test in outcomes["attack"].tests}
-    attacked = next(test for test in outcomes["attack"].tests if test.id == "attacked")
-    attack_table.append(
-        {
-            "attack": attack,
-            "score": scores["attacked"],
-            "outcome": attacked.status,
-            "sentence": attacked.sentence,
-        }
-    )
-    after = 0.0 if attack in BREAKS_ITS_OWN_CELLS else 1.0
-    assert scores == {"before": 1.0, "attacked": 0.0, "after": after}, outcomes["attack"]
+    found = outcomes["attack"]
+    scores = {test.id: test.score for test in found.tests}
+    after = DESERVED[attack] - 1.0
+    assert scores == {"before": 1.0, "attacked": 0.0, "after": after}, found
+    (attacked,) = [test for test in found.tests if test.id == "attacked"]
     assert attacked.sentence
     assert str(HIDDEN) not in attacked.sentence
+    assert TABLE[attack]["ours"] == found.score, "the book's table is old: python -m benchmarks.attacks"
 
 
-def test_no_candidate_can_reach_a_listener_on_loopback(warm, hostile, attack_table):
+def test_the_books_table_has_every_attack_with_what_it_tries_and_deserves():
+    shown = {name: (row["tries"], row["deserved"]) for name, row in TABLE.items()}
+    assert shown == {name: (family_of(name), DESERVED[name]) for name in [*ATTACKS, *NOTEBOOKS]}
+    assert all(row["stock"] and row["outcome"] for row in TABLE.values())
+
+
+def test_no_candidate_can_reach_a_listener_on_loopback(warm):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         reached: list[bytes] = []
         threading.Thread(target=lambda: reached.append(listener.accept()[1]), daemon=True).start()
@@ -517,14 +64,11 @@ def f(x):
     with socket.create_connection(('127.0.0.1', {listener.getsockname()[1]}), timeout=1): pass
     return 2 * x
 """
-        (outcome,) = warm.grade([hostile(source)])
+        (outcome,) = warm.grade([task("one", submission(source))])
         assert outcome.score == 2
         assert reached == []
         with socket.create_connection(listener.getsockname()):  # the listener itself was awake
             pass
-    attack_table.append(
-        {"attack": "network", "score": 0.0, "outcome": outcome.tests[1].status, "sentence": ""}
-    )
 
 
 def test_no_candidate_can_open_a_socket_of_another_family(grade_cells):
@@ -608,8 +152,8 @@ def found():
     assert [o.data for o in outcome.tests[1].outputs] == ["1"], "only the needle that the search itself made"
 
 
-def test_a_batch_of_killers_does_not_stop_the_batch(warm, hostile):
+def test_a_batch_of_killers_does_not_stop_the_batch(warm):
     killers = ["os._exit in the cell", "a crash in C", "a pipe closed in the cell", "a fork bomb"]
-    tasks = [hostile(ATTACKS[name], name) for name in killers] + [hostile("def f(x): return 2 * x", "good")]
-    scores = {outcome.id: outcome.score for outcome in warm.grade(tasks)}
+    tasks = [task(name, notebook_of(name)) for name in killers] + [task("good", submission(RIGHT))]
+    scores = {outcome.id.split("\0")[0]: outcome.score for outcome in warm.grade(tasks)}
     assert scores == {**dict.fromkeys(killers, 2.0), "good": 3.0}

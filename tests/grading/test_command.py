@@ -14,7 +14,7 @@ import nbformat
 import pytest
 import small_course as small
 
-from coursekit.grading.command import Options, json_records, report_again, run
+from coursekit.grading.command import Options, json_records, private_folders, report_again, run
 from coursekit.grading.errors import GradingError
 from coursekit.grading.limits import Limits
 from coursekit.grading.record import Record
@@ -241,6 +241,14 @@ def graded_so_far(root: Path) -> int:
         return len(rows(root))
     except sqlite3.OperationalError:
         return 0
+
+
+def test_the_whole_course_is_hidden_but_for_the_python_in_it(tmp_path):
+    assert private_folders(tmp_path) == [tmp_path]
+    root = Path(__file__).resolve().parents[2]
+    hidden = private_folders(root)
+    assert root / "solutions" in hidden
+    assert not any(Path(sys.prefix).is_relative_to(path) or (root / "coursekit") == path for path in hidden)
 
 
 def test_an_assignment_that_cannot_be_read_is_one_sentence(tmp_path, handed_in):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from coursekit.grading.calibrate import calibrate
+
 GIVEN = "import math\nimport numpy as np\nimport torch\nfrom torch import nn\n"
 
 # what the student wrote; a test that must pass on it
@@ -308,8 +310,9 @@ def test_calibrating_finds_the_tests_that_need_the_students_process(warm, task_o
         ("test", "g()\nassert len(log) == 1"),
         ("test", "assert type(g()) is type(None)"),
     )
-    modes = [cell.mode for cell in warm.calibrate(reference) if cell.role == "test"]
-    assert modes == ["candidate", "candidate", "remote"]
+    modes, failed = calibrate([reference], warm.grade)
+    assert modes == {reference.id: {"test1": "candidate", "test2": "candidate"}}
+    assert failed == []
 
 
 def test_a_student_cannot_move_a_test_into_their_own_process(warm, task_of):

@@ -13,7 +13,7 @@ from traitlets.config import Config
 from coursekit.bootstrap import find_browser
 from coursekit.grading.assignment import Assignment, load, master
 from coursekit.grading.autograded import write_autograded
-from coursekit.grading.describe import describe, outputs, without_values
+from coursekit.grading.describe import describe, outputs
 from coursekit.grading.feedback import feedback
 from coursekit.grading.outcome import Outcome, Output
 from coursekit.grading.pages import file_name
@@ -152,14 +152,6 @@ def test_feedback_shows_no_hidden_test_no_expected_value_and_no_traceback(warm):
     assert "The mean of nothing is 0." in text, "so is a sentence that the test's author wrote for them"
 
 
-def test_a_value_that_a_check_expected_is_left_out_of_the_sentence():
-    assert without_values("2*N is not right: with N=3 it gives 6, and counting gives 9.") == (
-        "2*N is not right: with N=3 it gives 6."
-    )
-    assert without_values("Entry 2 is 0.5 and should be 0.12.") == "Entry 2 is 0.5."
-    assert without_values("You dropped the factor h(1-h).") == "You dropped the factor h(1-h)."
-
-
 def test_points_comments_lateness_and_waiting_answers_are_on_the_page(warm):
     work = work_of("ada", small.solved(small.sums()), warm)
     entry = entry_of(work)
@@ -169,6 +161,27 @@ def test_points_comments_lateness_and_waiting_answers_are_on_the_page(warm):
     assert "Handed in late: 1.5 points fewer." in text
     assert "1 answer will be graded by a person." in text
     assert "Think &lt;again&gt;." in text
+
+
+def test_an_answer_left_as_it_was_given_is_called_empty_whatever_its_stub_computes(warm):
+    book = small.notebook(
+        small.code("### BEGIN SOLUTION\nx = 2\n### END SOLUTION", "x", solution=True),
+        small.check("test_x", 1, "assert x == 2, 'x is the wrong number.'"),
+    )
+    made = master("stub", book, Config())
+    blank, wrong = small.released(book), small.solved(book, x="x = 3")
+    told = {}
+    for name, notebook in (("blank", blank), ("wrong", wrong)):
+        cells, _ = read_notebook(small.saved(notebook))
+        work = Work(name, Assignment("stub", (made,)), None, "here", [("stub.ipynb", made, cells)])
+        (task,) = work.tasks({})
+        (work.outcomes["stub"],) = warm.grade([task])
+        (question,) = entry_of(work)["questions"]
+        told[name] = (question["kind"], question["sentence"])
+    assert told == {
+        "blank": ("empty", "There is no answer here yet."),
+        "wrong": ("", "x is the wrong number."),
+    }
 
 
 def test_two_names_never_share_a_page():

@@ -9,6 +9,7 @@ from traitlets.config import Config
 
 from coursekit.grading import pipeline
 from coursekit.grading.assignment import Assignment, master
+from coursekit.grading.calibrate import calibrate, references
 from coursekit.grading.collect import Part, Submission
 from coursekit.grading.late import LatePolicy
 from coursekit.grading.outcome import Outcome, TestOutcome
@@ -184,6 +185,6 @@ def test_a_test_that_needs_the_students_process_is_found_with_the_instructors_so
                 ]
                 yield Outcome(task.id, tests=made)
 
-    modes, problems = pipeline.calibrate(SUMS, Calibrating())
-    assert modes == {("sums", "sums"): {"test_mean": "candidate"}}
-    assert problems == []
+    modes, failed = calibrate(references(SUMS), Calibrating())
+    assert modes == {"sums": {"test_mean": "candidate"}}
+    assert failed == []

@@ -1,14 +1,17 @@
 """Every question of every assignment is proved: what its author promised of each answer is what the grader does."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from coursekit.authoring.course import Course
+from coursekit.authoring.source import Question, read
 from coursekit.grading import Limits, Warm
-from coursekit.grading.prove import prove
+from coursekit.grading.prove import Proof, prove, write_results
 
 COURSE = Course(Path(__file__).resolve().parents[2])
+RESULTS = COURSE.root / "benchmarks" / "proved.json"
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +28,36 @@ def test_every_question_is_proved(name, slow_warm):
     assert [f"{p.question.id}: {c}" for p in proofs for c in p.complaints] == []
     for proof in proofs:
         assert proof.solved == pytest.approx(proof.question.points)
-        assert len(proof.question.mistakes) >= 4, f"{proof.question.id} names too few mistakes"
-        assert len(proof.question.right) >= 3, f"{proof.question.id} has too few other right forms"
+        assert proof.seen == proof.caught == proof.named == len(proof.question.mistakes)
+        assert proof.accepted == len(proof.question.right)
+
+
+def test_the_kept_results_are_those_of_the_questions_as_they_are_now():
+    """`coursekit prove --json benchmarks/proved.json` writes the table that the book shows."""
+    kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+    now = [
+        (name, q.id, q.points, len(q.mistakes), len(q.right))
+        for name in COURSE.assignments()
+        for q in read(COURSE.solutions / name / f"{name}.md").questions
+        if q.tests
+    ]
+    keys = ("assignment", "question", "points", "mistakes", "right")
+    assert [tuple(row[k] for k in keys) for row in kept] == now
+    for row in kept:
+        assert row["ok"]
+        assert row["caught"] == row["named"] == row["seen"] == row["mistakes"]
+        assert (row["solved"], row["blank"], row["accepted"]) == (row["points"], 0, row["right"])
+
+
+def test_results_of_one_assignment_leave_those_of_the_others(tmp_path):
+    first, second = COURSE.assignments()[:2]
+    path = tmp_path / "proved.json"
+    write_results(path, [Proof(second, Question("a", 1, "")), Proof(first, Question("b", 1, ""))], COURSE)
+    write_results(path, [Proof(first, Question("c", 1, ""))], COURSE)
+    assert [(r["assignment"], r["question"]) for r in json.loads(path.read_text())] == [
+        (first, "c"),
+        (second, "a"),
+    ]
 
 
 def test_a_question_that_proves_nothing_is_found(tmp_path, slow_warm):
@@ -38,7 +69,21 @@ def test_a_question_that_proves_nothing_is_found(tmp_path, slow_warm):
     (proof,) = prove(Course(tmp_path), ["loose"], slow_warm)
     assert "the untouched stub earns 1" in proof.complaints
     assert "the mistake 'half' loses nothing" in proof.complaints
+    assert "the visible check lets the mistake 'half' pass" in proof.complaints
+    assert "it names 2 mistakes; at least 4 are needed" in proof.complaints
+    assert "it has 0 other right forms; 3 are needed" in proof.complaints
     assert any(c.startswith("the mistake 'third' was told") for c in proof.complaints)
+
+
+def test_a_gradient_question_needs_six_mistakes(tmp_path, slow_warm):
+    folder = tmp_path / "solutions" / "loose"
+    folder.mkdir(parents=True)
+    (tmp_path / "_config.yml").write_text("html: {baseurl: https://book.example}\n")
+    marked = "# checks.gradients(double, …)\nassert callable(double)"
+    (folder / "loose.md").write_text(LOOSE.replace("assert callable(double)", marked))
+    (proof,) = prove(Course(tmp_path), ["loose"], slow_warm)
+    assert proof.gradient
+    assert "it names 2 mistakes; at least 6 are needed" in proof.complaints
 
 
 LOOSE = """\

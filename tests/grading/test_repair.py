@@ -394,6 +394,35 @@ def test_a_cell_of_a_type_that_no_notebook_has_is_not_run(graded):
     assert scores == ALL
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from coursekit.models import GRU",
+        "import coursekit.models.grid as g",
+        "from coursekit import checks, models",
+        "def total(xs):\n    from coursekit.models.grid import grid_states\n    return sum(xs)",
+    ],
+)
+def test_an_answer_that_imports_the_courses_own_models_is_for_a_person_to_judge(line):
+    cells, _ = read_notebook(small.saved(solution(total=f"{line}\n\ndef total(xs):\n    return sum(xs)")))
+    assert repair(SUMS, cells).flags == [
+        "the answer `total` imports `coursekit.models`, the course's own models"
+    ]
+
+
+def test_models_that_the_notebook_itself_offers_may_be_used():
+    book = small.sums()
+    small.cell_of(book, "given").source += "\nfrom coursekit.models import GRU"
+    answer = "from coursekit.models import LSTM\n\ndef total(xs):\n    return sum(xs)"
+    cells, _ = read_notebook(small.saved(small.solved(book, total=answer)))
+    assert repair(master("sums", book, Config()), cells).flags == []
+    innocent = (
+        "# coursekit.models has one\nfrom coursekit import checks\n\ndef total(xs):\n    return sum(xs)"
+    )
+    cells, _ = read_notebook(small.saved(solution(total=innocent)))
+    assert repair(SUMS, cells).flags == []
+
+
 def test_the_assignment_is_recognised_by_content_not_by_name():
     other = small.notebook(*[small.code(f"x{n} = {n}", f"given{n}", locked=True) for n in range(5)])
     course = [Assignment("other", (master("sums", other, Config()),)), *COURSE]

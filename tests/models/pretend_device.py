@@ -9,7 +9,7 @@
 Inside the `with`, a tensor on the pretend device says so (`x.device`), and computes real numbers.
 An operation that mixes such a tensor with one of the ordinary memory raises `MixedDevices`, as a
 GPU would: so `torch.zeros(3)` without `device=x.device` is found. As on a GPU, a 0-dimensional
-ordinary tensor may take part, and `.to(device)`, `.copy_()`, `.item()`, `.tolist()` cross over.
+ordinary tensor may take part, and `.to(device)`, `.copy_()`, `.item()`, `.tolist()`, `.numpy(force=True)` cross over.
 Backward runs under the same rule.
 """
 
@@ -60,11 +60,29 @@ class Placed(Tensor):
     def tolist(self):
         return self.inner.tolist()
 
+    def numpy(self, *, force: bool = False):
+        if not force:
+            raise TypeError(f"can't convert a tensor on {PRETEND} to numpy; copy it to host memory first")
+        return self.inner.numpy(force=True)
+
+    def __getitem__(self, index):
+        return super().__getitem__(_placed_lists(index))
+
+    def __setitem__(self, index, value):
+        super().__setitem__(_placed_lists(index), value)
+
     __torch_function__ = torch._C._disabled_torch_function_impl
 
     @classmethod
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         return _run(func, args, kwargs or {})
+
+
+def _placed_lists(index):
+    """A list in an index becomes a tensor where the indexed one is: torch itself asks that device's driver."""
+    if isinstance(index, tuple):
+        return tuple(_placed_lists(item) for item in index)
+    return Placed(torch.tensor(index)) if isinstance(index, list) else index
 
 
 def _run(func, args, kwargs):
