@@ -37,16 +37,12 @@ def measure(name: str) -> list[Row]:
         process.join()
 
 
-def markdown(results: dict[str, list[Row]], machine: str) -> str:
-    lines = ["# How fast", "", f"Measured by `make bench` on {machine}.", ""]
-    for name, rows in results.items():
-        lines += [
-            f"## {TITLES[name]}",
-            "",
-            "| what | ours | theirs | measured | wanted | |",
-            "|---|---|---|---|---|---|",
-        ]
-        for row in rows:
+def markdown(results: dict[str, dict]) -> str:
+    lines = ["# How fast", "", "Measured by `make bench`.", ""]
+    for part in results.values():
+        lines += [f"## {part['title']}", "", f"On {part['machine']}.", ""]
+        lines += ["| what | ours | theirs | measured | wanted | |", "|---|---|---|---|---|---|"]
+        for row in (Row(**row) for row in part["rows"]):
             sign = "at most" if row.at_most else "at least"
             wanted = "" if row.target is None else f"{sign} {row.target:g} {row.unit}"
             verdict = {True: "met", False: "**missed**", None: ""}[row.met]
@@ -57,6 +53,12 @@ def markdown(results: dict[str, list[Row]], machine: str) -> str:
     return "\n".join(lines)
 
 
+def machine() -> str:
+    """What was measured on, and what else it was doing."""
+    python, load = platform.python_version(), os.getloadavg()[0]
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {python}, load {load:.1f} at the start"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="benchmarks (default: all)", choices=[*TITLES, []])
@@ -65,18 +67,14 @@ def main() -> None:
     known = json.loads(stored.read_text()) if stored.exists() else {}
     for name in names:
         print(f"{TITLES[name]} …", flush=True)
-        rows = measure(name)
+        where, rows = machine(), measure(name)
         for row in rows:
             verdict = {True: "met", False: "MISSED", None: ""}[row.met]
             print(f"  {row.what:<62} {row.value:8.3g} {row.unit:<3} {verdict}", flush=True)
-        known[name] = [asdict(row) for row in rows]
-    load = os.getloadavg()[0]
-    machine = (
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}"
-    )
+        known[name] = {"title": TITLES[name], "machine": where, "rows": [asdict(row) for row in rows]}
+    known = {name: known[name] for name in TITLES if name in known}
     stored.write_text(json.dumps(known, indent=1) + "\n")
-    results = {name: [Row(**row) for row in known[name]] for name in TITLES if name in known}
-    (HERE / "results.md").write_text(markdown(results, machine))
+    (HERE / "results.md").write_text(markdown(known))
     print(f"The table: {HERE / 'results.md'}")
 
 

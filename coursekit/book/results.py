@@ -18,14 +18,14 @@ from sphinx.util.docutils import SphinxDirective
 def speed(results: dict) -> list[str]:
     """One table a benchmark: ours, theirs, the ratio, what was wanted."""
     lines = []
-    for name, rows in results.items():
-        lines += [f"**{name.removeprefix('bench_').replace('_', ' ').capitalize()}**", ""]
+    for part in results.values():
+        lines += [f"**{part['title']}** (on {part['machine']})", ""]
         lines += _table("what", "ours", "theirs", "measured", "wanted", "")
-        for row in rows:
+        for row in part["rows"]:
             sign = "at most" if row["at_most"] else "at least"
-            wanted = "" if row["target"] is None else f"{sign} {row['target']:g} {row['unit']}"
+            wanted = "" if row["target"] is None else f"{sign} {row['target']:g}\u00a0{row['unit']}"
             met = "" if row["target"] is None else "met" if _met(row) else "**missed**"
-            measured = f"{row['value']:.3g} {row['unit']}"
+            measured = f"{row['value']:.3g}\u00a0{row['unit']}"
             lines.append(_row(row["what"], row["ours"], row["theirs"], measured, wanted, met))
         lines.append("")
     return lines

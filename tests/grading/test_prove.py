@@ -1,6 +1,7 @@
 """Every question of every assignment is proved: what its author promised of each answer is what the grader does."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,24 @@ def test_a_gradient_question_needs_six_mistakes(tmp_path, slow_warm):
     (proof,) = prove(Course(tmp_path), ["loose"], slow_warm)
     assert proof.gradient
     assert "it names 2 mistakes; at least 6 are needed" in proof.complaints
+
+
+def test_the_question_that_the_guide_for_authors_writes_down_is_a_good_one(tmp_path, slow_warm):
+    guide = (COURSE.root / "book" / "guides" / "authors.md").read_text(encoding="utf-8")
+    question = "\n".join(re.findall(r"````md\n(.*?)````", guide, re.DOTALL)[:3])
+    head = LOOSE.partition("```{code-cell}")[0]
+    given = "```{code-cell} ipython3\nimport torch\n```\n\n"
+    folder = tmp_path / "solutions" / "guide"
+    folder.mkdir(parents=True)
+    (tmp_path / "_config.yml").write_text("html: {baseurl: https://book.example}\n")
+    (folder / "guide.md").write_text(head + given + question)
+    (proof,) = prove(Course(tmp_path), ["guide"], slow_warm)
+    assert proof.solved == proof.question.points == 4
+    assert (proof.caught, proof.seen, proof.named, proof.accepted) == (1, 1, 1, 1)
+    assert proof.complaints == [
+        "it names 1 mistakes; at least 4 are needed",
+        "it has 1 other right forms; 3 are needed",
+    ]
 
 
 LOOSE = """\
