@@ -62,11 +62,12 @@ def show(result: Result) -> bool:
 
 
 def html(result: Result) -> str:
+    # The colour is in borders and tints: the words and marks have the page's own ink, which is readable on any page.
     colour = GREEN if result.ok else RED
     body = [
         f'<div role="status" style="border-left:4px solid rgb({colour});background:rgba({colour},.09);'
         f'padding:.6em .9em;margin:.3em 0;border-radius:0 6px 6px 0;max-width:52em;line-height:1.5">',
-        f'<div><span style="color:rgb({colour});font-weight:700;margin-right:.5em" '
+        f'<div><span style="font-weight:700;margin-right:.5em" '
         f'aria-label="{"right" if result.ok else "not right yet"}">{"✓" if result.ok else "✗"}</span>'
         f"{_prose(result.sentence)}</div>",
     ]
@@ -103,7 +104,7 @@ def _chip(name: str, part: Result) -> str:
     return (
         f'<span style="display:inline-block;border:1px solid rgba({colour},.6);border-radius:9px;'
         f'padding:0 .55em;margin:.1em .15em .1em 0;font-size:.9em">'
-        f'<span style="color:rgb({colour})">{"✓" if part.ok else "✗"}</span> {escape(name)}</span>'
+        f"{'✓' if part.ok else '✗'} {escape(name)}</span>"
     )
 
 
