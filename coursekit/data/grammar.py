@@ -231,7 +231,9 @@ class Grammar:
         """-ln P of each word and of <eos>, by the best predictor; their sum is -ln P(sentence)."""
         words, predicted = list(words), self.predictions(words)
         if EOS not in predicted[-1]:
-            raise BadData(f"`{' '.join(words)}` is no whole sentence; `predictions` takes one that is not finished")
+            raise BadData(
+                f"`{' '.join(words)}` is no whole sentence; `predictions` takes one that is not finished"
+            )
         return [-log(P[word]) for P, word in zip(predicted, [*words, EOS], strict=True)]
 
     # Sentences

@@ -88,7 +88,7 @@ def test_generation_feeds_each_word_back():
 
 def test_generation_ends_where_every_row_has_stopped():
     assert generate(counting, torch.tensor([[3], [1]]), 9, 0, stop=4).tolist() == [[3, 4, 4, 4], [1, 2, 3, 4]]
-    assert generate(counting, torch.tensor([[4]]), 9, 0, stop=4).tolist() == [[4, 0, 1, 2, 3, 4]]  # starts with it
+    assert generate(counting, torch.tensor([[4]]), 9, 0, stop=4).tolist() == [[4, 0, 1, 2, 3, 4]]
     assert generate(counting, torch.tensor([[2, 4]]), 9, 0, stop=4).tolist() == [[2, 4]]
 
 
