@@ -245,7 +245,11 @@ def prove(
         "question", "points", "stub", "mistakes caught", "named rightly", "seen by the visible check",
         "right forms accepted",
     ):  # fmt: skip
-        table.add_column(title, justify="left" if title == "question" else "right")
+        # A name is never cut: what cannot be read cannot be mended.
+        if title == "question":
+            table.add_column(title, no_wrap=True, overflow="fold")
+        else:
+            table.add_column(title, justify="right")
     proofs, failed = [], []
     with Warm(jobs=jobs or os.cpu_count() or 1, limits=Limits(cell_cpu=60, cell_wall=240)) as warm:
         for proof in prove_questions(here, names or here.assignments(), warm):

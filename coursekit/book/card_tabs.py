@@ -98,7 +98,7 @@ def _role(tensor: Tensor, options: Options) -> str:
     if tensor.name in options.parameters:
         return "parameter"
     if tensor.indexes:
-        return f"given: word numbers, from 0 to {_math(page_name(tensor.indexes) + '-1')}"
+        return f"given: whole numbers, from 0 to {_math(page_name(tensor.indexes) + '-1')}"
     return "given"
 
 

@@ -12,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import selectors
 import signal
 import socket
@@ -48,12 +49,33 @@ def preload(modules: list[str]) -> list[str]:
             importlib.import_module(name)
         except ImportError:
             missing.append(name)
+    _rooms_of_coursekit()
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
         with contextlib.suppress(Exception):
             _first_uses(torch)
+        if "coursekit.notation" in sys.modules:
+            _first_equation()
     return missing
+
+
+def _rooms_of_coursekit() -> None:
+    """Every module of the packages that were asked for: they open their rooms on first use, which is here."""
+    for name in [n for n in sys.modules if n.startswith("coursekit.") and n.count(".") == 1]:
+        package = sys.modules[name]
+        if name == "coursekit.grading" or not hasattr(package, "__path__"):
+            continue
+        for room in pkgutil.walk_packages(package.__path__, f"{name}."):
+            with contextlib.suppress(ImportError):  # scikit-learn, say, may not be there
+                importlib.import_module(room.name)
+
+
+def _first_equation() -> None:
+    """Pay here for the language's grammar, which is built when the first equation is read."""
+    from ..notation import Equations
+
+    Equations("h[t,j] = tanh(W[j,I] h[t-1,I])").compare(r"h[t,j] = \tanh(\sum_{i} W[j,i] h[t-1,i])")
 
 
 def _first_uses(torch: Any) -> None:

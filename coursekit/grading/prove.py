@@ -68,16 +68,17 @@ def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
 
 def _prove(source: Source, made: Master, warm: Warm) -> Iterator[Proof]:
     proofs = {q.id: _begin(source.name, q, made) for q in source.questions if q.tests}
-    tasks: list[Task] = []
-    for question in (p.question for p in proofs.values()):
-        tasks.append(_task(made, question, "solution", 0, question.solution))
-        stub = made.by_id[question.id].released
-        tasks.append(_task(made, question, "blank", 0, stub))
-        tasks += [_task(made, question, "mistake", n, m.answer) for n, m in enumerate(question.mistakes)]
-        tasks += [_task(made, question, "right", n, r.answer) for n, r in enumerate(question.right)]
+    questions = [p.question for p in proofs.values()]
+    # The solution and the untouched release are graded whole, as a class hands them in.
+    tasks = [_task(made, "solution", 0, {q.id: q.solution for q in questions}, questions)]
+    tasks.append(_task(made, "blank", 0, {q.id: made.by_id[q.id].released for q in questions}, questions))
+    for q in questions:
+        tasks += [_task(made, "mistake", n, {q.id: m.answer}, [q]) for n, m in enumerate(q.mistakes)]
+        tasks += [_task(made, "right", n, {q.id: r.answer}, [q]) for n, r in enumerate(q.right)]
     for outcome in warm.grade(tasks):
-        question_id, kind, number = outcome.id.split("\0")
-        _judge(proofs[question_id], kind, int(number), outcome)
+        kind, number, *asked = outcome.id.split("\0")
+        for name in asked:
+            _judge(proofs[name], kind, int(number), outcome)
     yield from proofs.values()
 
 
@@ -93,14 +94,15 @@ def _begin(assignment: str, question: Question, made: Master) -> Proof:
     return proof
 
 
-def _task(made: Master, question: Question, kind: str, number: int, answer: str) -> Task:
-    """The notebook with one answer; of the other questions only what their cells define."""
+def _task(made: Master, kind: str, number: int, answers: dict[str, str], asked: list[Question]) -> Task:
+    """The notebook with these answers, its solutions elsewhere; only the questions asked are tested."""
+    tests = {test for question in asked for test in question.tests}
     cells = []
     for cell in made.cells:
         if cell.role == "solution":
-            text = answer if cell.grade_id == question.id else cell.source
+            text = answers.get(cell.grade_id, cell.source)
             cells.append(Cell(without_markers(text), "solution", cell.grade_id, reference=cell.source))
-        elif cell.role == "test" and cell.grade_id in question.tests:
+        elif cell.role == "test" and cell.grade_id in tests:
             if kind != "blank":
                 cells.append(Cell(_visible(cell.released), "test", VISIBLE + cell.grade_id))
             cells.append(Cell(cell.source, "test", cell.grade_id, cell.points))
@@ -108,7 +110,7 @@ def _task(made: Master, question: Question, kind: str, number: int, answer: str)
             cells.append(Cell(_definitions(cell.released), "given", cell.grade_id))
         elif cell.role == "given":
             cells.append(Cell(cell.source, "given", cell.grade_id or cell.cell_id))
-    return Task(f"{question.id}\0{kind}\0{number}", tuple(cells))
+    return Task("\0".join([kind, str(number), *(question.id for question in asked)]), tuple(cells))
 
 
 def _visible(source: str) -> str:
@@ -129,9 +131,11 @@ def _definitions(source: str) -> str:
 
 
 def _judge(proof: Proof, kind: str, number: int, outcome: Outcome) -> None:
-    points, most = outcome.score, proof.question.points
-    said = " ".join(test.sentence for test in outcome.tests if not test.id.startswith(VISIBLE))
-    unhappy = [t for t in outcome.tests if t.id.startswith(VISIBLE) and t.status != "passed"]
+    tests = [t for t in outcome.tests if t.id in proof.question.tests]
+    points, most = sum(t.score for t in tests), proof.question.points
+    said = " ".join(t.sentence for t in tests)
+    seen = [VISIBLE + name for name in proof.question.tests]
+    unhappy = [t for t in outcome.tests if t.id in seen and t.status != "passed"]
     if kind in ("solution", "right"):
         for test in unhappy:
             proof.complaints.append(f"the visible check of a right answer ({kind} {number}): {test.sentence}")

@@ -95,7 +95,7 @@ def test_statements_about_tensors_stand_below_in_words_and_not_in_the_display(pa
 def test_shapes_tell_what_is_given_learnt_and_computed(page):
     table = rows(tabs(page(RNN)[0])["Shapes"])
     assert [r"\(h_{0}\)", r"\(B \times J\)", r"given: \(h\) before the first step of \(T\)"] in table
-    assert [r"\(x\)", r"\(B \times T\)", r"given: word numbers, from 0 to \(X-1\)"] in table
+    assert [r"\(x\)", r"\(B \times T\)", r"given: whole numbers, from 0 to \(X-1\)"] in table
     assert [r"\(b_{1}\)", r"\(J\)", "parameter"] in table
     assert [r"\(\hat{y}\)", r"\(B \times T \times V\)", "computed"] in table
     assert [r"\(J\)", r"\(\text{one number}\)", "computed"] in table
