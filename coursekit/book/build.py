@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import yaml
+
 from . import vendor
 from .vendor import BuildError
 
@@ -29,7 +31,7 @@ def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     home.mkdir(exist_ok=True)
     vendor.mathjax(), vendor.node()  # what is missing is said before anything is run
     vendor.wheel(root, home / "vendor")
-    _rewrite_if_style_changed(root / "book" / "_static", home / "html" / ".buildinfo")
+    _rewrite_if_style_changed(root, home / "html")
     run(root, ["-W", "--keep-going", "-n"], progress)
     if progress:
         progress(1.0)
@@ -73,7 +75,10 @@ def complaints(lines: list[str]) -> list[str]:
     return found[:60] or lines[-15:]
 
 
-def _rewrite_if_style_changed(style: Path, info: Path) -> None:
-    """Sphinx copies style sheets only with pages that it writes; without its note of the last build it writes all."""
-    if info.exists() and any(p.stat().st_mtime > info.stat().st_mtime for p in style.rglob("*")):
-        info.unlink()
+def _rewrite_if_style_changed(root: Path, html: Path) -> None:
+    """Sphinx copies style sheets only when it writes a page: where a copy is old, the first page is written again."""
+    style = root / "book" / "_static"
+    copies = {p: html / "_static" / p.relative_to(style) for p in style.rglob("*") if p.is_file()}
+    if any(c.exists() and c.stat().st_mtime < p.stat().st_mtime for p, c in copies.items()):
+        first = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["root"]
+        (html / f"{first}.html").unlink(missing_ok=True)

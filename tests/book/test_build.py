@@ -124,6 +124,10 @@ def test_a_page_is_run_again_when_what_it_used_has_changed_and_only_then(small):
     (root / "book" / "data.txt").write_text("second")
     assert again() == ({"index"}, {"index"})
     assert "second" in (root / "_build" / "html" / "book" / "index.html").read_text()
+    with (root / "book" / "_static" / "course.css").open("a") as style:
+        style.write("/* one more rule */")
+    assert again() == (set(), set())
+    assert "one more rule" in (root / "_build" / "html" / "_static" / "course.css").read_text()
 
 
 @pytest.mark.slow
