@@ -226,6 +226,7 @@ def serve(control: socket.socket, options: dict) -> None:
     """Warm up, say so, and fork on demand until the other end is closed."""
     global SHELL
     missing = preload(options["preload"])
+    from . import sandbox
     from .cells import Shell
 
     for name in ("candidate", "session", "history", "device_mode"):  # all that a child runs
@@ -236,6 +237,7 @@ def serve(control: socket.socket, options: dict) -> None:
     SHELL.rehearse()
     if wire.module("torch") is not None:
         device_types()
+    sandbox.prepare()
     count = threads()
     if count != 1:
         raise RuntimeError(f"the warm parent has {count} threads; a fork would lose all but one")

@@ -31,6 +31,7 @@ NODES = ("null", "zero", "full", "random", "urandom")
 PASSWD = f"root:x:0:0::/:/bin/sh\nstudent:x:{STUDENT}:{STUDENT}::/home/student:/bin/sh\n"
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_NONE = ctypes.c_ulong(0)
 _pivot_root_number = {"x86_64": 155, "aarch64": 41}
 
 
@@ -55,9 +56,8 @@ def mount(source: str, target: str, kind: str | None, flags: int, data: str = ""
     _checked(_libc.mount(*arguments), f"mount {target}")
 
 
-def prctl(option: int, *values: int) -> int:
-    padded = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
-    return _libc.prctl(option, *padded)
+def prctl(option: int, value: int = 0) -> int:
+    return _libc.prctl(option, ctypes.c_ulong(value), _NONE, _NONE, _NONE)
 
 
 class _MountAttributes(ctypes.Structure):

@@ -175,6 +175,13 @@ def plan(device: str = "", hidden: list[str] | None = None) -> dict:
 seconds = 0.0  # what `enter` took in this process
 
 
+def prepare() -> None:
+    """In the warm parent: what each child would otherwise find out for itself."""
+    tempfile.gettempdir()
+    if seccomp.supported():
+        seccomp.program(os.uname().machine)
+
+
 def fork_confined(confined: bool) -> int:
     return namespaces.fork_inside() if confined else os.fork()
 
@@ -201,12 +208,20 @@ def enter(limits: Limits, address_space: bool = True) -> None:
 
 def unconfined(limits: Limits, address_space: bool = True) -> None:
     """Only the limits, as every user may set them."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    descriptor, name = tempfile.mkstemp()
-    os.unlink(name)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+    descriptor = _nameless_file()
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
     os.closerange(4, 16)
     rlimits.apply(limits, address_space)
+
+
+def _nameless_file() -> int:
+    try:
+        return os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR, 0o600)
+    except OSError:  # not every file system can
+        descriptor, name = tempfile.mkstemp()
+        os.unlink(name)
+        return descriptor

@@ -9,6 +9,7 @@ import ctypes
 import errno
 import os
 import struct
+from functools import lru_cache
 
 from .namespaces import PR_SET_NO_NEW_PRIVS, _checked, _libc, prctl
 
@@ -97,8 +98,9 @@ def supported() -> bool:
     return os.uname().machine in AUDIT
 
 
+@lru_cache
 def program(machine: str, families: tuple[int, ...] = FAMILIES) -> bytes:
-    """The filter for this machine, as the kernel reads it."""
+    """The filter for this machine, as the kernel reads it. Every child inherits it from the warm parent."""
     column = list(AUDIT).index(machine)
     refused = ERRNO | errno.EPERM
     code: list[tuple[int, int, int, int]] = [
