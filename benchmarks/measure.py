@@ -27,6 +27,19 @@ class Row:
             return None
         return self.value <= self.target if self.at_most else self.value >= self.target
 
+    def told(self) -> dict:
+        """As it is kept: the number itself, and the words that tables are made of."""
+        sign = "at most" if self.at_most else "at least"
+        return {
+            "what": self.what,
+            "ours": self.ours,
+            "theirs": self.theirs,
+            "value": self.value,
+            "measured": f"{figures(self.value)} {self.unit}",
+            "wanted": "" if self.target is None else f"{sign} {self.target:g} {self.unit}",
+            "met": {True: "met", False: "missed", None: ""}[self.met],
+        }
+
 
 def take_turns(rivals: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
     """Seconds of every rival in every round. They take turns, so that a busy machine slows all of them alike;
@@ -47,7 +60,16 @@ def ratio(ours: list[float], theirs: list[float]) -> float:
 
 
 def ms(times: list[float]) -> str:
-    return f"{1e3 * median(times):.3g} ms"
+    """The middle one, in milliseconds; from ten seconds on in seconds."""
+    middle = median(times)
+    return f"{middle:.1f} s" if middle >= 10 else f"{figures(1e3 * middle)} ms"
+
+
+def figures(number: float) -> str:
+    """Three figures, and never a power of ten: 0.835, 16.1, 4,720."""
+    if number == 0 or abs(number) >= 1000:
+        return f"{float(f'{number:.3g}'):,.0f}"
+    return f"{number:.3g}"
 
 
 def measure_into(name: str, pipe) -> None:

@@ -6,6 +6,7 @@ The page is read again when the file changes. A file that is missing or of anoth
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,17 +23,15 @@ def speed(results: dict) -> list[str]:
         lines += [f"**{part['title']}** (on {part['machine']})", ""]
         lines += _table("what", "ours", "theirs", "measured", "wanted", "")
         for row in part["rows"]:
-            sign = "at most" if row["at_most"] else "at least"
-            wanted = "" if row["target"] is None else f"{sign} {row['target']:g}\u00a0{row['unit']}"
-            met = "" if row["target"] is None else "met" if _met(row) else "**missed**"
-            measured = f"{row['value']:.3g}\u00a0{row['unit']}"
-            lines.append(_row(row["what"], row["ours"], row["theirs"], measured, wanted, met))
+            words = (_together(row[name]) for name in ("ours", "theirs", "measured", "wanted"))
+            lines.append(_row(row["what"], *words, row["met"].replace("missed", "**missed**")))
         lines.append("")
     return lines
 
 
-def _met(row: dict) -> bool:
-    return row["value"] <= row["target"] if row["at_most"] else row["value"] >= row["target"]
+def _together(text: str) -> str:
+    """No line ends between a number and its unit."""
+    return re.sub(r"(\d) ", "\\1\u00a0", text)
 
 
 def _table(*heads: str) -> list[str]:
@@ -40,7 +39,8 @@ def _table(*heads: str) -> list[str]:
 
 
 def _row(*cells: object) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    plain = (re.sub(r"([|_])", r"\\\1", str(cell)).replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(plain)} |"
 
 
 def attacks(rows: list[dict]) -> list[str]:
@@ -94,7 +94,7 @@ class Results(SphinxDirective):
             raise self.error(f"benchmarks/{name}.json cannot be shown ({error!r}); make it again") from error
         box = nodes.container(classes=["results"])
         self.state.nested_parse(StringList(lines, source=str(path)), self.content_offset, box)
-        return box.children
+        return [box]
 
 
 def setup(app: Sphinx) -> dict:

@@ -52,7 +52,8 @@ def latex(node: object, page: bool = False) -> str:
     """
     write = Writer(page_name, r" \, ") if page else Writer(name, " ")
     if isinstance(node, Program):
-        lines = " \\\\\n".join(write.statement(s) for s in node.statements)
+        statements = [write.statement(s) for s in node.statements]
+        lines = " \\\\\n".join(map(_folded, statements) if page else statements)
         return f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}"
     if isinstance(node, (Equation, Directive)):
         return write.statement(node).replace("&", "")
@@ -290,6 +291,34 @@ class Writer:
 def _brackets(text: str) -> str:
     tall = "\\frac" in text or "\\sum" in text or "\\underset" in text
     return f"\\left({text}\\right)" if tall else f"({text})"
+
+
+WIDE = 62  # signs that fit beside both sidebars of a page
+
+
+def _folded(line: str) -> str:
+    """A line that is too wide goes on in the next one, from a plus or a minus outside all tall brackets."""
+    depth, places = 0, []
+    for match in _TOKEN.finditer(line):
+        token = match.group()
+        depth += token in _OPEN
+        depth -= token in _CLOSE
+        if token in (" + ", " - ") and not depth and match.start():
+            places.append(match.start())
+    fitting = [place for place in places if _signs(line[:place]) <= WIDE]
+    if _signs(line) <= WIDE or not fitting:
+        return line
+    return f"{line[: fitting[-1]]} \\\\\n&\\qquad{_folded(line[fitting[-1] :])}"
+
+
+_TOKEN = re.compile(r"\\[A-Za-z]+| [+-] |.", re.DOTALL)
+_OPEN, _CLOSE = ("{", "[", r"\left", r"\begin"), ("}", "]", r"\right", r"\end")
+
+
+def _signs(line: str) -> int:
+    """Roughly how many signs a reader sees."""
+    seen = re.sub(r"\\(text|mathit|left|right|underset)|[{}\s_^&]|\\[,;]", "", line)
+    return len(re.sub(r"\\[A-Za-z]+", "x", seen))
 
 
 def _shape(dims: str) -> str:

@@ -80,6 +80,21 @@ def test_display_for_the_eye_sets_factors_apart_and_the_plain_one_reads_back():
     assert parse(latex(program)) == program
 
 
+def test_display_for_the_eye_goes_on_in_a_new_line_where_a_page_would_end():
+    terms = [f"W{n}[a,D] h[b,i-{n},j,D]" for n in range(1, 9)]
+    lines = latex(parse(f"h[b,i,j,a] = sigmoid({' + '.join(terms)})"), page=True).splitlines()[1:-1]
+    assert len(lines) > 2
+    assert all(line.startswith(r"&\qquad + W") for line in lines[1:])
+    assert all(line.endswith(r" \\") for line in lines[:-1])
+    assert all(line.count("{") == line.count("}") and line.count("W") <= 3 for line in lines)
+
+
+def test_display_for_the_eye_is_not_cut_inside_a_tall_bracket():
+    terms = " + ".join(f"sum[d](W{n}[d,a] h[b,i+d,j])" for n in range(1, 9))
+    (line,) = latex(parse(f"h2[b,i,j,a] = tanh({terms})"), page=True).splitlines()[1:-1]
+    assert line.count(r"\left(") == line.count(r"\right)") == 1
+
+
 @pytest.mark.parametrize(
     ("ascii_index", "typeset"),
     [("t1", "t_{1}"), ("tin", r"t_{\text{in}}"), ("dx", r"\Delta x"), ("j'", "j'"), ("l", r"\ell")],
