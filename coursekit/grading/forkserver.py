@@ -213,6 +213,7 @@ def become(role: str, limits_plain: dict, descriptor: int, options: dict) -> Non
     if options["confined"]:
         sandbox.enter(limits, options["address_space"])
     else:
+        sandbox.work_below(options["scratch"])
         sandbox.unconfined(limits, options["address_space"])
     sock = socket.socket(fileno=3)
     gc.enable()

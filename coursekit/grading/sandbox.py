@@ -206,6 +206,13 @@ def enter(limits: Limits, address_space: bool = True) -> None:
     seconds = time.perf_counter() - start
 
 
+def work_below(scratch: str) -> None:
+    """Without namespaces: at least a folder of its own for everything that this process writes."""
+    tempfile.tempdir = tempfile.mkdtemp(dir=scratch)
+    os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir
+    os.chdir(tempfile.tempdir)
+
+
 def unconfined(limits: Limits, address_space: bool = True) -> None:
     """Only the limits, as every user may set them."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:

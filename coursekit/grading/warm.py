@@ -19,9 +19,11 @@ import contextlib
 import json
 import os
 import selectors
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -96,6 +98,7 @@ class Warm:
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.group: Group | None = None
+        self.scratch = ""  # without a sandbox: where submissions write
 
     # the warm parent
 
@@ -115,10 +118,12 @@ class Warm:
                 f"student code cannot be confined here: {offered.why}. "
                 "Grade on a system that can, or accept the risk with --unsafe."
             )
+        self.scratch = "" if offered.enough else tempfile.mkdtemp(prefix="coursekit-")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         options = {
             "preload": self.preload,
             "confined": offered.enough,
+            "scratch": self.scratch,
             **plan(self.device, self.hidden),
         }
         command = [
@@ -132,7 +137,7 @@ class Warm:
         ]
         self.process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            pass_fds=[theirs.fileno()], env=environment(self.device), cwd="/", start_new_session=True,
+            pass_fds=[theirs.fileno()], env=environment(self.device, self.scratch), cwd="/", start_new_session=True,
         )  # fmt: skip
         theirs.close()
         self.group = Group(self.process.pid, self.limits, self.jobs)
@@ -165,6 +170,8 @@ class Warm:
         if self.group is not None:
             self.group.remove()
             self.group = None
+        if self.scratch:
+            shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _tell(self, *message: Any, descriptor: int | None = None) -> None:
         assert self.control is not None, "use `with Warm() as warm:`"
@@ -319,18 +326,19 @@ class Warm:
         return outcome
 
 
-def environment(device: str = "") -> dict[str, str]:
+def environment(device: str = "", scratch: str = "") -> dict[str, str]:
     """The whole environment of the warm parent and its children: nothing of the instructor's."""
+    private = scratch or "/tmp"  # in the sandbox every submission has a /tmp of its own
     threads = dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
     )
     found = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "HOME": "/home/student",
+        "HOME": scratch or "/home/student",
         "LANG": "C.UTF-8",
         "MPLBACKEND": "agg",
-        "MPLCONFIGDIR": "/tmp/matplotlib",
-        "IPYTHONDIR": "/tmp/ipython",
+        "MPLCONFIGDIR": f"{private}/matplotlib",
+        "IPYTHONDIR": f"{private}/ipython",
         "PYTHONDONTWRITEBYTECODE": "1",
         **threads,
     }

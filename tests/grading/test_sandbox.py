@@ -114,6 +114,22 @@ def test_unsafe_grades_all_the_same(monkeypatch, task_of):
     assert outcome.score == 1, outcome
 
 
+def test_unsafe_submissions_write_into_folders_of_their_own_that_are_removed(monkeypatch, task_of):
+    monkeypatch.setattr(sandbox, "capabilities", lambda: sandbox.Capabilities(False, "none"))
+    writes = (
+        "import os, tempfile\nhere = os.getcwd()\nread = open('given.txt').read()\n"
+        "open('mine.txt', 'w').close()\nleft = sorted(os.listdir())\ntemporary = tempfile.gettempdir()"
+    )
+    holds = "assert (read, left, temporary) == ('a', ['given.txt', 'mine.txt'], here)\nassert here != '/'\nhere"
+    tasks = [
+        task_of(("solution", writes), ("test", holds), files={"given.txt": b"a"}, id=name) for name in "ab"
+    ]
+    with Warm(preload=[], unsafe=True) as warm:
+        assert [outcome.score for outcome in warm.grade(tasks)] == [1, 1]
+        assert len(os.listdir(warm.scratch)) >= 4  # two processes a submission
+    assert not os.path.exists(warm.scratch)
+
+
 def test_every_refused_step_has_its_advice():
     for step in (1, 2, 3, 4):
         assert len(sandbox._advice(step)) > 40
