@@ -24,11 +24,13 @@ from .errors import GradingError
 SETUP = """#!/usr/bin/env bash
 # Gradescope runs this once, as root, when it builds the image.
 set -e
-apt-get update -qq && apt-get install -y -qq python3 python3-venv
-python3 -m venv /autograder/venv
+apt-get update -qq
+for python in python3.13 python3.12 python3.11; do
+    apt-get install -y -qq $python $python-venv && break  # the image's own python3 may be older
+done
+$python -m venv /autograder/venv
 cd /autograder/source
-/autograder/venv/bin/pip install --quiet -r requirements.txt
-/autograder/venv/bin/pip install --quiet --no-deps .
+/autograder/venv/bin/pip install --quiet --constraint requirements.txt ".[grade]"
 """
 
 RUN = """#!/usr/bin/env bash
