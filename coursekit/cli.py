@@ -152,7 +152,9 @@ def grade(
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     for entry in graded.entries:
         score = f"{points(entry['score'])}/{points(entry['max_score'])}"
-        note = f"[yellow]{escape(entry['flags'][0])}[/]" if entry["flags"] else ""
+        waiting = sum(question["status"] == "by hand" for question in entry["questions"])
+        note = f"{waiting} to grade by hand" if waiting else ""
+        note = f"[yellow]{escape(entry['flags'][0])}[/]" if entry["flags"] else note
         table.add_row(escape(entry["student"]), entry["assignment"], score, note)
     for problem in graded.problems:
         table.add_row(escape(problem.student), "", "–", f"[red]{escape(problem.sentence)}[/]")
@@ -174,9 +176,8 @@ def report(
     """Write the class's report again, with the points that were given by hand since."""
     from .grading.command import Options, report_again
 
-    console.print(
-        f"The class: [bold]{report_again(assignment, Options(course, gradebook=gradebook, out=out))}[/]"
-    )
+    path = report_again(assignment, Options(course, gradebook=gradebook, out=out))
+    console.print(f"The class: [bold]{path}[/]", soft_wrap=True)
 
 
 @app.command()
@@ -212,14 +213,15 @@ def check(
     """Run a notebook's visible checks from top to bottom, as a student would."""
     from .grading.self_check import self_check
 
-    failed = 0
+    passed = []
     for verdict in self_check(notebook, unsafe):
         mark = "[green]✓[/]" if verdict.ok else "[red]✗[/]"
-        failed += not verdict.ok
+        passed.append(verdict.ok)
         console.print(
             f"{mark} {escape(verdict.id)}  {escape(verdict.sentence)}", highlight=False, soft_wrap=True
         )
-    raise SystemExit(1 if failed else 0)
+    console.print(f"{sum(passed)} of {len(passed)} pass.")
+    raise SystemExit(0 if all(passed) else 1)
 
 
 @app.command()

@@ -152,6 +152,12 @@ def _complete_metadata(path: Path, cells: list) -> None:
         seen[grade_id] = line
         if info["grade"] and "points" not in info:
             raise SourceError(path, line, f"`{grade_id}` is graded but has no points; add `points: 1`")
+        if info["grade"] and not isinstance(info["points"], (int, float)):
+            raise SourceError(
+                path,
+                line,
+                f"`{grade_id}` has the points {info['points']!r}; write a number, as in `points: 1`",
+            )
         if not info["grade"]:
             info.pop("points", None)
         if info["grade"] and not info["solution"]:

@@ -111,7 +111,7 @@ def _bends(calls: Sequence[tuple[object, tuple]], named: Mapping[str, Tensor]) -
 _ACTIVATIONS = (aten.sigmoid_backward.default, aten.tanh_backward.default)
 
 _SIGMOID = (
-    ("lacks the factor {right}", lambda g, h: g),
+    ("lacks the factor {right},", lambda g, h: g),
     ("has 1-h², the derivative of tanh, where {right}, belongs", lambda g, h: g * (1 - h * h)),
     ("has h where {right}, belongs", lambda g, h: g * h),
     ("has 1-h where {right}, belongs", lambda g, h: g * (1 - h)),
@@ -120,7 +120,7 @@ _SIGMOID = (
      lambda g, h: g * torch.sigmoid(h) * (1 - torch.sigmoid(h))),
 )  # fmt: skip
 _TANH = (
-    ("lacks the factor {right}", lambda g, h: g),
+    ("lacks the factor {right},", lambda g, h: g),
     ("has h(1-h), the sigmoid's derivative, where {right}, belongs", lambda g, h: g * h * (1 - h)),
     ("has 1-h where {right}, belongs", lambda g, h: g * (1 - h)),
     ("has the factor {right}, twice", lambda g, h: g * (1 - h * h) ** 2),
@@ -141,7 +141,8 @@ def _activation(
         ]
     for where, place in wheres if count else ():
         for says, rule in rules:
-            yield Bend("sigma-prime", says.format(right=right) + place + ".", operator, _where(where, rule))
+            sentence = (says.format(right=right) + place).rstrip(",") + "."
+            yield Bend("sigma-prime", sentence, operator, _where(where, rule))
     states = [args[1] for args in sites]
     # The state before the first step is no activation: it is given with the case, under some name.
     starts = [v.detach() for v in named.values() if states and v.shape == states[-1].shape]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .mistakes import Mistake
 from .result import Result, wrong
-from .student import Stopped, a_thing, name_of, run, upper
+from .student import Stopped, a_thing, listed, name_of, run, upper
 
 Case = Mapping[str, object]
 
@@ -38,7 +38,7 @@ def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
     """What stands for each part: a dict by key, a tuple by position, a single value as it is."""
     if isinstance(value, Mapping):
         extra = [f"`{key}`" for key in value if key not in parts]
-        has = f"; it has {_and(extra)} instead" if extra else ""
+        has = f"; it has {listed(extra)} instead" if extra else ""
         return {
             part: value[part] if part in value else Missing(
                 wrong(f"There is no `{part}` in what {name} returns{has}.", "missing")
@@ -49,7 +49,7 @@ def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
         return {parts[0]: value}
     if isinstance(value, (tuple, list)) and len(value) == len(parts):
         return dict(zip(parts, value, strict=True))
-    needs = f"a dict with the keys {_and([f'`{p}`' for p in parts])}"
+    needs = f"a dict with the keys {listed([f'`{p}`' for p in parts])}"
     raise Stopped(wrong(f"{upper(name)} must return {needs}, and it returns {a_thing(value)}.", "type"))
 
 
@@ -108,7 +108,3 @@ def answers_of(answer: object, mistakes: Sequence[Mistake], cases: Sequence[Case
     except Stopped as stop:
         named = stopped_alike(stop, mistakes, cases, takes, parts)
         raise (stop if named is None else Stopped(named)) from None
-
-
-def _and(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

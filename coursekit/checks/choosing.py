@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -69,12 +70,15 @@ def _against(chosen: set[str], expected: set[str], options: set[str]) -> Result:
 
 
 def _labels(answer: object, many: bool, options: Iterable[str]) -> set[str] | None:
-    """The labels that were picked; "a, c" is two of them unless it is itself an option."""
+    """The labels that were picked; "a, c" is two of them unless it is itself an option, and so are "a and c" and "ac"
+    where these are options."""
     if isinstance(answer, str):
-        whole = label(answer)
-        if not many or whole in {label(option) for option in options}:
+        whole, known = label(answer), {label(option) for option in options}
+        if not many or whole in known:
             return {whole}
-        return {label(piece) for piece in answer.replace(";", ",").split(",") if piece.strip()}
+        pieces = {label(piece) for piece in answer.replace(";", ",").split(",") if piece.strip()}
+        finer = {piece for piece in re.split(r"[\s,;&]+", whole) if piece not in ("", "and")}
+        return next((found for found in (pieces, finer, set(whole)) if found and found <= known), pieces)
     if isinstance(answer, (set, frozenset, list, tuple)):
         return {label(item) for item in answer} if all(isinstance(i, (str, int)) for i in answer) else None
     return {label(answer)} if isinstance(answer, int) and not isinstance(answer, bool) else None

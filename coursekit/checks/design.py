@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from .mistakes import Mistake
 from .result import Result, combine, right, wrong
@@ -22,6 +22,10 @@ class Property:
     test: Callable[..., object]
 
 
+class Untried(Result):
+    """A property whose test could not use the answer."""
+
+
 @check
 def properties(
     answer: object, required: Sequence[Property], *, mistakes: Sequence[Mistake] = (), hint: str = ""
@@ -36,11 +40,19 @@ def properties(
     parts, values = _trial(answer, required)
     result = combine(parts, f"{upper(name_of(answer, 'your answer'))} has all {len(parts)} properties.")
     if not result.ok:
+        result = replace(result, sentence=_spoken(parts))
         failed = {name for name, part in parts.items() if not part.ok}
         for mistake in mistakes:
             if _made(mistake, callable(answer), failed, values, required):
                 return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=parts).hinted(hint)
     return result.hinted(hint)
+
+
+def _spoken(parts: Mapping[str, Result]) -> str:
+    """The sentences of what failed. A test that broke is told only where none failed: it breaks as a consequence."""
+    failed = {name: part for name, part in parts.items() if not part.ok}
+    told = {name: part for name, part in failed.items() if not isinstance(part, Untried)}
+    return combine(told or dict([next(iter(failed.items()))]), "").sentence
 
 
 def _made(
@@ -94,7 +106,7 @@ def _try(answer: object, wanted: Property) -> Result:
         return stop.result
     except Exception as error:  # the test could not use what it was given
         reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"
-        return wrong(f"{wanted.sentence} (It could not be tried: {reason}.)", "property")
+        return Untried(False, f"{wanted.sentence} (It could not be tried: {reason}.)", "property")
     holds, rows = seen if isinstance(seen, tuple) else (seen, ())
     if bool(holds):
         return right(f"It has the property “{wanted.name}”.")

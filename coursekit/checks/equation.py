@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
+from inspect import signature
 
 import torch
 from torch import Tensor
@@ -12,13 +14,19 @@ from ..notation.compare.adopt import adopt
 from ..notation.equations import Equations
 from ..notation.errors import NotationError
 from ..notation.names import canonical
+from ..notation.run.reach import fail, spell
+from ..notation.run.sizes import outside_reads
+from ..notation.system import System
+from ..notation.tree import Apply, walk
 from .cases import Case, cases_of
 from .compare import Known, judge
 from .mistakes import Mistake
+from .nearby import nearby
 from .precision import float64, on_host
 from .recognise import sizes_of
 from .result import Result, combine, right, wrong
-from .student import Stopped, check
+from .student import Stopped, check, describe, listed
+from .tensors import close
 from .written import unreadable, written
 
 
@@ -65,7 +73,9 @@ def equations(
     else:
         if wanted:
             options["outputs"] = wanted
-        result = _compared(system, str(reference), mistakes, {"functions": functions, **options})
+        result = _compared(
+            system, str(reference), mistakes, {"functions": _guarded(functions) or None, **options}
+        )
     return result.hinted(hint)
 
 
@@ -73,7 +83,39 @@ def _defines(system: Equations, wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in system.outputs:
             has = ", ".join(f"`{n}`" for n in system.outputs)
-            raise Stopped(wrong(f"Your equations define {has}; `{name}` is asked for.", "missing"))
+            sentence = f"Your equations define {has}; `{name}` is asked for."
+            if any(n.startswith(f"{name}_") for n in system.outputs):
+                sentence += f" Its indices stand in square brackets: `{name}[…]`."
+            raise Stopped(wrong(sentence, "missing"))
+
+
+def _guarded(functions: Mapping[str, Callable] | None) -> dict[str, Callable]:
+    """The functions of the question; where one fails on what the student gave it, that is a sentence."""
+
+    def apply(name: str, function: Callable, *args: Tensor) -> Tensor:
+        try:
+            return function(*args)
+        except Exception as error:
+            sentence = f"`{name}` cannot use what you gave it: {describe(error)}"
+            raise Stopped(wrong(sentence, "arguments")) from None
+
+    return {name: partial(apply, name, function) for name, function in (functions or {}).items()}
+
+
+def _calls(system: Equations, functions: Mapping[str, Callable]) -> None:
+    """Every function must be one of the question's, with as many arguments as it takes."""
+    for call in (n for e in system.program.equations for n in walk(e.right) if isinstance(n, Apply)):
+        if call.function not in functions:
+            has = f"gives {listed([f'`{n}`' for n in functions])}" if functions else "has none"
+            sentence = f"`{call.function}` is not a function of this question; it {has}."
+            raise Stopped(wrong(sentence, "extra"))
+        takes = [p for p in signature(functions[call.function]).parameters.values() if p.default is p.empty]
+        if len(takes) != len(call.args) and all(p.kind is p.POSITIONAL_OR_KEYWORD for p in takes):
+            names = listed([f"`{p.name}`" for p in takes])
+            sentence = (
+                f"`{call.function}` takes {len(takes)} arguments, {names}, and you gave it {len(call.args)}."
+            )
+            raise Stopped(wrong(sentence, "arguments"))
 
 
 def _verbatim(answer: object, mistakes: Sequence[Mistake]) -> Stopped | None:
@@ -123,8 +165,23 @@ class _Run:
             parts[name] = judge(
                 name, f"`{name}`", [a[name] for a in answers], [r[name] for r in rights], known
             )
-        return combine(
+        result = combine(
             parts, f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
+        )
+        if result.ok or mistakes:  # with mistakes it is a hidden test, whose panel nobody sees
+            return result
+        return replace(
+            result, look=cache(partial(nearby, system, partial(self._agrees, rights, wanted), wanted))
+        )
+
+    def _agrees(
+        self, rights: Sequence[Mapping[str, Tensor]], wanted: Sequence[str], system: Equations
+    ) -> bool:
+        return all(
+            close(outputs[name], right_ones[name])
+            for case, right_ones in zip(on_host(self.cases), rights, strict=True)
+            for outputs in [self._run(system, case)]
+            for name in wanted
         )
 
     def _right(self, oracle, case: Case, wanted: Sequence[str]) -> dict[str, Tensor]:
@@ -179,5 +236,26 @@ class _Run:
             raise Stopped(
                 wrong(f"`{strange[0]}` is not a tensor of this question; it gives {given}.", "extra")
             )
-        start = {n: case[v] for n, v in self.boundary.items() if canonical(n) in system.system.boundary}
-        return system.run({n: by_name[n] for n in system.inputs}, boundary=start, functions=self.functions)
+        _calls(system, self.functions)
+        start = self._start(system.system, case)
+        return system.run(
+            {n: by_name[n] for n in system.inputs}, boundary=start, functions=_guarded(self.functions)
+        )
+
+    def _start(self, system: System, case: Case) -> dict[str, object]:
+        """What the question gives outside the range of each tensor that is read there, or the sentence that it does
+        not."""
+        given = {canonical(name): variable for name, variable in self.boundary.items()}
+        for name, places in system.boundary.items():
+            axis, steps = max(places, key=lambda place: abs(place[1]))
+            read = next(outside_reads(system, name), None)
+            if name in system.padded or read is None:
+                continue
+            if name not in given:
+                at = f"`{name}` is read outside its range, at {spell(read.indices[axis])}, where this question gives"
+                raise fail(system, f"{at} no value (`pad {name}` says that it is zero)", read.span)
+            start = case[given[name]]
+            if abs(steps) > 1 and isinstance(start, Tensor) and start.dim() < len(read.indices):
+                far = f"`{name}` is read {abs(steps)} steps outside its range, and this question gives 1 step there"
+                raise fail(system, f"{far}, `{given[name]}`", read.span)
+        return {name: case[variable] for name, variable in given.items() if name in system.boundary}

@@ -58,10 +58,12 @@ def _judge(
     labels = {edge[2] for edge in drawn if len(edge) == 3}
     sentences = []
     kind = "extra" if extra else "missing"
-    backwards = [e for e in extra if belongs((e[1], e[0], *e[2:]))]
+    lost = lambda edge: edge not in drawn and belongs(edge)  # an edge that this one was meant to be
+    backwards = [e for e in extra if lost((e[1], e[0], *e[2:]))]
     relabelled = [
-        e for e in extra if len(e) == 3 and any(belongs((e[0], e[1], other)) for other in labels - {e[2]})
-    ]
+        e for e in extra if len(e) == 3
+        and (lost(e[:2]) or any(lost((e[0], e[1], other)) for other in labels - {e[2]}))
+    ]  # fmt: skip
     strange = [e for e in extra if e not in backwards and e not in relabelled]
     if backwards:
         kind = "reversed"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from .digests import is_digest, same_number
 from .mistakes import Mistake
 from .result import Result, combine, right, wrong
-from .student import a_thing, check, unanswered
+from .student import a_thing, check, listed, unanswered
 
 Expected = float | str  # the number itself, or its digest
 
@@ -127,7 +127,10 @@ def _entries(answer: object, expected: Mapping, within, relative, mistakes: Sequ
     if unanswered(answer):
         return wrong("There is no answer here yet.", "empty")
     if not isinstance(answer, Mapping):
-        return wrong(f"{len(expected)} numbers are needed here, and this is {a_thing(answer)}.", "type")
+        if all(isinstance(key, int) for key in expected):
+            return wrong(f"{len(expected)} numbers are needed here, and this is {a_thing(answer)}.", "type")
+        keys = listed([f"`{key}`" for key in expected])
+        return wrong(f"Answer with a dict that has the keys {keys}; this is {a_thing(answer)}.", "type")
     extra = [key for key in answer if key not in expected]
     if extra:
         return wrong(f"There is no entry `{extra[0]}` in this question.", "extra")
@@ -144,9 +147,9 @@ def _entries(answer: object, expected: Mapping, within, relative, mistakes: Sequ
             mistake.wrong if isinstance(mistake.wrong, Mapping) else dict(enumerate(_listed(mistake.wrong)))
         )
         alike = wrongs.keys() == answer.keys() and all(
-            same(number, wrongs[key], within, relative)
+            not isinstance(number := number_of(answer[key]), Result)
+            and same(number, wrongs[key], within, relative)
             for key in answer
-            if not isinstance(number := number_of(answer[key]), Result)
         )
         if alike:
             return wrong(mistake.sentence, "mistake", mistake=mistake.name, parts=parts)

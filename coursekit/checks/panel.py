@@ -30,7 +30,7 @@ def shorten(text: str, longest: int = LONGEST) -> str:
 
 
 def text(result: Result) -> str:
-    lines = [f"{'✓' if result.ok else '✗'} {result.sentence}"]
+    lines = [f"{'✓' if result.ok else '✗'} {result.shown()}"]
     if result.parts:
         lines.append("    " + "  ".join(f"{'✓' if p.ok else '✗'} {name}" for name, p in result.parts.items()))
     if result.block:
@@ -69,7 +69,7 @@ def html(result: Result) -> str:
         f'padding:.6em .9em;margin:.3em 0;border-radius:0 6px 6px 0;max-width:52em;line-height:1.5">',
         f'<div><span style="font-weight:700;margin-right:.5em" '
         f'aria-label="{"right" if result.ok else "not right yet"}">{"✓" if result.ok else "✗"}</span>'
-        f"{_prose(result.sentence)}</div>",
+        f"{_prose(result.shown())}</div>",
     ]
     if result.parts:
         body.append(

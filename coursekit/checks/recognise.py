@@ -103,6 +103,7 @@ def _other(pairs: Pairs, others: Mapping[str, Sequence[Tensor]]) -> Found | None
 def _slice(pairs: Pairs) -> Found | None:
     """All that is wrong lies in one entry, or in one row, column or step."""
     where: set[tuple[int, int] | tuple[()]] = set()
+    singles: list[list[int]] = []
     for a, g in pairs:
         if g.numel() < 3:
             return None
@@ -112,7 +113,7 @@ def _slice(pairs: Pairs) -> Found | None:
             continue
         if len(entries) == 1:
             where.add(())
-            single = entries[0].tolist()
+            singles.append(entries[0].tolist())
             continue
         constant = [
             n for n in range(g.dim()) if bool((entries[:, n] == entries[0, n]).all()) and g.shape[n] > 1
@@ -121,7 +122,10 @@ def _slice(pairs: Pairs) -> Found | None:
             return None
         where.add((constant[0], int(entries[0, constant[0]])))
     if where == {()}:
-        return "entry", f"is right but for the entry [{','.join(map(str, single))}]."
+        first = ",".join(map(str, singles[0]))
+        if all(single == singles[0] for single in singles):
+            return "entry", f"is right but for the entry [{first}]."
+        return "entry", f"is right but for one entry, another one in each case (here [{first}])."
     if len(where) == 1:
         axis, index = next(iter(where))  # type: ignore[misc]
         return "slice", f"is wrong only where its axis {axis} is {index}; the rest of it is right."

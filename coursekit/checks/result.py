@@ -8,7 +8,7 @@ A result that is wrong is also false: inside this package, test `is None` and no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from . import panel
@@ -52,7 +52,8 @@ class Result:
     `kind` is one word for the class report ("sign", "shape", "error", "empty", …); where a named mistake
     of the question was recognised, `mistake` is its name. `columns` and `rows` are the numbers, `block` is
     text that keeps its lines (an equation with its caret). `parts` has a result for each part that can
-    earn its own points: `result.part("H").require()`.
+    earn its own points: `result.part("H").require()`. `look` finds a better sentence for the panel; it takes its time,
+    so it is asked only when the result is shown.
     """
 
     ok: bool
@@ -64,6 +65,11 @@ class Result:
     hint: str = ""
     mistake: str = ""
     parts: Mapping[str, Result] = field(default_factory=dict)
+    look: Callable[[], str] | None = field(default=None, compare=False)
+
+    def shown(self) -> str:
+        """The sentence of the panel."""
+        return (self.look is not None and self.look()) or self.sentence
 
     def require(self) -> Result:
         """This result, or CheckFailed with its sentence."""
@@ -134,7 +140,7 @@ def combine(parts: Mapping[str, Result], praise: str) -> Result:
     return Result(
         False, sentence, first.kind, first.columns,
         tuple(row for part in failed.values() for row in part.rows if part.columns == first.columns),
-        "\n".join(part.block for part in failed.values() if part.block),
+        "\n".join(dict.fromkeys(part.block for part in failed.values() if part.block)),
         first.hint, first.mistake, dict(parts),
     )  # fmt: skip
 

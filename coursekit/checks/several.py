@@ -40,6 +40,10 @@ def entries(
         result = one(entry, right_one, ())
         if not result.ok and mistakes:  # a mistake has to be run: only a wrong answer is worth that
             result = one(entry, right_one, [Mistake(m.name, m.sentence, m.wrong[name]) for m in mistakes])  # type: ignore[index]
+        if result.rows:  # the entries' numbers come to stand in one table
+            result = replace(
+                result, columns=("entry", *result.columns), rows=tuple((name, *row) for row in result.rows)
+            )
         named = result.ok or result.mistake
         found[name] = result if named else replace(result, sentence=f"`{name}`: {result.sentence}")
     return combine(found, "Every entry is right.").hinted(hint)

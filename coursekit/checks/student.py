@@ -51,6 +51,11 @@ def upper(noun: str) -> str:
     return noun[:1].upper() + noun[1:]
 
 
+def listed(words: Sequence[str]) -> str:
+    """Words in a sentence: "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def unanswered(answer: object) -> bool:
     """The stub that the student was given is still there."""
     return answer is None or answer is Ellipsis or (isinstance(answer, str) and not answer.strip())
@@ -154,4 +159,5 @@ def a_thing(value: object) -> str:
             return f"an array of shape {tuple(int(n) for n in shape)}"
     if callable(value):
         return "a function"
-    return f"a {type(value).__name__}"
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"

@@ -29,11 +29,7 @@ def unreadable(error: NotationError, kind: str = "notation") -> Result:
     """The language's own message, with the line and its caret as they were written."""
     sentence = upper(error.message.strip())
     shown = str(error).split("\n", 1)
-    place = (
-        f"Line {error.line}: {sentence}"
-        if len(error.source.strip().splitlines()) > 1 and error.line
-        else sentence
-    )
+    place = f"Line {error.line}: {sentence}" if "\n" in error.source.strip() and error.line else sentence
     return wrong(
         place if place[-1:] in ".?" else place + ".", kind, block=dedent(shown[1]) if len(shown) == 2 else ""
     )

@@ -24,7 +24,7 @@ def loss_slider(history: Any, limit: float | None = None, frames: int = 16, capt
 
 
 def exploding_slider(
-    radii: Sequence[float] = tuple(np.round(np.arange(0.5, 1.55, 0.1), 2)),
+    radii: Sequence[float] = tuple(np.round(np.arange(0.5, 1.55, 0.1), 2).tolist()),
     size: int = 24,
     steps: int = 30,
     seed: int = 0,

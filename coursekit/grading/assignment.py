@@ -83,10 +83,12 @@ class Assignment:
 def load(course: Path, only: str | None = None) -> list[Assignment]:
     """Every assignment of a course folder (or the one named), ready to grade against."""
     found = list(_ours(course, only)) if (course / "solutions").is_dir() else list(_theirs(course, only))
+    if not found and only and (known := [assignment.name for assignment in load(course)]):
+        raise GradingError(f"{course} has no assignment named {only!r}; it has {', '.join(known)}")
     if not found:
-        what = f"no assignment named {only!r}" if only else "no assignment"
         raise GradingError(
-            f"{course} has {what}: expected solutions/NAME/NAME.md or, in an nbgrader course, source/NAME/*.ipynb"
+            f"{course} has no assignment: expected solutions/NAME/NAME.md or, in an nbgrader course, "
+            "source/NAME/*.ipynb"
         )
     return found
 

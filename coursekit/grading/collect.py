@@ -13,7 +13,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -196,17 +196,32 @@ def _folder(root: Path, found: Collection) -> None:
     if student:
         _files(root, student, found, trusted=True)
         return
-    for child in sorted(p for p in root.iterdir() if not p.name.startswith(".")):
+    children = sorted(p for p in root.iterdir() if not p.name.startswith("."))
+    called = _canvas_students(child.name for child in children)
+    for child in children:
         moodle, canvas = MOODLE.match(child.name), CANVAS.match(child.name)
         if child.is_dir() and not child.is_symlink():
             name = f"{moodle['name']} ({moodle['id']})" if moodle else child.name
             _files(child, name, found, trusted=root.resolve().name == "submitted")
         elif child.suffix.lower() in (".ipynb", ".zip"):
-            student = canvas["student"] if canvas else _from_name(child)
+            student = called(canvas) if canvas else _from_name(child)
             late = bool(canvas and canvas["late"])
             found.add(
                 student, str(child), canvas["file"] if canvas else child.name, _reader(child), None, late
             )
+
+
+def _canvas_students(names: Iterable[str]) -> Callable[[re.Match], str]:
+    """What to call the student of a Canvas file: as Canvas does, with the user's number where two have one name."""
+    users: dict[str, set[str]] = {}
+    for match in filter(None, map(CANVAS.match, names)):
+        users.setdefault(match["student"], set()).add(match["user"])
+
+    def called(match: re.Match) -> str:
+        name = match["student"]
+        return f"{name} ({match['user']})" if len(users.get(name, ())) > 1 else name
+
+    return called
 
 
 def _files(folder: Path, student: str, found: Collection, trusted: bool = False) -> None:
@@ -251,6 +266,7 @@ def _archive(path: Path, found: Collection) -> None:
     except zipfile.BadZipFile as error:
         raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
     found.archives.append(archive)
+    called = _canvas_students(PurePosixPath(name).name for name in archive.namelist())
     for member, read in _members(archive):
         place = PurePosixPath(member.replace("\\", "/"))
         origin = f"{path}:{member}"
@@ -265,7 +281,7 @@ def _archive(path: Path, found: Collection) -> None:
             when = _zip_time(archive.getinfo(member))  # Moodle's own clock; Canvas writes the download's
             found.add(f"{moodle['name']} ({moodle['id']})", origin, place.name, read, when)
         elif canvas:
-            found.add(canvas["student"], origin, canvas["file"], read, None, bool(canvas["late"]))
+            found.add(called(canvas), origin, canvas["file"], read, None, bool(canvas["late"]))
         elif len(place.parts) > 1:
             found.add(place.parts[0], origin, place.name, read)
         else:

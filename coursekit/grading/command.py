@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from . import export as exports
 from .assignment import Assignment, load
 from .autograded import write_autograded
-from .collect import collect
+from .collect import Collection, Submission, collect
 from .describe import outputs, with_points_by_hand
 from .errors import GradingError
 from .feedback import feedback
@@ -83,18 +87,19 @@ def run(
 ) -> Graded:
     """Grade everything below the paths. `total` hears how many there are, `step` each one that is done."""
     assignments = load(options.course, options.assignment)
-    with (
-        collect(paths) as found,
-        Record(options.gradebook_url) as record,
-        _Runner(options) as runner,
-    ):
-        submissions = [s for s in found.submissions if not options.students or s.student in options.students]
-        total(len(submissions))
+    _sensible(options)
+    with collect(paths) as found, ExitStack() as opened:
+        submissions = _chosen(found, paths, options.students)
+        record = opened.enter_context(Record(options.gradebook_url))
+        runner = opened.enter_context(_Runner(options))
+        progress = _Progress(len(submissions), total)
         for assignment in assignments:
             record.enter(assignment)
+        given = {assignment.name: record.by_hand(assignment.name) for assignment in assignments}
 
         def finished(work: Work, entry: dict) -> None:
             page = options.page(work.assignment.name, work.student)
+            entry = with_points_by_hand(entry, given[work.assignment.name].get(work.student, {}))
             if work.outcomes:
                 write_autograded(options.course, work, options.keep_notebooks)
                 write(page, feedback(entry, work.assignment, outputs(work.outcomes)))
@@ -104,21 +109,80 @@ def run(
 
         grading = Grading(runner.grade, record, options.late, options.again, finished)
         grading.problems += [Problem(r.student, r.origin, r.sentence) for r in found.refusals]
-        grading.grade(works(submissions, assignments, bool(options.assignment), repr(options.late)))
+        read = works(submissions, assignments, bool(options.assignment), repr(options.late))
+        grading.grade(progress.watch(read))
+        for _ in range(progress.refused):
+            step()
         used = [a for a in assignments if any(name == a.name for _, name in grading.entries)]
         graded = Graded([], grading.problems, used, options.folder)
         for assignment in used:
-            given = record.by_hand(assignment.name)
+            now = record.by_hand(assignment.name)  # somebody may have graded meanwhile
             mine = [e for (_, name), e in sorted(grading.entries.items()) if name == assignment.name]
-            graded.entries += [with_points_by_hand(e, given.get(e["student"], {})) for e in mine]
+            graded.entries += [with_points_by_hand(e, now.get(e["student"], {})) for e in mine]
             graded.reports.append(_report(assignment, record, graded.problems, options))
     return graded
+
+
+class _Progress:
+    """How much there is to do: a student may hand in several assignments, or nothing that can be read."""
+
+    def __init__(self, students: int, total: Callable[[int], None]):
+        self.students, self.total = students, total
+        self.works: Counter[str] = Counter()
+        total(students)
+
+    def watch(self, found: Iterable[Work | Problem]) -> Iterator[Work | Problem]:
+        for one in found:
+            if isinstance(one, Work):
+                self.works[one.student] += 1
+                if self.works[one.student] > 1:
+                    self.total(self.refused + self.works.total())
+            yield one
+
+    @property
+    def refused(self) -> int:
+        """Students without a work; while they are being read, also those who come later."""
+        return self.students - len(self.works)
+
+
+def _sensible(options: Options) -> None:
+    """What would spoil every grade is refused before the first."""
+    if options.jobs < 0:
+        raise GradingError(f"--jobs {options.jobs}: the number of submissions at a time cannot be negative")
+    if options.limits.cell_cpu <= 0 or options.limits.memory <= 0:
+        raise GradingError("--seconds and --memory must be more than 0: with less, nothing can run")
+    try:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=options.folder).close()
+    except OSError as error:
+        raise GradingError(
+            f"{options.folder} cannot be written: {error.strerror}; name another folder with --out"
+        ) from error
+
+
+def _chosen(found: Collection, paths: list[Path], students: frozenset[str]) -> list[Submission]:
+    """The submissions of these students, or all; none at all is a mistake in the command."""
+    if not found.submissions and not found.refusals:
+        raise GradingError(
+            f"there is no notebook in {', '.join(map(str, paths))}: name a notebook, a folder or a downloaded zip"
+        )
+    absent = students - set(found.found)
+    if absent:
+        names = ", ".join(sorted(found.found)[:20]) + (" …" if len(found.found) > 20 else "")
+        raise GradingError(
+            f"nothing was handed in by {', '.join(map(repr, sorted(absent)))}; there is work of {names}"
+        )
+    return [s for s in found.submissions if not students or s.student in students]
 
 
 def _report(assignment: Assignment, record: Record, problems: list[Problem], options: Options) -> Path:
     given = record.by_hand(assignment.name)
     everyone = [with_points_by_hand(e, given.get(e["student"], {})) for e in record.records(assignment.name)]
-    return write(options.folder / assignment.name / "report.html", report(assignment, everyone, problems))
+    found = {e["student"]: options.page(assignment.name, e["student"]) for e in everyone}
+    pages = {student: quote(f"feedback/{page.name}") for student, page in found.items() if page.exists()}
+    return write(
+        options.folder / assignment.name / "report.html", report(assignment, everyone, problems, pages)
+    )
 
 
 class _Runner:

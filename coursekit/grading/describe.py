@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from .assignment import Master
-from .outcome import CellOutcome, Outcome
+from .outcome import CellOutcome, Outcome, TestOutcome
 from .record import ByHand
 from .telling import told
 
@@ -18,20 +20,26 @@ if TYPE_CHECKING:
 MOST_OUTPUT = 2_000_000  # characters of one submission's outputs that are kept
 BY_HAND = "A person will grade this answer."
 NOTHING = "There is no answer here yet."
+_UNDEFINED = re.compile(r"(?:^`|NameError: name ')(\w+)['`] is not defined")
+_LINE = re.compile(r" \(line \d+\)$")
 
 
 def describe(work: Work, blank: frozenset[str]) -> dict:
     """Everything but the outputs of the cells."""
     questions = []
     for name, outcome in work.outcomes.items():
-        empty_ones = _tests_of_nothing(work.repaired[name].master, blank)
+        answers = _answers(work.repaired[name].master)
+        ran = {cell.id: cell for cell in outcome.cells}
         for test in outcome.tests:
-            empty = test.id in empty_ones and test.score == 0
+            answer = answers.get(test.id, "")
+            # Of an answer left as it was given, a test speaks about the stub and not about the student.
+            empty = answer in blank and test.score == 0
+            sentence, kind = (NOTHING, "empty") if empty else _reason(test, ran.get(answer))
             questions.append(
                 {
                     "id": test.id, "notebook": name, "score": test.score, "max": test.max, "status": test.status,
-                    "sentence": NOTHING if empty else told(test.sentence), "kind": "empty" if empty else test.kind,
-                    "detail": test.detail or test.sentence, "seconds": round(test.seconds, 4), "weaker": test.weaker,
+                    "sentence": sentence, "kind": kind, "detail": test.detail or test.sentence,
+                    "seconds": round(test.seconds, 4), "weaker": test.weaker,
                 }
             )  # fmt: skip
         for cell in work.repaired[name].master.cells:
@@ -40,8 +48,8 @@ def describe(work: Work, blank: frozenset[str]) -> dict:
                 questions.append(
                     {
                         "id": cell.grade_id, "notebook": name, "score": 0.0, "max": cell.points,
-                        "status": "blank" if empty else "by hand", "sentence": "No answer." if empty else BY_HAND,
-                        "kind": "", "detail": "", "seconds": 0.0, "weaker": False,
+                        "status": "blank" if empty else "by hand", "sentence": NOTHING if empty else BY_HAND,
+                        "kind": "empty" if empty else "", "detail": "", "seconds": 0.0, "weaker": False,
                     }
                 )  # fmt: skip
     flags = [*work.flags]
@@ -63,15 +71,42 @@ def describe(work: Work, blank: frozenset[str]) -> dict:
     }
 
 
-def _tests_of_nothing(master: Master, blank: frozenset[str]) -> set[str]:
-    """The tests whose answer was left as it was given: what they say is about the stub, not about the student."""
-    found, answer = set(), ""
+def _answers(master: Master) -> dict[str, str]:
+    """Test -> the answer cell that stands before it."""
+    found, answer = {}, ""
     for cell in master.cells:
         if cell.role == "solution":
             answer = cell.grade_id
-        elif cell.role == "test" and answer in blank:
-            found.add(cell.grade_id)
+        elif cell.role == "test":
+            found[cell.grade_id] = answer
     return found
+
+
+def _reason(test: TestOutcome, answer: CellOutcome | None) -> tuple[str, str]:
+    """The sentence and the kind. That a name is missing is no reason where the cell that defines it did not get
+    through: then that is the reason."""
+    missing = _UNDEFINED.search(test.sentence)
+    if missing and answer is not None and answer.status != "ok":
+        fate = stopped(answer.status, answer.error)
+        return f"Your cell {fate}, so `{missing[1]}` is not defined.", "stopped"
+    return told(test.sentence), test.kind
+
+
+def stopped(status: str, error: str) -> str:
+    """What became of a cell that did not get through, as words that follow "your cell"."""
+    if status == "timeout":
+        line = _LINE.search(error)
+        return f"took too long and was stopped{line[0] if line else ''}"
+    if status == "died":
+        return "ended the process that ran it"
+    return f"was not run: {error}" if status == "skipped" else f"stopped with `{error}`"
+
+
+def titles(records: list[dict]) -> dict[tuple[str, str], str]:
+    """(notebook, question) -> its name in a table: with the notebook's where two notebooks have it."""
+    keys = dict.fromkeys((q["notebook"], q["id"]) for r in records for q in r["questions"])
+    shared = Counter(name for _, name in keys)
+    return {(notebook, name): f"{notebook}/{name}" if shared[name] > 1 else name for notebook, name in keys}
 
 
 def outputs(outcomes: Mapping[str, Outcome]) -> dict[str, list[dict]]:

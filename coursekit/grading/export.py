@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from .describe import titles
 from .errors import GradingError
 from .pages import points
 
@@ -33,14 +34,17 @@ def _csv(rows: Iterable[Iterable[object]]) -> str:
 
 
 def as_csv(records: list[dict], totals: Mapping[str, float]) -> str:
-    """One row a student, one column a question."""
-    ids = list(dict.fromkeys(q["id"] for r in records for q in r["questions"]))
-    rows: list[list[object]] = [["student", "score", "max_score", "status", *ids]]
+    """One row a student, one column a question; an answer that waits for a person has no points yet."""
+    columns = titles(records)
+    rows: list[list[object]] = [["student", "score", "max_score", "status", *columns.values()]]
     for record in records:
-        scores = {q["id"]: q["score"] for q in record["questions"]}
+        done = [q for q in record["questions"] if q["status"] != "by hand"]
+        scores = {(q["notebook"], q["id"]): points(q["score"]) for q in done}
         total = totals.get(record["student"], record["score"])
-        cells = [points(scores[i]) if i in scores else "" for i in ids]
-        rows.append([record["student"], points(total), points(record["max_score"]), record["status"], *cells])
+        waiting = record["status"] == "graded" and len(done) < len(record["questions"])
+        status = "waiting" if waiting else record["status"]
+        cells = [scores.get(key, "") for key in columns]
+        rows.append([record["student"], points(total), points(record["max_score"]), status, *cells])
     return _csv(rows)
 
 
@@ -58,11 +62,13 @@ def fill_canvas(gradebook: str, assignment: str, totals: Mapping[str, float]) ->
             f"the Canvas gradebook has {len(columns)} columns named {assignment!r}; it must have one"
         )
     keys = [n for n, title in enumerate(head) if title in ("SIS Login ID", "SIS User ID", "ID", "Student")]
+    matched = 0
     for row in rows[1:]:
         found = _find(totals, [row[k] for k in keys if k < len(row)])
         if found is not None:
             row[columns[0]] = points(found)
-    return _plain(rows)
+            matched += 1
+    return _plain(rows, matched, "Canvas gradebook")
 
 
 def fill_moodle(worksheet: str, totals: Mapping[str, float], most: float) -> str:
@@ -80,6 +86,7 @@ def fill_moodle(worksheet: str, totals: Mapping[str, float], most: float) -> str
         if k in head
     ]
     highest = head.index("Maximum grade") if "Maximum grade" in head else None
+    matched = 0
     for row in rows[1:]:
         found = _find(totals, [row[k] for k in keys])
         if found is not None:
@@ -89,18 +96,17 @@ def fill_moodle(worksheet: str, totals: Mapping[str, float], most: float) -> str
                 else 1.0
             )
             row[grade] = points(found * scale)
-    return _plain(rows)
+            matched += 1
+    return _plain(rows, matched, "Moodle worksheet")
 
 
 def gradescope(record: dict) -> str:
     """Gradescope's results.json for one submission."""
     tests = [
-        {
-            "name": q["id"], "score": q["score"], "max_score": q["max"], "output": q["sentence"],
-            "status": "passed" if q["score"] >= q["max"] else "failed",
-        }
+        {"name": q["id"], "score": q["score"], "max_score": q["max"], "output": q["sentence"]}
+        | ({} if q["status"] == "by hand" else {"status": "passed" if q["score"] >= q["max"] else "failed"})
         for q in record["questions"]
-    ]  # fmt: skip
+    ]
     result = {
         "score": record["score"],
         "execution_time": record["seconds"],
@@ -117,8 +123,10 @@ def _read(text: str, what: str) -> list[list[str]]:
     return rows
 
 
-def _plain(rows: list[list[str]]) -> str:
+def _plain(rows: list[list[str]], matched: int, what: str) -> str:
     """The other system's own cells go back as they came; only grades were written, and those are numbers."""
+    if not matched:
+        raise GradingError(f"none of the graded students is in the {what}: is it that of another course?")
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

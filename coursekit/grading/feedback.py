@@ -8,7 +8,9 @@ from __future__ import annotations
 from html import escape
 
 from .assignment import Assignment, MasterCell
-from .pages import page, points, prose
+from .describe import stopped
+from .pages import heading, page, points, prose
+from .telling import hint
 
 LONGEST = 4000  # characters of one output that are worth a reader's time
 
@@ -16,7 +18,8 @@ LONGEST = 4000  # characters of one output that are worth a reader's time
 def feedback(entry: dict, assignment: Assignment, outputs: dict[str, list[dict]]) -> str:
     """The HTML page of one record and its cells' outputs (see `describe`)."""
     late = entry["late_penalty"]
-    head = f"<h1>{escape(assignment.name)}</h1>\n<p class='soft'>{escape(entry['student'])}</p>\n"
+    head = f"<h1>{heading(assignment)}</h1>\n"
+    head += f"<p class='soft'>{escape(assignment.name)} · {escape(entry['student'])}</p>\n"
     head += f"<p class='total'>{points(entry['score'])} <span class='soft'>of {points(entry['max_score'])}</span></p>\n"
     if late:
         head += f"<p>Handed in late: {points(late)} points fewer.</p>\n"
@@ -32,6 +35,7 @@ def feedback(entry: dict, assignment: Assignment, outputs: dict[str, list[dict]]
 
 def _questions(entry: dict, assignment: Assignment, outputs: dict[str, list[dict]]):
     verdicts = {(q["notebook"], q["id"]): q for q in entry["questions"]}
+    given: set[str] = set()  # a hint is worth reading once
     for master in assignment.masters:
         if len(assignment.masters) > 1:
             yield f"<h2>{escape(master.name)}</h2>"
@@ -44,7 +48,12 @@ def _questions(entry: dict, assignment: Assignment, outputs: dict[str, list[dict
             ]
             if found:
                 name = answer.grade_id if answer else found[0]["id"]
-                yield _question(name, found, answers.get(name, ""), ran.get(name), comments.get(name, ""))
+                hints = {hint(q, master.by_id[q["id"]].source) for q in found if q["score"] < q["max"]}
+                fresh = sorted(hints - given - {""})
+                given |= hints
+                yield _question(
+                    name, found, fresh, answers.get(name, ""), ran.get(name), comments.get(name, "")
+                )
 
 
 def _grouped(cells: tuple[MasterCell, ...]):
@@ -60,7 +69,9 @@ def _grouped(cells: tuple[MasterCell, ...]):
     yield answer, tests
 
 
-def _question(title: str, verdicts: list[dict], text: str, outcome: dict | None, comment: str) -> str:
+def _question(
+    title: str, verdicts: list[dict], hints: list[str], text: str, outcome: dict | None, comment: str
+) -> str:
     got, most = sum(v["score"] for v in verdicts), sum(v["max"] for v in verdicts)
     waiting = any(v["status"] == "by hand" for v in verdicts)
     look = "part" if waiting or 0 < got < most else "good" if got >= most else "bad"
@@ -71,12 +82,14 @@ def _question(title: str, verdicts: list[dict], text: str, outcome: dict | None,
     ]
     sentences = dict.fromkeys(v["sentence"] for v in verdicts if v["sentence"] and v["score"] < v["max"])
     rows += [f"<p>{prose(sentence)}</p>" for sentence in sentences]
+    if outcome and outcome["status"] != "ok" and not any(v["kind"] in ("empty", "stopped") for v in verdicts):
+        fate = stopped(outcome["status"], outcome["error"])
+        rows.append(f"<p>{prose(f'Your cell {fate}.')}</p>")
+    rows += [f"<p class='soft'>{prose(words)}</p>" for words in hints]
     if comment:
         rows.append(f"<p class='comment'>{escape(comment)}</p>")
-    if outcome and outcome["error"]:
-        rows.append(f"<p>Your cell stopped with <code>{escape(outcome['error'])}</code>.</p>")
     if text.strip():
-        unfold = " open" if look != "good" else ""
+        unfold = "" if look == "good" or all(v["kind"] == "empty" for v in verdicts) else " open"
         rows.append(f"<details{unfold}><summary>Your answer</summary><pre>{escape(text)}</pre></details>")
     shown = "".join(_output(o) for o in (outcome or {}).get("outputs", []))
     if shown:

@@ -7,6 +7,12 @@ import os
 import re
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import GradingError
+
+if TYPE_CHECKING:
+    from .assignment import Assignment
 
 # No script may run in a page that shows what a student wrote, whatever slipped through the escaping.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -30,18 +36,30 @@ article.part { border-left-color: var(--part); }
 article, article * { color: var(--ink); } article .mark { font-weight: 600; }
 article.good .mark { color: var(--good); } article.bad .mark { color: var(--bad); }
 article.part .mark { color: var(--part); }
-pre { overflow-x: auto; background: var(--page); border: 1px solid var(--line); border-radius: .35rem;
+pre { overflow: auto; background: var(--page); border: 1px solid var(--line); border-radius: .35rem;
   padding: .6rem .8rem;
-  font: 13px/1.45 ui-monospace, monospace; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+  font: 13px/1.45 ui-monospace, monospace; margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere;
+  max-height: 40rem; }
+@media print { pre { max-height: none; } }
 .comment { border-left: .2rem solid var(--blue); padding-left: .7rem; white-space: pre-wrap; }
 summary { cursor: pointer; color: var(--soft); } img { max-width: 100%; background: #fff; border-radius: .3rem; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; } .wide { overflow-x: auto; }
-.wide table { min-width: 34rem; } td ul { margin: 0; padding-left: 1.1rem; }
+table.said td:first-child { white-space: nowrap; }
+.wide table:not(.said) { min-width: 34rem; } td ul { margin: 0; padding-left: 1.1rem; }
 code { font: .9em ui-monospace, monospace; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui, sans-serif; }
-svg .bar { fill: var(--blue); } svg .axis { stroke: var(--line); }
+td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+svg text { fill: var(--ink); font: 12px system-ui, sans-serif; } svg .bar { fill: var(--blue); }
+svg .axis { stroke: var(--line); } svg .soft { fill: var(--soft); }
+.meter { display: inline-block; width: 4.5rem; height: .55rem; margin-right: .5rem; border-radius: .3rem;
+  background: var(--line); } .meter i { display: block; height: 100%; border-radius: .3rem; background: var(--blue); }
+@media (max-width: 40rem) {
+  /* Rows of sentences stand one part below the other. */
+  table.said tr:first-child { display: none; }
+  table.said tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  table.said td { display: block; padding: .1rem 0; border: 0; overflow-wrap: anywhere; }
+  table.said td:empty { display: none; } table.said td:first-child { font-weight: 600; white-space: normal; }
+}
 """
 
 
@@ -52,6 +70,13 @@ def page(title: str, body: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
+
+
+def heading(assignment: Assignment) -> str:
+    """The title that the assignment's notebook has, or its name; as HTML."""
+    texts = [c.released for m in assignment.masters[:1] for c in m.cells if c.kind == "markdown"]
+    titles = [line[2:].strip() for text in texts for line in text.splitlines() if line.startswith("# ")]
+    return escape(titles[0] if titles and len(assignment.masters) == 1 else assignment.name)
 
 
 def prose(sentence: object) -> str:
@@ -73,10 +98,17 @@ def file_name(text: str) -> str:
     return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
+class Unwritable(GradingError, OSError):
+    """A file that cannot be written: a sentence to its user, an OSError to code that can go on without it."""
+
+
 def write(path: Path, content: str | bytes) -> Path:
     """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
-    os.replace(partial, path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+        os.replace(partial, path)
+    except OSError as error:
+        raise Unwritable(f"{path} cannot be written: {error.strerror}") from error
     return path

@@ -46,7 +46,7 @@ def read_notebook(data: bytes) -> tuple[list[StudentCell], str]:
     try:
         raw = json.loads(data.decode("utf-8-sig", errors="replace"))
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"this is not a notebook: its text is not JSON ({str(error)[:80]})") from error
+        raise Unreadable("this is not a notebook: its text is not JSON") from error
     if not isinstance(raw, dict):
         raise Unreadable("this is not a notebook: it has no cells")
     cells = raw.get("cells")

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from html import escape
 
 from .assignment import Assignment
-from .pages import page, points, prose
+from .describe import titles
+from .pages import heading, page, points, prose
 from .pipeline import Problem
 from .similar import similar
 
 
-def report(assignment: Assignment, records: list[dict], problems: Sequence[Problem] = ()) -> str:
-    """One HTML file, from the records with the points that were given by hand."""
+def report(
+    assignment: Assignment,
+    records: list[dict],
+    problems: Sequence[Problem] = (),
+    pages: Mapping[str, str] | None = None,
+) -> str:
+    """One HTML file, from the records with the points that were given by hand. `pages`: student -> address."""
     parts = [
         _summary(assignment, records),
         _distribution(records),
@@ -22,7 +28,7 @@ def report(assignment: Assignment, records: list[dict], problems: Sequence[Probl
         _mistakes(records),
         _attention(records, problems),
         _similar(assignment, records),
-        _students(records),
+        _students(records, pages or {}),
     ]
     return page(f"{assignment.name}: the class", "\n".join(filter(None, parts)))
 
@@ -31,26 +37,44 @@ class _Html(str):
     """Text that is HTML already."""
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset()) -> str:
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset(), said: bool = False
+) -> str:
+    """`numbers` are columns of numbers; `said`: the rows hold sentences, and fold on a narrow screen."""
+
     def cell(tag: str, n: int, value: object) -> str:
         shown = value if isinstance(value, _Html) else prose(value)
         return f"<{tag}{' class=number' if n in numbers else ''}>{shown}</{tag}>"
 
     lines = ["<tr>" + "".join(cell("th", n, h) for n, h in enumerate(head)) + "</tr>"]
     lines += ["<tr>" + "".join(cell("td", n, v) for n, v in enumerate(row)) + "</tr>" for row in rows]
-    return "<div class='wide'><table>" + "\n".join(lines) + "</table></div>"
+    return f"<div class='wide'><table{' class=said' if said else ''}>" + "\n".join(lines) + "</table></div>"
+
+
+def _meter(share: float, text: str) -> _Html:
+    """A short bar with its number beside it."""
+    return _Html(f"<span class='meter'><i style='width:{100 * min(max(share, 0), 1):.0f}%'></i></span>{text}")
+
+
+def _waiting(questions: list[dict]) -> int:
+    return sum(q["status"] == "by hand" for q in questions)
 
 
 def _summary(assignment: Assignment, records: list[dict]) -> str:
     most = records[0]["max_score"] if records else 0.0
     scores = [r["score"] for r in records]
-    text = f"<h1>{escape(assignment.name)}</h1><p class='soft'>{len(records)} submissions, {points(most)} points</p>"
+    count = f"{len(records)} submission{'' if len(records) == 1 else 's'}"
+    text = f"<h1>{heading(assignment)}</h1>"
+    text += f"<p class='soft'>{escape(assignment.name)} · {count} · {points(most)} points</p>"
     if scores:
         seconds = sum(r["seconds"] for r in records)
         text += (
             f"<p>Mean {points(statistics.fmean(scores))}, median {points(statistics.median(scores))}, "
             f"from {points(min(scores))} to {points(max(scores))}. Their cells ran for {seconds:.1f} s together.</p>"
         )
+    if waiting := sum(_waiting(r["questions"]) for r in records):
+        answers = "1 answer waits" if waiting == 1 else f"{waiting} answers wait"
+        text += f"<p>{answers} to be graded by hand; until then they count 0 in every score here.</p>"
     return text
 
 
@@ -63,34 +87,43 @@ def _distribution(records: list[dict]) -> str:
     for r in records:
         share = r["score"] / most
         bins[min(9, max(0, int(10 * share)))] += 1
-    width, height, top = 60, 160, max(bins)
-    bars = []
+    height, top = 180, max(bins)
+    drawn = []
     for n, count in enumerate(bins):
-        tall = round((height - 40) * count / top)
-        x, y = 10 + n * width, height - 20 - tall
-        bars.append(f"<rect class='bar' x='{x}' y='{y}' width='{width - 8}' height='{tall}' rx='3'></rect>")
+        tall = round((height - 60) * count / top)
+        y = height - 40 - tall
+        place = f"x='{10 * n + 0.7:.1f}%' y='{y}' width='8.6%' height='{tall}'"
+        drawn.append(f"<rect class='bar' {place} rx='3'></rect>")
         if count:
-            bars.append(f"<text x='{x + width / 2 - 4}' y='{y - 5}' text-anchor='middle'>{count}</text>")
-        bars.append(f"<text x='{x}' y='{height - 4}'>{points(most * n / 10)}</text>")
-    line = f"<line class='axis' x1='0' x2='620' y1='{height - 20}' y2='{height - 20}'></line>"
+            drawn.append(f"<text x='{10 * n + 5}%' y='{y - 5}' text-anchor='middle'>{count}</text>")
+    for n in range(11):
+        anchor = "start" if n == 0 else "end" if n == 10 else "middle"
+        shown = points(most * n / 10)
+        drawn.append(f"<text x='{10 * n}%' y='{height - 24}' text-anchor='{anchor}'>{shown}</text>")
+    drawn.append(f"<text class='soft' x='50%' y='{height - 5}' text-anchor='middle'>points</text>")
+    line = f"<line class='axis' x1='0' x2='100%' y1='{height - 40}' y2='{height - 40}'></line>"
     label = f"Scores of {len(records)} submissions in ten classes: {', '.join(map(str, bins))}"
-    view = f"viewBox='0 0 620 {height}' role='img' aria-label='{escape(label)}'"
-    return f"<h2>Scores</h2><svg {view}>{line}{''.join(bars)}</svg>"
+    # Widths are shares and heights are pixels, so that the letters keep their size on a narrow screen.
+    view = f"width='100%' height='{height}' role='img' aria-label='{escape(label)}'"
+    return f"<h2>How many students have how many points</h2><svg {view}>{line}{''.join(drawn)}</svg>"
 
 
 def _questions(records: list[dict]) -> str:
-    ids = list(dict.fromkeys(q["id"] for r in records for q in r["questions"]))
     rows = []
-    for name in ids:
-        found = [(q, r) for r in records for q in r["questions"] if q["id"] == name]
-        most = found[0][0]["max"]
+    for key, name in titles(records).items():
+        everyone = [(q, r) for r in records for q in r["questions"] if (q["notebook"], q["id"]) == key]
+        waiting = _waiting([q for q, _ in everyone])
+        found = [(q, r) for q, r in everyone if q["status"] != "by hand"]
+        most = everyone[0][0]["max"]
         shares = [q["score"] / most if most else 0.0 for q, _ in found]
         rest = [r["score"] - q["score"] for q, r in found]
-        seconds = statistics.median(q["seconds"] for q, _ in found)
-        weaker = "runs in the student's process" if any(q["weaker"] for q, _ in found) else ""
+        seconds = statistics.median(q["seconds"] for q, _ in everyone)
+        note = "runs in the student's process" if any(q["weaker"] for q, _ in found) else ""
+        note = f"{waiting} to grade by hand" if waiting else note
+        mean = None if waiting else statistics.fmean(shares)
         rows.append(
-            [name, points(most), f"{100 * statistics.fmean(shares):.0f} %", sum(_empty(q) for q, _ in found) or "",
-             _correlation(shares, rest), f"{1000 * seconds:.0f} ms", weaker]
+            [name, points(most), "–" if mean is None else _meter(mean, f"{100 * mean:.0f} %"),
+             sum(_empty(q) for q, _ in found) or "", _correlation(shares, rest), _time(seconds), note]
         )  # fmt: skip
     head = ["question", "points", "success", "left empty", "discrimination", "median time", ""]
     note = (
@@ -98,6 +131,11 @@ def _questions(records: list[dict]) -> str:
         "near 0 or below, look at the question.</p>"
     )
     return "<h2>Questions</h2>" + _table(head, rows, {1, 2, 3, 4, 5}) + note
+
+
+def _time(seconds: float) -> str:
+    """Of a test: none for what a person grades."""
+    return f"{1000 * seconds:.0f} ms" if seconds else "–"
 
 
 def _correlation(a: list[float], b: list[float]) -> str:
@@ -113,23 +151,29 @@ def _empty(question: dict) -> bool:
 
 def _mistakes(records: list[dict]) -> str:
     """What was told how often: by the mistake's name where a check recognised one, else by the sentence."""
+    names = titles(records)
     told: dict[tuple[str, str], Counter] = {}
     who: dict[tuple[str, str], list[str]] = {}
     for r in records:
         for q in r["questions"]:
             if q["score"] < q["max"] and q["sentence"] and q["status"] != "by hand" and not _empty(q):
-                key = (q["id"], q["kind"] or q["sentence"])
+                named = q["kind"] and q["kind"] != "stopped"
+                question = names[q["notebook"], q["id"]]
+                key = (question, q["kind"] if named else q["sentence"])
                 told.setdefault(key, Counter())[q["sentence"]] += 1
                 who.setdefault(key, []).append(r["student"])
     often = sorted(who, key=lambda key: (-len(who[key]), key))[:60]
     rows = []
     for question, name in often:
-        sentence = told[question, name].most_common(1)[0][0]
+        sentences = told[question, name]
+        sentence = sentences.most_common(1)[0][0]
+        others = f" ({len(sentences) - 1} more in other words)" if len(sentences) > 1 else ""
         students = who[question, name]
-        names = ", ".join(students[:6]) + (" …" if len(students) > 6 else "")
-        rows.append([f"{len(students)}×", question, name if name != sentence else "", sentence, names])
-    head = ["", "question", "mistake", "what they were told", "who"]
-    return "<h2>Which mistakes were made</h2>" + _table(head, rows) if rows else ""
+        some = ", ".join(students[:6]) + (" …" if len(students) > 6 else "")
+        share = _meter(len(students) / len(records), f"{len(students)}×")
+        rows.append([share, question, name if name != sentence else "", sentence + others, some])
+    head = ["how often", "question", "mistake", "what they were told", "who"]
+    return "<h2>Which mistakes were made</h2>" + _table(head, rows, said=True) if rows else ""
 
 
 def _attention(records: list[dict], problems: Sequence[Problem]) -> str:
@@ -137,7 +181,7 @@ def _attention(records: list[dict], problems: Sequence[Problem]) -> str:
     rows: list[list[object]] = [[p.student, "not graded", p.sentence] for p in problems]
     rows += [[r["student"], "look at it", flag] for r in records for flag in r["flags"]]
     rows += [[r["student"], "repaired", _folded(r["repairs"])] for r in records if r["repairs"]]
-    return "<h2>For a person's eye</h2>" + _table(["student", "", "what"], rows) if rows else ""
+    return "<h2>For a person's eye</h2>" + _table(["student", "", "what"], rows, said=True) if rows else ""
 
 
 def _folded(lines: list[str]) -> _Html:
@@ -155,15 +199,11 @@ def _similar(assignment: Assignment, records: list[dict]) -> str:
     return "<h2>Similar submissions</h2>" + _table(["", "student", "student"], rows, {0}) + note
 
 
-def _students(records: list[dict]) -> str:
-    rows = [
-        [
-            r["student"],
-            points(r["score"]),
-            points(r["max_score"]),
-            r["status"],
-            f"{r['seconds']:.2f} s",
-        ]
-        for r in records
-    ]
+def _students(records: list[dict], pages: Mapping[str, str]) -> str:
+    rows = []
+    for r in records:
+        name, waiting = r["student"], _waiting(r["questions"])
+        linked = _Html(f"<a href='{escape(pages[name])}'>{escape(name)}</a>") if name in pages else name
+        status = f"{r['status']}, {waiting} to grade by hand" if waiting else r["status"]
+        rows.append([linked, points(r["score"]), points(r["max_score"]), status, f"{r['seconds']:.2f} s"])
     return "<h2>Students</h2>" + _table(["student", "score", "of", "status", "time"], rows, {1, 2, 4})

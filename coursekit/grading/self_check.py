@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .describe import NOTHING, stopped
 from .errors import GradingError
-from .outcome import Cell, Task
+from .outcome import Cell, CellOutcome, Task
 from .recognise import Unreadable, read_notebook
 from .warm import CannotGrade, grade
 
@@ -49,11 +50,20 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
         outcome = grade(task, unsafe=unsafe)
     except CannotGrade as error:
         raise GradingError(str(error)) from error
-    for cell in outcome.cells:
-        if cell.status != "ok":
-            yield Checked(cell.id, False, f"This cell stopped: {cell.error or cell.status}.")
-    for test in outcome.tests:
-        yield Checked(test.id, test.status == "passed", test.sentence)
+    # In the order of the notebook: a cell that did not get through stands before the tests that miss it.
+    tests, others = iter(outcome.tests), iter(outcome.cells)
+    for cell in task.cells:
+        if cell.role == "test":
+            test = next(tests)
+            yield Checked(test.id, test.status == "passed", test.sentence)
+        elif (fate := next(others, None)) and fate.status != "ok":
+            yield Checked(fate.id, False, _fate(fate))
+
+
+def _fate(cell: CellOutcome) -> str:
+    if cell.error.startswith("NotImplementedError"):  # what a stub raises
+        return NOTHING
+    return f"This cell {stopped(cell.status, cell.error)}."
 
 
 def _strict(source: str) -> str:

@@ -19,9 +19,10 @@ class NotationError(ValueError):
         super().__init__(self._render())
 
     def _render(self) -> str:
-        lines = self.source.splitlines()
-        if not 1 <= self.line <= len(lines):
+        lines = self.source.split("\n")
+        line = lines[self.line - 1] if 1 <= self.line <= len(lines) else ""
+        text = "".join(c if c.isprintable() else " " for c in line).rstrip()
+        if not text:
             return self.message
-        text = lines[self.line - 1].expandtabs(1)
         caret = " " * (self.column - 1) + "^" * min(self.width, max(1, len(text) - self.column + 1))
         return f"line {self.line}: {self.message}\n    {text}\n    {caret}"

@@ -18,7 +18,7 @@ from itertools import product
 from numbers import Real
 
 from .run.arithmetic import COMPARE, FUNCTIONS, REDUCE, divide, exp, power, real
-from .run.reach import check_reads, conditions, fail, starts
+from .run.reach import check_reads, conditions, fail, nth, starts
 from .run.sizes import Shape, infer_sizes, sides, span_of
 from .system import System
 from .tree import (
@@ -95,9 +95,9 @@ def _shape(system: System, name: str, value: object) -> Shape:
         if not value:
             break
         if any(isinstance(v, (list, tuple)) != isinstance(value[0], (list, tuple)) for v in value):
-            raise fail(system, f"{name} is ragged: its rows have different lengths", span_of(system, name))
+            raise fail(system, f"`{name}` is ragged: its rows have different lengths", span_of(system, name))
         if isinstance(value[0], (list, tuple)) and len({len(v) for v in value}) > 1:
-            raise fail(system, f"{name} is ragged: its rows have different lengths", span_of(system, name))
+            raise fail(system, f"`{name}` is ragged: its rows have different lengths", span_of(system, name))
         value = value[0]
     return tuple(shape)
 
@@ -230,7 +230,7 @@ class Machine:
             elif isinstance(atom, Lookup):
                 value = self.read(atom.ref, at)
                 if value != int(value):
-                    message = f"{atom.ref.name} is used as an index but holds {value}"
+                    message = f"`{atom.ref.name}` is used as an index but holds {value}"
                     raise fail(self.system, f"{message}, which is no whole number", atom.ref.span)
                 total += factor * int(value)
             else:
@@ -245,7 +245,7 @@ class Machine:
             return 0.0 if ref.name in self.system.padded else self.outside(ref, place, outside)
         if ref.name in self.entries:
             if place not in self.entries[ref.name]:
-                raise fail(self.system, f"{ref.name} is read before it is computed", ref.span)
+                raise fail(self.system, f"`{ref.name}` is read before it is computed", ref.span)
             return self.entries[ref.name][place]
         offsets = (p - self.first[d] for p, d in zip(place, dims, strict=True))
         return reduce(lambda rows, p: rows[p], offsets, self.inputs[ref.name])
@@ -268,15 +268,15 @@ class Machine:
                 deep = len(_shape(self.system, ref.name, value)) == len(dims)
                 rest[axis : axis + 1] = [away - steps if before else away - 1] if deep else []
                 return reduce(lambda rows, p: rows[p], rest, value)
-            message = f"{ref.name} is read outside two axes at once: its boundary must be one number"
+            message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
             raise fail(self.system, message, ref.span)
         low, high = span.start, span.stop - 1
-        message = f"{ref.name} is read at {place[axis]} on axis {axis + 1}, which runs from {low} to {high}"
+        message = f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {low} to {high}"
         raise fail(self.system, message, ref.span)
 
     def apply(self, node: Apply, at: dict[str, int]) -> float:
         if node.function not in self.functions:
-            message = f"{node.function} is not known: give functions={{{node.function!r}: …}}"
+            message = f"`{node.function}` is not known: give functions={{{node.function!r}: …}}"
             raise fail(self.system, message, node.span)
 
         def table(body: Expr, names: tuple[str, ...], at: dict[str, int]):

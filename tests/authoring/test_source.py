@@ -98,6 +98,7 @@ BAD = {
     "solution without test": ("grade: true, points: 3", "locked: true", "is no grade cell", 18),
     "no test at all": ("grade: true, points: 3}\n---\nassert double(2) == 4\n### BEGIN HIDDEN TESTS\nassert double(5) == 10\n### END HIDDEN TESTS", "locked: true}\n---\n1", "has no test", 8),  # noqa: E501
     "points missing": (", points: 3}", "}", "has no points", 18),
+    "points in words": ("points: 3}", "points: three}", "has the points 'three'; write a number", 18),
     "points do not add up": ("points: 3\n---", "points: 4\n---", "promises 4 points and the cells add up to 3", 1),
     "hidden test not closed": ("### END HIDDEN TESTS", "", "never closed", 18),
     "hidden test not opened": ("### BEGIN HIDDEN TESTS\n", "", "has no partner", 24),

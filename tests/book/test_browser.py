@@ -159,7 +159,7 @@ def check_sliders(page):
 
 
 def check_paper(page):
-    """On paper: the text alone, every tab of it, and one picture a slider."""
+    """On paper: the text alone, every tab of it, one picture a slider, and nothing cut off at the margin."""
     page.emulate_media(media="print")
     assert not page.locator("#pst-primary-sidebar").is_visible()
     assert page.locator("input[type=range]:visible").count() == 0
@@ -172,6 +172,16 @@ def check_paper(page):
         "() => [...document.querySelectorAll('.sd-tab-content')].map(e => e.checkVisibility())"
     )
     assert all(tabs)
+    folded = page.locator("details:not(.above-input) > :not(summary)")
+    assert all(part.is_visible() for part in folded.all())
+    page.set_viewport_size({"width": 665, "height": 900})  # a page of US letter between its margins
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll('article *')]
+            .filter(e => e.checkVisibility() && getComputedStyle(e).overflowX != 'visible')
+            .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML.slice(0, 200))"""
+    )
+    assert cut == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 665
 
 
 def test_the_search_page_finds_a_word_and_leads_to_it(browser, site):

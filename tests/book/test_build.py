@@ -94,7 +94,7 @@ def small(tmp_path_factory):
     root = tmp_path_factory.mktemp("small")
     (root / "book").mkdir()
     (root / "book" / "data.txt").write_text("first")
-    root = make_book(root, {"index": cell.format("version"), "text": "Some $x^2$.\n"})
+    root = make_book(root, {"index": f"{cell.format('version')}\n[Next](text.md)\n", "text": "Some $x^2$.\n"})
     shares: list[float] = []
 
     def again():
@@ -136,8 +136,13 @@ def test_the_whole_book_is_printed_and_nothing_is_run_for_it(small, browser):
 
     root, again, _ = small
     again()
-    path = print_book(root, find_browser())
-    assert path.read_bytes().startswith(b"%PDF")
+    pdf = print_book(root, find_browser()).read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert pdf.count(b"/Type /Page\n") == 2, (
+        "the style that puts a chapter on a page of its own was not found"
+    )
+    paper = (root / "_build" / "singlehtml" / "paper.html").read_text()
+    assert 'href="#document-book/text" data-page="2"' in paper
     assert "running pages" not in (root / "_build" / "book.log").read_text()
 
 

@@ -210,3 +210,26 @@ def test_an_answer_rounded_to_the_tolerances_own_digits_is_never_rejected():
     for n in range(2000):
         number = 1 + n * 0.00137
         assert checks.value(round(number, 4), digest(number, within=1e-4, salt="s")).ok, number
+
+
+def test_entries_that_are_no_numbers_make_no_named_mistake():
+    mistake = Mistake("halved", "You halved it.", {"a": 1.0, "b": 2.0})
+    for answer in ({"a": "two", "b": "four"}, {"a": 1.0, "b": None}):
+        result = checks.value(answer, {"a": 2.0, "b": 4.0}, mistakes=[mistake])
+        assert result.mistake == ""
+        assert "You halved it" not in result.sentence
+
+
+def test_numbers_without_their_names_are_asked_for_them():
+    result = checks.value([2.0, 4.0], {"a": 2.0, "b": 4.0})
+    assert result.sentence == "Answer with a dict that has the keys `a` and `b`; this is a list of 2."
+
+
+@pytest.mark.parametrize("answer", ["ace", "a c e", "a, c and e", "A; C; E", "e & c & a"])
+def test_several_choices_may_be_written_in_one_text(answer):
+    for expected in ({"a", "c", "e"}, digest({"a", "c", "e"})):
+        assert checks.choice(answer, expected, options="abcdef").ok
+    assert (
+        checks.choice("abz", {"a"}, options="abc").sentence
+        == "`abz` is not one of the options `a`, `b`, `c`."
+    )

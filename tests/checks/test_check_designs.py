@@ -178,3 +178,43 @@ def test_a_mistake_that_names_no_property_is_the_authors_error():
         ValueError, match="'oder', which is no property here; they are 'finite', 'order', 'positions'"
     ):
         checks.properties(lambda a: -entropy(a), FOCUS, mistakes=[spread])
+
+
+FOUR = [
+    checks.Property("pair", "Return two numbers.", lambda f: len(f()) == 2),
+    checks.Property("order", "The first must be smaller.", lambda f: f()[0] < f()[1]),
+    checks.Property("sum", "They must sum to one.", lambda f: abs(sum(f()) - 1) < 1e-9),
+]
+
+
+def test_a_test_that_breaks_after_another_failed_says_nothing_of_its_own():
+    result = checks.properties(lambda: (0.5,), FOUR)
+    assert result.sentence == "Return two numbers. They must sum to one."
+    assert [part.ok for part in result.parts.values()] == [False, False, False]
+
+
+def test_tests_that_all_break_are_told_by_the_first():
+    result = checks.properties(lambda: 3, FOUR)
+    assert result.sentence.startswith("Return two numbers. (It could not be tried: TypeError")
+    assert "The first must be smaller" not in result.sentence
+    assert not any(part.ok for part in result.parts.values())
+
+
+@pytest.mark.parametrize("expected", [{("a", "b"), ("b", "c")}, digest({("a", "b"), ("b", "c")})])
+def test_an_edge_drawn_both_ways_is_one_too_many(expected):
+    result = checks.edges({("a", "b"), ("b", "a"), ("b", "c")}, expected)
+    assert (result.sentence, result.kind) == ("`b → a` does not belong to the graph.", "extra")
+    result = checks.edges({("a", "b"), ("b", "a")}, expected)
+    assert result.sentence.startswith("`b → a` does not belong to the graph. ")
+    assert result.sentence.endswith(" missing.")
+
+
+def test_a_label_on_an_edge_that_has_none_is_the_wrong_label():
+    result = checks.edges({("a", "b", "W"), ("b", "c")}, digest({("a", "b"), ("b", "c")}))
+    assert (result.sentence, result.kind) == ("`a → b` (W) has the wrong label.", "label")
+
+
+def test_an_edge_drawn_with_two_labels_is_one_too_many():
+    wanted = {("a", "b", "W"), ("b", "c", "U")}
+    result = checks.edges(wanted | {("a", "b", "U")}, digest(wanted))
+    assert result.sentence == "`a → b` (U) does not belong to the graph."

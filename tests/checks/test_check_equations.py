@@ -5,6 +5,7 @@ import torch
 
 from coursekit import checks
 from coursekit.checks import Mistake
+from coursekit.notation import Equations
 
 RNN = "h[b,t,j] = sigmoid(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K] - B[j])"
 
@@ -154,3 +155,108 @@ def test_a_mistake_that_cannot_run_on_the_sizes_is_named():
         "y[j] = W[I,j] x[I]", oracle=oracle, given=case, outputs=["y"], mistakes=[turned]
     )
     assert (result.mistake, result.sentence) == ("turned", "You multiplied by W transposed.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (RNN.replace("x[b,t,K]", "x[b,t-1,K]"),
+         "`x` is read outside its range, at t-1, where this question gives no value (`pad x` says that it is zero)."),
+        (RNN.replace("h[b,t-1,I]", "h[b,t-2,I]"),
+         "`h` is read 2 steps outside its range, and this question gives 1 step there, `h0`."),
+        ("h_{b,t,j} = sigmoid(B_j)",
+         "Your equations define `h_btj`; `h` is asked for. Its indices stand in square brackets: `h[…]`."),
+        (RNN.replace("U[j,K] x[b,t,K]", "U[j,I] x[b,t,I]"),
+         "`J` is 4 in `W` (first axis) but 3 in `U` (second axis); `W[j,I]` with `h[b,t,j]` and `h[b,t-1,I]` with "
+         "`U[j,I]` make them one."),
+    ],
+)  # fmt: skip
+def test_what_is_read_or_written_in_a_wrong_place_is_told_to_the_student(answer, sentence):
+    result = check(answer)
+    assert result.sentence == sentence
+
+
+def test_a_sentence_keeps_the_case_of_the_name_that_it_begins_with():
+    case = {"e": torch.ones(9, 4).double(), "w": torch.tensor([8, 2, 3]), "x": torch.eye(9).double()[:3]}
+    oracle = lambda e, w, x: e[w]
+    turned = checks.equations("E[t,i] = e[i,w[t]]", oracle=oracle, given=case, outputs=["E"])
+    assert turned.sentence == "`e` is looked up at 8, but its second axis runs from 0 to 3 (`W` is 4)."
+    one_hot = checks.equations("E[t,i] = e[x[t],i]", oracle=oracle, given=case, outputs=["E"])
+    assert one_hot.sentence.startswith("`x` ")
+
+
+def test_a_slip_with_the_quotes_stays_in_its_line():
+    slip = check("h[b,t,j] = \frac{1}{2} B[j]")
+    assert slip.sentence.startswith("Python has read the `\\f` of `\\frac` as one character")
+
+
+def test_equations_that_are_no_text_are_called_by_their_kind():
+    assert check(Equations(RNN)).sentence == "Write the equations as text, in quotes; this is an Equations."
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ("h[t,J] = CELL(h[t-1,J])", "`CELL` takes 2 arguments, `h` and `x`, and you gave it 1."),
+        ("h[t,J] = CELL(h[t-1,J], x[t,K], x[t,K])", "`CELL` takes 2 arguments, `h` and `x`, and you gave it 3."),
+        ("h[t,J] = LSTM(h[t-1,J], x[t,K])", "`LSTM` is not a function of this question; it gives `CELL`."),
+        ("h[t,J] = CELL(x[t,K], h[t-1,J])", "`CELL` cannot use what you gave it: "),
+    ],
+)  # fmt: skip
+def test_a_function_that_is_used_in_a_wrong_way_gets_a_sentence(answer, sentence):
+    def cell(h, x):
+        if len(h) == len(x):
+            raise ValueError("the state is wider than the input")
+        return torch.tanh(h + x.sum())
+
+    def oracle(x, h0):
+        h = [h0]
+        for row in x:
+            h.append(cell(h[-1], row))
+        return torch.stack(h[1:])
+
+    def wide(h, x):
+        return cell(h, x) if len(h) > len(x) else cell(h, h)
+
+    case = {"x": torch.ones(4, 2).double(), "h0": torch.ones(3).double()}
+    common = {
+        "oracle": oracle,
+        "given": case,
+        "outputs": ["h"],
+        "boundary": {"h": "h0"},
+        "functions": {"CELL": wide},
+    }
+    assert checks.equations("h[t,J] = CELL(h[t-1,J], x[t,K])", **common).ok
+    result = checks.equations(answer + "\ny[t] = x[t,K]", **common)
+    assert sentence in result.sentence
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (RNN.replace("- B", "+ B"), "You added `B[j]` in `h`; it must be subtracted."),
+        (RNN.replace("sigmoid", "tanh"), "You used `tanh` in `h`; it must be `sigmoid`."),
+        (RNN.replace("W[j,I]", "W[I,j]"), "`W` is transposed: you wrote `W[I,j]`; it must be `W[j,I]`."),
+        (RNN.replace("h[b,t-1,I]", "h[b,t+1,I]"), "You read `h[b,t+1,I]` in `h`; it must be `h[b,t-1,I]`"),
+        (RNN.replace("- B[j])", ") - B[j]"), "`h` is not right"),
+    ],
+    ids=["+B", "tanh", "transposed", "t+1", "two changes away"],
+)  # fmt: skip
+def test_panel_says_what_one_change_would_mend(answer, sentence):
+    result = check(answer)
+    assert sentence in str(result)
+    assert result.sentence.startswith("`h` is not right")
+
+
+def test_a_change_is_looked_for_only_where_no_mistake_has_a_name():
+    named = check(RNN.replace("- B", "+ B"), mistakes=[Mistake("odd", "Never said.", "h[b,t,j] = Z[j]")])
+    assert named.look is None
+    assert check(RNN).look is None
+
+
+def test_a_look_that_finds_nothing_certain_says_nothing():
+    case = {"W": torch.ones(3, 3).double() + torch.eye(3), "x": torch.arange(3.0).double()}
+    common = {"oracle": lambda W, x: W @ x, "given": case, "outputs": ["y"]}
+    for answer in ("y[j] = W[j,I] x[I] + x[j]", "y[j] = 1/3 W[j,I] x[I] + x[j]"):
+        result = checks.equations(answer, **common)
+        assert str(result).startswith("✗ `y` is not right"), result

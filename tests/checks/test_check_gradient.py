@@ -336,3 +336,21 @@ def test_check_never_imports_the_compiler():
         "assert 'torch._dynamo' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_wrong_entry_that_differs_from_case_to_case_is_named_for_the_case_that_is_shown():
+    cases = [{"z": torch.arange(4.0, dtype=torch.float64), "k": 3}, {"z": torch.ones(5).double(), "k": 0}]
+    loss = lambda z, k: torch.logsumexp(z, 0) - z[k]
+
+    def grad(z, k, sign=1):
+        found = torch.softmax(z, 0)
+        found[k] += sign
+        return found
+
+    result = checks.gradients(grad, loss, cases, ["z"])
+    assert result.rows[0][0] == "z[3]"
+    assert result.sentence == (
+        "The gradient of `z` is right but for one entry, another one in each case (here [3])."
+    )
+    same = checks.gradients(grad, loss, [cases[0], {**cases[1], "k": 3}], ["z"])
+    assert same.sentence == "The gradient of `z` is right but for the entry [3]."

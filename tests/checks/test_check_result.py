@@ -163,3 +163,11 @@ def test_unknown_name_lists_what_there_is():
 def test_every_public_name_can_be_had():
     assert all(getattr(checks, name) is not None for name in checks.__all__)
     assert set(checks.__all__) <= set(dir(checks))
+
+
+def test_the_same_line_of_code_is_shown_once():
+    stopped = wrong("It stopped.", "error", block="line 2 of f\n    return x")
+    other = wrong("It stopped too.", "error", block="line 3 of f\n    return y")
+    result = combine({"a": stopped, "b": stopped, "c": other}, "Right.")
+    assert result.block.count("line 2 of f") == 1
+    assert result.block.count("line 3 of f") == 1

@@ -46,3 +46,12 @@ def test_a_whole_score_is_all_or_nothing():
     with pytest.raises(CheckFailed):
         both.score(4, whole=True)
     assert checks.parts({"a": checks.value(3, 3)}).score(4, whole=True) == 4
+
+
+def test_the_numbers_of_an_entry_stand_under_its_name():
+    counted = {"forward": lambda J: 2 * J, "backward": lambda J: 4 * J}
+    at = [{"J": 3}, {"J": 5}]
+    by_count = lambda answer, oracle, own: checks.closed_form(answer, symbols=["J"], oracle=oracle, at=at)
+    result = checks.entries(by_count, {"forward": "J", "backward": "J"}, counted)
+    assert result.columns[0] == "entry"
+    assert [row[0] for row in result.rows] == ["forward", "forward", "backward", "backward"]

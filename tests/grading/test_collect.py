@@ -10,6 +10,7 @@ import pytest
 
 from coursekit.grading.collect import LARGEST_FILE, collect
 from coursekit.grading.errors import GradingError
+from coursekit.grading.export import fill_canvas
 
 NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
@@ -98,6 +99,34 @@ def test_canvas_archive_has_files_side_by_side_and_marks_late_ones(tmp_path):
     found = collect([path])
     assert students(found) == {"lovelaceada": ["bptt.ipynb"], "noetheremmy": ["bptt-1.ipynb"]}
     assert {s.student: s.late for s in found.submissions} == {"lovelaceada": False, "noetheremmy": True}
+
+
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_two_canvas_students_of_one_name_stay_two(tmp_path, unpacked):
+    files = {
+        "kimmin_1_10_bptt.ipynb": NOTEBOOK,
+        "kimmin_2_20_bptt.ipynb": NOTEBOOK,
+        "kimmin_2_21_notes.ipynb": NOTEBOOK + b"\n",
+        "lovelaceada_3_30_bptt.ipynb": NOTEBOOK,
+    }
+    path = tmp_path / ("folder" if unpacked else "submissions.zip")
+    if unpacked:
+        path.mkdir()
+        for name, data in files.items():
+            (path / name).write_bytes(data)
+    else:
+        path.write_bytes(zipped(files))
+    found = collect([path])
+    assert students(found) == {
+        "kimmin (1)": ["bptt.ipynb"],
+        "kimmin (2)": ["bptt.ipynb", "notes.ipynb"],
+        "lovelaceada": ["bptt.ipynb"],
+    }
+    sheet = 'Student,ID,bptt\n"Kim, Min",1,\n"Kim, Min",2,\n'
+    assert fill_canvas(sheet, "bptt", {"kimmin (1)": 5.0, "kimmin (2)": 7.0}).splitlines()[1:] == [
+        '"Kim, Min",1,5',
+        '"Kim, Min",2,7',
+    ]
 
 
 def test_gradescopes_export_names_students_in_its_metadata(tmp_path):

@@ -17,6 +17,7 @@ import small_course as small
 from coursekit.grading.command import Options, json_records, private_folders, report_again, run
 from coursekit.grading.errors import GradingError
 from coursekit.grading.limits import Limits
+from coursekit.grading.pages import write
 from coursekit.grading.record import Record
 
 LIMITS = Limits(cell_cpu=3, cell_wall=6, notebook_wall=60)
@@ -96,6 +97,30 @@ def records(course: Path) -> dict[str, dict]:
     return {r["student"]: r for r in json.loads((course / "all.json").read_text())}
 
 
+def test_what_cannot_be_graded_is_one_sentence_before_anything_is(course, handed_in, tmp_path):
+    book = f"sqlite:///{tmp_path / 'gradebook.db'}"
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(GradingError, match=r"there is no notebook in .*empty: name a notebook"):
+        run([tmp_path / "empty"], Options(course, gradebook=book, out=tmp_path / "out"))
+    with pytest.raises(GradingError, match=r"file/out cannot be written: .*--out"):
+        run([handed_in], Options(course, gradebook=book, out=tmp_path / "file" / "out"))
+    with pytest.raises(
+        GradingError, match="nothing was handed in by 'adda'; there is work of ada, alan, emmy"
+    ):
+        run([handed_in], Options(course, gradebook=book, students=frozenset({"ada", "adda"})))
+    for options in ({"jobs": -1}, {"limits": Limits(cell_cpu=0)}, {"limits": Limits(memory=0)}):
+        with pytest.raises(GradingError, match="--"):
+            run([handed_in], Options(course, gradebook=book, **options))
+    assert not (tmp_path / "gradebook.db").exists()
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(GradingError, match=r"all\.json cannot be written: "):
+        write(tmp_path / "file" / "all.json", "[]")
+
+
 @pytest.mark.slow
 def test_a_class_is_graded_and_a_bad_notebook_does_not_stop_it(course, graded):
     code, out, err = graded
@@ -135,8 +160,9 @@ def test_the_user_sees_a_table_and_no_warning(graded):
 def test_a_second_run_grades_nothing_anew_and_again_does(course, handed_in, graded):
     before = json.loads((course / "all.json").read_text())
     options = Options(course, limits=LIMITS, jobs=2)
-    started = []
-    result = run([handed_in], options, total=started.append)
+    started, steps = [], []
+    result = run([handed_in], options, total=started.append, step=lambda: steps.append(1))
+    assert started == [len(steps)] == [6], "one step a student, the refused one too"
     assert json.loads(json_records(result)) == before, "records with other seconds were graded anew"
     assert result.exit_code == 1
     result = run([handed_in], Options(course, limits=LIMITS, again=True, students=frozenset({"ada"})))
@@ -158,10 +184,14 @@ def test_a_changed_submission_is_graded_again_and_points_by_hand_stay(course, ha
     better = hand_in(tmp_path / "again", emmy={"sums": small.solved(small.sums())})
     result = run([better], Options(course, limits=LIMITS))
     assert {e["student"]: e["score"] for e in result.entries} == {"emmy": 9.5}
+    path = course / "_build" / "grades" / "sums" / "feedback" / "emmy.html"
+    pages = [path.read_text()]
     report_again("sums", Options(course))
-    page = (course / "_build" / "grades" / "sums" / "feedback" / "emmy.html").read_text()
-    assert "Well &lt;b&gt;said&lt;/b&gt;." in page
-    assert "9.5" in page
+    pages.append(path.read_text())
+    for page in pages:
+        assert "Well &lt;b&gt;said&lt;/b&gt;." in page
+        assert "9.5" in page
+        assert "will be graded by a person" not in page
 
 
 @pytest.mark.slow
@@ -266,6 +296,12 @@ def test_an_assignment_that_cannot_be_read_is_one_sentence(tmp_path, handed_in):
     root = small.write_course(tmp_path / "third", {"open": {"open": open_ended}})
     with pytest.raises(GradingError, match="cannot be released"):
         run([handed_in], Options(root))
+
+
+def test_an_unknown_assignment_is_told_which_there_are(tmp_path, handed_in):
+    root = small.write_course(tmp_path, {"here": {"here": small.notebook(small.check("q", 1, "assert 1"))}})
+    with pytest.raises(GradingError, match="no assignment named 'there'; it has here"):
+        run([handed_in], Options(root, assignment="there"))
 
 
 @pytest.mark.slow

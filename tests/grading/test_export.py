@@ -22,8 +22,11 @@ from coursekit.grading.late import LatePolicy
 RECORD = {
     "student": "=HYPERLINK(\"http://x\")", "score": 7.5, "max_score": 10.0, "status": "graded", "seconds": 0.1,
     "questions": [
-        {"id": "test_a", "score": 5.0, "max": 5.0, "sentence": ""},
-        {"id": "test_b", "score": 2.5, "max": 5.0, "sentence": "You dropped the factor h(1-h)."},
+        {"id": "test_a", "notebook": "n", "score": 5.0, "max": 5.0, "sentence": "", "status": "passed"},
+        {
+            "id": "test_b", "notebook": "n", "score": 2.5, "max": 5.0, "status": "partial",
+            "sentence": "You dropped the factor h(1-h).",
+        },
     ],
 }  # fmt: skip
 
@@ -37,6 +40,34 @@ def test_a_name_that_is_a_formula_stays_text():
     assert table[1][0].startswith("'=")
     assert table[1][1:] == ["7.5", "10", "graded", "5", "2.5"]
     assert [safe(t) for t in ("+1", "-3.5", "@x", "=1+1", "plain")] == ["+1", "-3.5", "'@x", "'=1+1", "plain"]
+
+
+def test_an_answer_that_waits_for_a_person_has_no_points_and_is_no_failure():
+    waits = {
+        "id": "why",
+        "notebook": "n",
+        "score": 0.0,
+        "max": 4.0,
+        "sentence": "Later.",
+        "status": "by hand",
+    }
+    record = {**RECORD, "questions": [*RECORD["questions"], waits]}
+    assert rows(as_csv([record], {}))[1][3:] == ["waiting", "5", "2.5", ""]
+    assert rows(as_csv([{**record, "status": "flagged"}], {}))[1][3] == "flagged"
+    assert [t.get("status") for t in json.loads(gradescope(record))["tests"]] == ["passed", "failed", None]
+
+
+def test_questions_of_one_name_in_two_notebooks_have_two_columns():
+    twice = [{**RECORD["questions"][0], "notebook": name, "score": n} for n, name in enumerate("ab", 1)]
+    table = rows(as_csv([{**RECORD, "questions": twice}], {}))
+    assert [row[4:] for row in table] == [["a/test_a", "b/test_a"], ["1", "2"]]
+
+
+def test_a_gradebook_of_other_students_is_refused():
+    with pytest.raises(GradingError, match="none of the graded students is in the Canvas gradebook"):
+        fill_canvas("Student,ID,bptt (1)\nAda,1,\n", "bptt", {"emmy": 3.0})
+    with pytest.raises(GradingError, match="none of the graded students is in the Moodle worksheet"):
+        fill_moodle("Identifier,Grade\nParticipant 1,\n", {"emmy": 3.0}, 10.0)
 
 
 def test_the_gradebooks_total_wins_over_the_automatic_one():

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -182,6 +183,47 @@ def test_an_answer_left_as_it_was_given_is_called_empty_whatever_its_stub_comput
         "blank": ("empty", "There is no answer here yet."),
         "wrong": ("", "x is the wrong number."),
     }
+
+
+@pytest.mark.slow
+def test_a_name_that_is_missing_is_put_down_to_the_cell_that_did_not_get_through(warm):
+    made = small.solved(
+        small.sums(), total="def total(xs:\n", mean="while True:\n    pass", norm="import os\nos._exit(1)"
+    )
+    work = work_of("ada", made, warm)
+    entry = entry_of(work)
+    told = {q["id"]: q["sentence"] for q in entry["questions"]}
+    assert told["test_total"].startswith("Your cell stopped with `SyntaxError: ")
+    assert told["test_total"].endswith(", so `total` is not defined.")
+    assert re.fullmatch(
+        r"Your cell took too long and was stopped \(line [12]\), so `mean` is not defined\.",
+        told["test_mean"],
+    )
+    assert told["test_norm"] == "Your cell ended the process that ran it, so `norm` is not defined."
+    text = feedback(entry, ASSIGNMENT, outputs(work.outcomes))
+    assert text.count("Your cell") == 3, "each is told once"
+    assert text.count("Run the notebook from the top") == 1, "one hint serves all"
+    for word in ("CellTimeout", "pipe"):
+        assert word not in text, "the grader's own words"
+
+
+def test_a_stub_that_raises_is_called_empty_and_nothing_else(warm):
+    work = work_of("ada", small.released(small.sums()), warm)
+    text = feedback(entry_of(work), ASSIGNMENT, outputs(work.outcomes))
+    assert "There is no answer here yet." in text
+    assert "Your cell" not in text
+    assert "Run the" not in text
+
+
+def test_the_report_counts_what_waits_for_a_person_and_leads_to_the_pages(warm):
+    entry = entry_of(work_of("a b", small.solved(small.sums()), warm))
+    text = report(ASSIGNMENT, [entry, {**entry, "student": "emmy"}], pages={"a b": "feedback/a%20b.html"})
+    assert "2 answers wait to be graded by hand" in text
+    assert "2 to grade by hand" in text
+    assert "<a href='feedback/a%20b.html'>a b</a>" in text
+    assert "<td>emmy</td>" in text
+    row = text[text.index("<td>why</td>") :].partition("</tr>")[0]
+    assert "%" not in row, "nothing is known of its success yet"
 
 
 def test_two_names_never_share_a_page():

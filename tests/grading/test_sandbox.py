@@ -120,7 +120,9 @@ def test_unsafe_submissions_write_into_folders_of_their_own_that_are_removed(mon
         "import os, tempfile\nhere = os.getcwd()\nread = open('given.txt').read()\n"
         "open('mine.txt', 'w').close()\nleft = sorted(os.listdir())\ntemporary = tempfile.gettempdir()"
     )
-    holds = "assert (read, left, temporary) == ('a', ['given.txt', 'mine.txt'], here)\nassert here != '/'\nhere"
+    holds = (
+        "assert (read, left, temporary) == ('a', ['given.txt', 'mine.txt'], here)\nassert here != '/'\nhere"
+    )
     tasks = [
         task_of(("solution", writes), ("test", holds), files={"given.txt": b"a"}, id=name) for name in "ab"
     ]

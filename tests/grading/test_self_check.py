@@ -30,9 +30,13 @@ def test_a_student_is_told_what_passes_and_what_does_not(tmp_path):
 @pytest.mark.slow
 def test_the_courses_own_notebook_is_checked_with_its_sentences():
     """The release, blank: every check says that there is no answer yet."""
-    found = {c.id: c for c in self_check(ROOT / "notebooks" / "bptt" / "bptt.ipynb")}
+    verdicts = list(self_check(ROOT / "notebooks" / "bptt" / "bptt.ipynb"))
+    found = {c.id: c for c in verdicts}
     assert not found["test_forward"].ok
     assert "forward" in found["test_forward"].sentence
+    assert found["edges"].sentence == "There is no answer here yet.", "its stub raises by itself"
+    order = [c.id for c in verdicts]
+    assert order.index("test_forward") < order.index("edges") < order.index("test_edges")
 
 
 def test_what_cannot_be_checked_is_one_sentence(tmp_path):

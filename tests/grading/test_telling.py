@@ -1,9 +1,12 @@
 """What a student is told never holds what a hidden test expected; what was written for them reaches them whole."""
 
 import json
+import re
+from itertools import permutations
 from pathlib import Path
 
 import nbformat
+import pytest
 import small_course as small
 from traitlets.config import Config
 
@@ -16,7 +19,11 @@ from coursekit.grading.describe import describe, outputs
 from coursekit.grading.feedback import feedback
 from coursekit.grading.pipeline import Work
 from coursekit.grading.recognise import read_notebook
-from coursekit.grading.telling import told
+from coursekit.grading.telling import hint, told
+from coursekit.models import captioning, cells, rnn_lm, trigram
+from coursekit.notation.compare.mutate import mutations
+from coursekit.notation.equations import Equations
+from coursekit.notation.show import show
 
 ROOT = Path(__file__).resolve().parents[2]
 GRAPH = [("x1", "h1", "W"), ("h0", "h1", "H"), ("h1", "h2", "H"), ("x2", "h2", "W"), ("h2", "y2", "U")]
@@ -28,6 +35,76 @@ def test_a_number_that_a_check_expected_is_left_out():
     )
     assert told("Entry 2 is 0.5 and should be 0.12.") == "Entry 2 is 0.5."
     assert told("You dropped the factor h(1-h).") == "You dropped the factor h(1-h)."
+
+
+def quoted(sentence: str) -> list[str]:
+    """The pieces of formulas and equations in a sentence, without white space."""
+    return ["".join(piece.split()) for piece in re.findall("`([^`]*)`", sentence)]
+
+
+FORMULAS = [
+    "n", "n**2", "3*n**2", "n*m", "7*n*m", "n**2 + n*m", "n**2 + 5*n*m", "n + 1", "n**2 + n*m + 11*m", "n**2 + 2*m**3",
+    "(n + 1)**2", "log(n)", "2**n", "n/m",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("check", [checks.closed_form, checks.big_o])
+def test_no_piece_of_the_right_formula_is_told(check):
+    """Of every formula taken for every other: what only the right one has is not in the sentence."""
+    sentences = set()
+    for answer, right in permutations(FORMULAS, 2):
+        result = check(answer, right, symbols=["n", "m"])
+        if not result.ok:
+            said = told(result.sentence)
+            sentences.add(re.sub("`[^`]*`|[0-9.]+", "…", said))
+            mine, theirs = answer.replace(" ", ""), right.replace(" ", "")
+            leaked = [p for p in quoted(said) if p in theirs and p not in mine and p not in ("n", "m")]
+            assert leaked == [], (answer, right, result.sentence)
+            assert "expected" not in said
+            assert not re.search(r"should be|times the right one|too (large|small)", said), said
+    assert len(sentences) >= 4, "there is more to say than that it is wrong"
+
+
+@pytest.mark.parametrize(
+    "equations",
+    [captioning.EQUATIONS, rnn_lm.EQUATIONS, trigram.EQUATIONS, cells.UGRNN.equations, cells.LSTM.equations],
+)
+def test_no_piece_of_the_right_equations_is_told(equations):
+    """Of every mistake that the language can name: what only the right equation has is not in the sentence."""
+    found = 0
+    for mistake in mutations(Equations(equations).system):
+        right, wrong = ("".join(show(e).split()) for e in (mistake.old, mistake.new))
+        leaked = [piece for piece in quoted(told(mistake.sentence)) if piece in right and piece not in wrong]
+        assert leaked == [], mistake.sentence
+        found += any(piece in right and piece not in wrong for piece in quoted(mistake.sentence))
+    assert found > 10, "as the check says it in the notebook, the right piece is there"
+
+
+def test_the_numbers_that_equations_should_give_are_not_told():
+    result = checks.equations("y[j] = sigmoid(W[j,I] x[I])", "y[j] = tanh(W[j,I] x[I])")
+    assert "should be" in result.sentence
+    assert told(result.sentence) == "You used `sigmoid` in `y`, and that is not right."
+    result = checks.equations("y[j] = 3 tanh(W[j,I] x[I])", "y[j] = tanh(W[j,I] x[I])")
+    assert told(result.sentence) == "`y` is off by a constant factor."
+
+
+def test_the_work_that_is_enough_is_not_told():
+    raw = "`f` does 1 200 multiply-adds where 300 are"
+    assert told(f"{raw} enough, 4 times as many.") == "`f` does 1 200 multiply-adds, more than are needed."
+    assert told(f"{raw} needed, 4 times as many.") == "`f` does 1 200 multiply-adds, more than are needed."
+    assert told("`f` does 12 multiply-adds where 300 are needed.") == (
+        "`f` does 12 multiply-adds, fewer than are needed."
+    )
+
+
+def test_a_hint_is_given_where_the_author_has_named_no_mistake():
+    question = {"sentence": "`x` is not right.", "kind": "other", "status": "failed", "score": 0, "max": 1}
+    source = "MISTAKES = checks.planted('x', [('sign', 'The sign is turned.', 'x = -1')])\nassert x > 0, 'Too small.'"
+    assert "Run the check" in hint(question, source)
+    assert hint({**question, "kind": "sign", "sentence": "The sign is turned."}, source) == ""
+    assert hint({**question, "kind": "", "sentence": "Too small."}, source) == ""
+    assert hint({**question, "kind": "empty"}, source) == ""
+    assert "loop" in hint({**question, "kind": "", "status": "timeout"}, source)
 
 
 def test_missing_edges_are_counted_and_not_named():

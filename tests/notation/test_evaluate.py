@@ -137,12 +137,16 @@ def test_opaque_functions_get_lists():
     ("text", "inputs", "said"),
     [
         ("y[i] = x[i,j] z[j]", {}, "free on the right"),
-        ("y[i] = x[i]", {"x": [[1], [2, 3]]}, "x is ragged"),
-        ("y[i] = x[i]", {"x": [1, [2, 3]]}, "x is ragged"),
-        ("y[t] = e[w[t]]", {"e": [1, 2], "w": [0, 2]}, "e is read at 2 on axis 1, which runs from 0 to 1"),
-        ("y[t] = e[w[t]]", {"e": [1, 2], "w": [0, 0.5]}, "w is used as an index but holds 0.5"),
-        ("y[t] = x[t] + z[2*t]", {"x": [1, 2], "z": [1, 2]}, "z is read at 2*t = 2"),
-        ("h[t,J] = CELL(h[t-1,J], x[t])", {"x": [1]}, "CELL is not known"),
+        ("y[i] = x[i]", {"x": [[1], [2, 3]]}, "`x` is ragged"),
+        ("y[i] = x[i]", {"x": [1, [2, 3]]}, "`x` is ragged"),
+        (
+            "y[t] = e[w[t]]",
+            {"e": [1, 2], "w": [0, 2]},
+            "`e` is read at 2, but its first axis runs from 0 to 1",
+        ),
+        ("y[t] = e[w[t]]", {"e": [1, 2], "w": [0, 0.5]}, "`w` is used as an index but holds 0.5"),
+        ("y[t] = x[t] + z[2*t]", {"x": [1, 2], "z": [1, 2]}, "`z` is read at 2*t = 2"),
+        ("h[t,J] = CELL(h[t-1,J], x[t])", {"x": [1]}, "`CELL` is not known"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(text, inputs, said):

@@ -203,6 +203,17 @@ def test_line_goes_on_inside_brackets_and_before_an_equals_sign():
     assert parse("y\n = a") == parse("y = a")
 
 
+def test_line_goes_on_after_a_sign_and_before_one():
+    for text in ("y = a +\n  b - c", "y = a\n  + b\n  - c", "y =\n  a + b - c", "y = a + b \\\\\n - c"):
+        assert parse(text) == parse("y = a + b - c")
+    assert parse("y = a *\n b\n / c") == parse("y = a * b / c")
+
+
+def test_blanks_of_any_alphabet_are_blanks():
+    assert parse("y\u2009=\u202fa\u200b +\u3000b\ufeff") == parse("y = a + b")
+    assert parse("\to[t] = g[t]\n\tu[t] = o[t]\r\n") == parse("o[t] = g[t]\nu[t] = o[t]")
+
+
 def test_definition_sign_is_an_equals_sign():
     assert parse("y := a") == parse("y = a")
 
@@ -286,12 +297,33 @@ REFUSALS = [
     ("y = a < b", "`<` was not expected here", 1, 7),
     ("y[j] = sum(W[j,i] x[i], i)", "`sum` takes its index in square brackets: `sum[i](…)`", 1, 8),
     ("h[b,:] = x[b,:]", "`:` is no part of the language; a slice is a capital: `h[b,t,J]`", 1, 5),
-    ("y = W @ x", "a matrix product is written side by side", 1, 7),
     ("y[i] == x[i]", "an equation is written with `=`", 1, 6),
     ("y = a, z = b", "one equation stands on a line", 1, 6),
     ("h[t] = x[t]; h[0] = 0", "`;` lays tensors end to end; one equation stands on a line", 1, 12),
     ("y[t] = x[t] if t > 0 else 0", "a condition stands inside cases", 1, 13),
     ("y[i] = f(x = 2)", "a condition cannot stand here", 1, 10),
+    ("y[j] = W[j,I] @ x[I]", "write the factors side by side: `W[j,I] x[I]`", 1, 15),
+    ("y = a +\nz = b", "the equation breaks off after `+`", 1, 7),
+    (
+        "h[t] = a[t] f[t] where f[t] = 1 - g[t]",
+        "write the equation that follows it on a line of its own",
+        1,
+        18,
+    ),
+    ("y = \u0445[I] z[I]", "`\u0445` (cyrillic small letter ha) is no part of the language", 1, 5),
+    ("y[b\uff0ck] = x[b,k]", "`\uff0c` (fullwidth comma) is no part of the language; write `,`", 1, 4),
+    (
+        "y = \frac{a}{b}",
+        r"Python has read the `\f` of `\frac` as one character; put an r before the quotes",
+        1,
+        5,
+    ),
+    ("y = 2 \tanh(x)", r"the `\t` of `\tanh`", 1, 7),
+    ("y = \x08eta[I]", r"the `\b` of `\beta`", 1, 5),
+    ("a = b\ny = \x07lpha", r"the `\a` of `\alpha`", 2, 5),
+    ("y = \rho x", r"the `\r` of `\rho`", 1, 5),
+    (r"y = \Sum_i x[i]", r"the command `\Sum` is not known; did you mean `\sum`?", 1, 5),
+    (r"y = \simga(x)", r"the command `\simga` is not known; did you mean `\sigma`?", 1, 5),
 ]
 
 
@@ -301,6 +333,12 @@ def test_refusal_names_the_place(text, message, line, column):
         parse(text)
     assert message in caught.value.message
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+def test_error_shows_what_cannot_be_printed_as_a_blank():
+    with pytest.raises(NotationError) as caught:
+        parse("a = b\ny = \frac{a}{b}")
+    assert str(caught.value).splitlines()[1:] == ["    y =  rac{a}{b}", "        ^^^^"]
 
 
 def test_error_shows_the_line_and_a_caret():

@@ -162,67 +162,67 @@ QUERY = "a[s,t] = softmax[t](q[s,I] k[t,I])"
 @pytest.mark.parametrize(
     ("text", "inputs", "boundary", "said"),
     [
-        (QUERY, {"q": draw(5, 3), "k": draw(5, 4)}, {}, "`I` is 3 in q (axis 2) but 4 in k (axis 2)"),
-        (QUERY, {"q": draw(5, 3)}, {}, "k is missing: give a tensor 'k' of shape (T, I)"),
+        (QUERY, {"q": draw(5, 3), "k": draw(5, 4)}, {}, "`I` is 3 in `q` (second axis) but 4 in `k` (second axis)"),
+        (QUERY, {"q": draw(5, 3)}, {}, "`k` is missing: give a tensor 'k' of shape (T, I)"),
         (QUERY, {"q": draw(5, 3), "K": draw(5, 3)}, {}, "('K' was given: is it meant?)"),
-        (QUERY, {"q": draw(5, 3), "k": draw(5, 3), "z": draw(2)}, {}, "z is given, but no equation reads it"),
-        (QUERY, {"q": draw(5, 3), "k": draw(5, 3), "a": draw(2)}, {}, "a is defined by the system"),
-        (QUERY, {"q": draw(5), "k": draw(5, 3)}, {}, "q has 1 axis (5,) but is written as q[S,I], with 2 axes"),
-        (QUERY, {"q": draw(0, 3), "k": draw(5, 3)}, {}, "q is empty: axis 1 (`S`) has length 0"),
-        (QUERY, {"q": draw(5, 3), "k": draw(5, 3).float()}, {}, "q is torch.float64 but k is torch.float32"),
-        (QUERY, {"q": draw(5, 3), "k": draw(5, 3).to("meta")}, {}, "q is on cpu but k is on meta"),
-        (QUERY, {"q": draw(5, 3), "k": [1.0]}, {}, "k is a list, not a tensor"),
+        (QUERY, {"q": draw(5, 3), "k": draw(5, 3), "z": draw(2)}, {}, "`z` is given, but no equation reads it"),
+        (QUERY, {"q": draw(5, 3), "k": draw(5, 3), "a": draw(2)}, {}, "`a` is defined by the system"),
+        (QUERY, {"q": draw(5), "k": draw(5, 3)}, {}, "`q` has 1 axis (5,) but is written as `q[S,I]`, with 2 axes"),
+        (QUERY, {"q": draw(0, 3), "k": draw(5, 3)}, {}, "`q` is empty: its first axis (`S`) has length 0"),
+        (QUERY, {"q": draw(5, 3), "k": draw(5, 3).float()}, {}, "`q` is torch.float64 but `k` is torch.float32"),
+        (QUERY, {"q": draw(5, 3), "k": draw(5, 3).to("meta")}, {}, "`q` is on cpu but `k` is on meta"),
+        (QUERY, {"q": draw(5, 3), "k": [1.0]}, {}, "`k` is a list, not a tensor"),
         (
             "h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + x[b,t,j])",
             {"W": draw(3, 3), "x": draw(2, 5, 3)},
             {},
-            "h is read at t-1: give boundary={'h': …} of shape (b, j), or say `pad h`",
+            "`h` is read at t-1: give boundary={'h': …} of shape (b, j), or say `pad h`",
         ),
         (
             "h[b,t,j] = tanh(h[b,t-1,j] + x[b,t,j])",
             {"x": draw(2, 5, 3)},
             {"h": draw(3, 2)},
-            "`B` is 2 in x (axis 1) but 3 in the boundary of h",
+            "`B` is 2 in `x` (first axis) but 3 in the boundary of `h`",
         ),
         (
             "h[b,t,j] = tanh(h[b,t-2,j] + x[b,t,j])",
             {"x": draw(2, 5, 3)},
             {"h": draw(2, 3)},
-            "the boundary of h has shape (2, 3), but it must be (b, 2, j)",
+            "the boundary of `h` has shape (2, 3), but it must be (b, 2, j)",
         ),
         ("pad h\nh[t] = h[t-1] + x[t]", {"x": draw(5)}, {"h": 0}, "keep one of the two"),
-        ("h[t] = h[t-1] + x[t]", {"x": draw(5)}, {"h": 0, "g": 0}, "a boundary for g, but no tensor of that name"),
+        ("h[t] = h[t-1] + x[t]", {"x": draw(5)}, {"h": 0, "g": 0}, "a boundary for `g`, but no tensor of that name"),
         ("h[t] = h[t-1] + x[t]", {"x": draw(5)}, {"h": (0, 0)}, "a tuple of 1, not of 2"),
-        ("h[t] = h[t-1] + x[t]", {"x": draw(5)}, {"h": "zero"}, "the boundary of h is a str"),
+        ("h[t] = h[t-1] + x[t]", {"x": draw(5)}, {"h": "zero"}, "the boundary of `h` is a str"),
         ("y[t,i] = e[w[t],i]", {"e": draw(4, 2), "w": draw(3)}, {}, "so it must hold whole numbers: give w.long()"),
         (
             "y[t,i] = e[w[t],i]",
             {"e": draw(4, 2), "w": torch.tensor([0, 4])},
             {},
-            "e is looked up at 4, but axis 1 runs from 0 to 3 (`W` is 4)",
+            "`e` is looked up at 4, but its first axis runs from 0 to 3 (`W` is 4)",
         ),
-        ("y[t,i] = e[w[t],i]", {"e": draw(4, 2), "w": torch.tensor([-1, 3])}, {}, "e is looked up at -1"),
+        ("y[t,i] = e[w[t],i]", {"e": draw(4, 2), "w": torch.tensor([-1, 3])}, {}, "`e` is looked up at -1"),
         ("y[i] = i + 1", {}, {}, "no tensor fixes the size of `I`: give sizes={'I': …}"),
         ("y[t] = x[t+D] w[D]", {"x": draw(3), "w": draw(5)}, {}, "nothing is left for `t`"),
         (
             "y[t] = x[t] + z[2*t]",
             {"x": draw(4), "z": draw(6)},
             {},
-            "z is read at 2*t = 6, but axis 1 of z runs from 0 to 5 (`Z0` is 6); say `pad z` if",
+            "`z` is read at 2*t = 6, but its first axis runs from 0 to 5 (`Z0` is 6); say `pad z` if",
         ),
         (
             "y[t] = sum[s, s <= t+1](a[s] x[t-s])",
             {"a": draw(4), "x": draw(4)},
             {},
-            "x is read at t-s = -3, but axis 1 of x runs from 0 to 3",
+            "`x` is read at t-s = -3, but its first axis runs from 0 to 3",
         ),
         ("h[t,J] = CELL(h[t-1,J], x[t,K])", {"x": draw(4, 3)}, {"h": draw(2)},
-         "CELL is not known: give functions={'CELL': …}"),
+         "`CELL` is not known: give functions={'CELL': …}"),
         (
             "h[i,j] = x[i,j] + h[i-1,j-1]",
             {"x": draw(3, 4)},
             {"h": (draw(4), draw(3))},
-            "h is read outside two axes at once: its boundary must be one number",
+            "`h` is read outside two axes at once: its boundary must be one number",
         ),
     ],
 )  # fmt: skip
@@ -241,7 +241,7 @@ def test_an_error_points_at_its_place():
 
 def test_a_function_must_give_the_shape_it_promised():
     made = system("h[t,J] = CELL(h[t-1,J], x[t,K])")
-    with pytest.raises(NotationError, match=r"CELL must give its value with the last axes \(2,\)"):
+    with pytest.raises(NotationError, match=r"`CELL` must give its value with the last axes \(2,\)"):
         run(made, {"x": draw(4, 3)}, {"h": draw(2)}, functions={"CELL": lambda h, x: x})
 
 

@@ -66,7 +66,7 @@ def test_a_part_follows_from_the_whole():
 
 def test_parts_that_do_not_add_up_are_refused():
     system = check(parse("y[C] = (a[I]; b[K])\nz = v[C] y[C]"))
-    with pytest.raises(NotationError, match=r"`C` is 6 in v \(axis 1\) but 5 as I \+ K"):
+    with pytest.raises(NotationError, match=r"`C` is 6 in `v` \(first axis\) but 5 as I \+ K"):
         infer_sizes(system, {"a": (3,), "b": (2,), "v": (6,)}, {}, {})
 
 
@@ -95,7 +95,11 @@ def test_an_index_compared_with_a_lookup_runs_over_what_is_looked_up():
             "nothing is left for `t`: 2*t+d leaves `X0`",
         ),
         ("y[i,j] = x[j] + i", {"x": (2,)}, "no tensor fixes the size of `I`"),
-        ("y[i] = x[i] z[i]", {"x": (2,), "z": (3,)}, r"`I` is 2 in x (axis 1) but 3 in z (axis 1)"),
+        (
+            "y[i] = x[i] z[i]",
+            {"x": (2,), "z": (3,)},
+            r"`I` is 2 in `x` (first axis) but 3 in `z` (first axis)",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(text, shapes, said):
@@ -113,5 +117,26 @@ def test_a_read_outside_is_refused_with_its_place():
     system = check(parse(text))
     with pytest.raises(NotationError) as caught:
         check_reads(system, infer_sizes(system, {"x": (5,), "z": (8,)}, {}, {}))
-    assert caught.value.message.startswith("z is read at 2*t = 8, but axis 1 of z runs from 0 to 7")
+    assert caught.value.message.startswith("`z` is read at 2*t = 8, but its first axis runs from 0 to 7")
     assert caught.value.column == text.index("2*t") + 1
+
+
+ATTENTION = "alpha[s,t] = softmax[t](q[s,I] k[t,I])\nc[s,i] = alpha[s,T] k[T,i]"
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line", "column"),
+    [
+        (ATTENTION.replace("alpha[s,T]", "alpha[T,s]"),
+         "`q[s,I]` with `alpha[s,t]` in line 1 and `alpha[T,s]` with `k[T,i]` in line 2 make them one", 2, 21),
+        (ATTENTION.replace("k[T,i]", "q[T,i]"),
+         "`q[T,i]` with `alpha[s,T]` in line 2 and `alpha[s,t]` with `k[t,I]` in line 1 make them one", 2, 10),
+        (ATTENTION.replace("k[t,I])", "k[I,t])"), "`T` is 3 in `q` (second axis) but 5 in `k` (first axis)", 1, 32),
+        ("z[t] = k[t,I]\ny[t] = k[t,I] q[t,I]", "`T` is 5 in `k` (first axis) but 4 in `q` (first axis)", 2, 15),
+    ],
+)  # fmt: skip
+def test_sizes_that_clash_across_equations_are_led_back_to_where_they_are_joined(text, message, line, column):
+    with pytest.raises(NotationError) as caught:
+        sizes(text, {"q": (4, 3), "k": (5, 3)})
+    assert message in caught.value.message
+    assert (caught.value.line, caught.value.column) == (line, column)

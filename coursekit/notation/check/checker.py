@@ -13,7 +13,7 @@ import difflib
 from dataclasses import replace
 
 from ..errors import NotationError
-from ..names import capital_of
+from ..names import capital_of, small_of
 from ..system import System
 from ..tree import (
     Affine,
@@ -83,8 +83,8 @@ def normal(equation: Equation, source: str) -> Equation:
     for affine in left.indices:
         if not affine.terms:
             message = (
-                f"`{left.name}` is defined here at one place only; give a boundary to run instead, "
-                f'as boundary={{"{left.name}": …}}'
+                f"`{left.name}` is defined here at one place only; leave this line out: its start is its "
+                f'boundary, which `run` is given apart, as boundary={{"{left.name}": …}}'
             )
             raise error(message, source, _place(affine, left))
         single = len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str)
@@ -129,6 +129,9 @@ def indices(equation: Equation, source: str, broadcast: bool) -> None:
     free = free_indices(equation.right)
     for name in sorted(free - set(left), key=lambda n: _order(equation.right, n)):
         message = f"`{name}` is free on the right but not on the left; put it there, or sum over it: `sum[{name}](…)`"
+        if capital_of(name) == name:  # only a softmax leaves a capital unsummed
+            small = small_of(name)
+            message = f"a softmax keeps its index, so `{name}` is free: write it small, `{small}`, here and on the left"
         raise error(message, source, where(equation.right, name))
     for affine in equation.left.indices:
         own = affine.plain
@@ -174,18 +177,21 @@ def _order(node: object, name: str) -> tuple[int, int, str]:
 def ranks(equations: list[Equation], program: Program) -> None:
     """One definition and one number of indices for each name."""
     source = program.source
-    rank: dict[str, int] = {}
+    first: dict[str, Ref] = {}
     for equation in equations:
         name = equation.left.name
-        if name in rank:
+        if name in first:
             raise error(f"`{name}` is defined twice", source, equation.left.span)
-        rank[name] = len(equation.left.indices)
+        first[name] = equation.left
     for equation in equations:
         for ref in references(equation.right):
-            wanted = rank.setdefault(ref.name, len(ref.indices))
-            if len(ref.indices) != wanted:
-                plural = "index" if wanted == 1 else "indices"
-                message = f"`{ref.name}` has {wanted} {plural}, you wrote {len(ref.indices)}"
+            wanted = first.setdefault(ref.name, ref)
+            if len(ref.indices) != len(wanted.indices):
+                plural = "index" if len(wanted.indices) == 1 else "indices"
+                where = f" in line {wanted.span.line}" if wanted.span.line not in (0, ref.span.line) else ""
+                message = (
+                    f"`{ref.name}` has {len(wanted.indices)} {plural}{where}, you wrote {len(ref.indices)}"
+                )
                 raise error(message, source, ref.span)
 
 

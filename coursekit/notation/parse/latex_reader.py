@@ -8,6 +8,7 @@ from lark import Token
 
 from ..names import GREEK, Name
 from .scanner import COMMAND, KEYWORDS, Scanner
+from .slips import unknown_command
 from .symbols import (
     ACCENTS,
     DROPPED_WITH_ARGUMENT,
@@ -84,7 +85,7 @@ class LatexReader(Scanner):
         elif name in REFUSED:
             raise self.error(REFUSED[name], start, self.pos - start)
         else:
-            raise self.error(f"the command `\\{name}` is not known", start, self.pos - start)
+            raise self.error(unknown_command(name), start, self.pos - start)
 
     def braced(self) -> None:
         """Emit `{` tokens of the next argument `}`."""

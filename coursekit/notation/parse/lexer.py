@@ -25,15 +25,15 @@ def lex(text: str) -> list[Token]:
 
 
 def statements(tokens: list[Token]) -> Iterator[list[Token]]:
-    """Split the tokens at line ends. Inside brackets a line goes on; so does one that begins with `=`."""
+    """Split the tokens at line ends. Inside brackets a line goes on; so it does before `=`, and before and after a
+    sign, where the next line is no equation of its own."""
     current: list[Token] = []
     depth = 0
     for k, token in enumerate(tokens):
         if token.type == "NEWLINE":
             following = next((t for t in tokens[k + 1 :] if t.type != "NEWLINE"), None)
-            goes_on = following is not None and (
-                following.type == "EQ" or (depth > 0 and not _defines(tokens, k))
-            )
+            torn = depth > 0 or (current and current[-1].type in _SIGNS) or _begins(following, _SIGNS)
+            goes_on = _begins(following, ("EQ",)) or (torn and not _defines(tokens, k))
             if current and not goes_on:
                 yield current
                 current, depth = [], 0
@@ -43,6 +43,13 @@ def statements(tokens: list[Token]) -> Iterator[list[Token]]:
         current.append(token)
     if current:
         yield current
+
+
+_SIGNS = ("PLUS", "MINUS", "STAR", "SLASH", "EQ")
+
+
+def _begins(token: Token | None, kinds: tuple[str, ...]) -> bool:
+    return token is not None and token.type in kinds
 
 
 def _defines(tokens: list[Token], newline: int) -> bool:

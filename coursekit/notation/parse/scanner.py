@@ -9,6 +9,7 @@ from lark import Token
 
 from ..errors import NotationError
 from ..names import Group, Name
+from .slips import UNSEEN, escaped, stranger
 from .symbols import (
     ACCENTS,
     FUNCTIONS,
@@ -40,12 +41,6 @@ KEYWORDS = {
     "and": "AND",
     "in": "IN",
     "cases": "CASES",
-}
-
-
-_INSTEAD = {
-    ":": "; a slice is a capital: `h[b,t,J]`",
-    "@": "; with declared shapes a matrix product is written side by side: `W x`",
 }
 
 
@@ -96,7 +91,9 @@ class Scanner:
             self.pos += 1
             if not self.cases and not self.display:
                 self.emit("NEWLINE", "\n", start)
-        elif char in " \t\r\f\v&$~\u00a0":
+        elif slip := escaped(self.text, start, self.end):
+            raise self.error(slip[0], start, slip[1])
+        elif char.isspace() or char in "&$~" or char in UNSEEN:
             self.pos += 1
         elif char in "#%":
             newline = self.text.find("\n", self.pos, self.end)
@@ -125,7 +122,7 @@ class Scanner:
         elif self.text.startswith(":=", start):
             self.pos += 1
         else:
-            raise self.error(f"`{char}` is no part of the language{_INSTEAD.get(char, '')}", start)
+            raise self.error(stranger(char), start)
 
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
         self.pos = start + (len(symbol) if length is None else length)

@@ -111,6 +111,7 @@ REFUSED = {
     "argmax": "`argmax` is not an equation of this language; write the tensor that it is taken of",
     "int": "integrals are not part of this language",
     "subset": "sets are not part of this language",
+    "where": "`where` is no part of the language; write the equation that follows it on a line of its own",
     "vdots": "a matrix of partial derivatives is written entry by entry: `dJ_dW[i,j] = …`",
     "matrix": "a matrix is written entry by entry: `M[i,j] = …`",
 }

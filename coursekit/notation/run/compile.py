@@ -175,7 +175,7 @@ class Compiler:
             given = run(env)
             if not given.is_meta and bool((given != given.round()).any()):
                 wrong = given[given != given.round()].flatten()[0].item()
-                message = f"{ref.name} is used as an index but holds {wrong}, which is no whole number"
+                message = f"`{ref.name}` is used as an index but holds {wrong}, which is no whole number"
                 raise fail(self.system, message, ref.span)
             return given.long()
 

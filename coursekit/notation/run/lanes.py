@@ -73,7 +73,7 @@ class Lanes:
         if not any(shifts):
             return lambda env: env.states[name][env.step]  # type: ignore[return-value]
         if back >= 0:
-            message = f"{name} is read ahead of its anti-diagonal, so it cannot be run by anti-diagonals"
+            message = f"`{name}` is read ahead of its anti-diagonal, so it cannot be run by anti-diagonals"
             raise fail(frame.system, message, ref.span)
         bank = _Bank(frame, ref, self)
         plans = []
@@ -136,7 +136,7 @@ class _Bank:
             for n, (p, size) in enumerate(zip(source, self.shapes[number], strict=True)):
                 place = place * size + (deep if n == loop else min(max(p, 0), size - 1))
             return self.starts[number] + place
-        raise fail(self.frame.system, f"{self.name} is read beyond its boundary", self.ref.span)
+        raise fail(self.frame.system, f"`{self.name}` is read beyond its boundary", self.ref.span)
 
     def rows(self, env: Env) -> Tensor:
         dims = self.frame.system.tensors[self.name].dims
@@ -151,7 +151,7 @@ class _Bank:
                 )
                 continue
             if self.corner:
-                message = f"{self.name} is read outside two axes at once: its boundary must be one number"
+                message = f"`{self.name}` is read outside two axes at once: its boundary must be one number"
                 raise fail(self.frame.system, message, self.ref.span)
             if value.ndim < len(dims):
                 value = value.unsqueeze(axis)

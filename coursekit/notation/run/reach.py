@@ -27,7 +27,18 @@ from ..tree import (
     free_indices,
 )
 
-__all__ = ["Doubt", "Guard", "check_reads", "conditions", "fail", "interval", "outside", "spell", "starts"]
+__all__ = [
+    "Doubt",
+    "Guard",
+    "check_reads",
+    "conditions",
+    "fail",
+    "interval",
+    "nth",
+    "outside",
+    "spell",
+    "starts",
+]
 
 Guard = tuple[Condition, bool]  # a condition, and whether it holds or fails where something is looked at
 
@@ -57,6 +68,12 @@ def spell(affine: Affine) -> str:
     if affine.const or not text:
         text += f"{affine.const:+d}" if text else str(affine.const)
     return text
+
+
+def nth(axis: int) -> str:
+    """An axis in words: numbered from one it would be taken for torch's `dim`, which counts from zero."""
+    words = ("first", "second", "third")
+    return f"{words[axis] if axis < len(words) else f'{axis + 1}th'} axis"
 
 
 def interval(
@@ -166,9 +183,7 @@ def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationE
     ref, axis = doubt.ref, doubt.axis
     affine, dim = ref.indices[axis], system.tensors[ref.name].dims[axis]
     at = starts(system, sizes)[dim]
-    message = (
-        f"{ref.name} is read at {spell(affine)} = {doubt.worst}, but axis {axis + 1} of {ref.name} runs "
-    )
+    message = f"`{ref.name}` is read at {spell(affine)} = {doubt.worst}, but its {nth(axis)} runs "
     message += f"from {at} to {at + sizes[dim] - 1} (`{dim}` is {sizes[dim]}); "
     message += f"say `pad {ref.name}` if it is zero outside"
     return fail(system, message, affine.span if affine.span.line else ref.span)

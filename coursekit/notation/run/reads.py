@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..tree import Affine, Lookup, Ref, SizeOf
 from .named import Code, Env, elementwise
-from .reach import fail
+from .reach import fail, nth
 
 if TYPE_CHECKING:
     from .compile import Compiler
@@ -170,7 +170,7 @@ def _filler(
         if value.ndim != x.ndim or any(
             n != place and a != b for n, (a, b) in enumerate(zip(value.shape, x.shape, strict=True))
         ):
-            message = f"{name} is read outside two axes at once: its boundary must be one number"
+            message = f"`{name}` is read outside two axes at once: its boundary must be one number"
             raise fail(compiler.system, message, ref.span)
         return [value]
 
@@ -219,7 +219,7 @@ def _look_up(
             return index, None
         if not may_leave:
             wrong = (least if least < 0 else most) + start
-            message = f"{ref.name} is looked up at {wrong}, but axis {axis + 1} runs from {start} to "
+            message = f"`{ref.name}` is looked up at {wrong}, but its {nth(axis)} runs from {start} to "
             raise fail(compiler.system, f"{message}{start + size - 1} (`{dim}` is {size})", ref.span)
         return index.clamp(0, max(size - 1, 0)), (index >= 0) & (index < size)
 

@@ -87,7 +87,7 @@ class Frame:
     def read(self, compiler: Compiler, ref: Ref) -> Code:
         """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
         if ref.name not in self.names:  # a tensor of its own that is looked up at a state's value
-            raise fail(self.system, f"{ref.name} is looked up by what the recurrence computes", ref.span)
+            raise fail(self.system, f"`{ref.name}` is looked up by what the recurrence computes", ref.span)
         places = self.places[ref.name]
         shifts = []
         for place, (name, _) in zip(places, self.block.loops, strict=True):
@@ -131,7 +131,7 @@ class Frame:
     def _read_so_far(self, compiler: Compiler, ref: Ref) -> Code:
         """Any other read of a state, `h[b,s,j]` where s < t: all steps so far, zero where none is yet."""
         if self.lanes is not None:
-            message = f"{ref.name} is read at an index that anti-diagonals cannot follow"
+            message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
             raise fail(self.system, message, ref.span)
         (place,) = self.places[ref.name]
         (looped,) = self.looped

@@ -160,16 +160,16 @@ def plan(
 def _check_tensors(system: System, inputs: Mapping, edges: Mapping) -> None:
     for name, value in inputs.items():
         if not isinstance(value, Tensor):
-            message = f"{name} is {_a(value)}, not a tensor: give torch.tensor(…)"
+            message = f"`{name}` is {_a(value)}, not a tensor: give torch.tensor(…)"
             raise fail(system, message, span_of(system, name))
         indexes = system.tensors[name].indexes if name in system.tensors else None
         if indexes is not None and value.is_floating_point():
-            message = f"{name} is used as an index into `{indexes}`, so it must hold whole numbers: "
+            message = f"`{name}` is used as an index, so it must hold whole numbers: "
             raise fail(system, f"{message}give {name}.long(), not {value.dtype}", span_of(system, name))
     for name, parts in edges.items():
         for value in parts:
             if not isinstance(value, (Tensor, Real)):
-                message = f"the boundary of {name} is {_a(value)}: give a tensor or a number"
+                message = f"the boundary of `{name}` is {_a(value)}: give a tensor or a number"
                 raise fail(system, message, span_of(system, name))
 
 
@@ -180,16 +180,18 @@ def _a(value: object) -> str:
 
 def _kind(system: System, inputs: Mapping, edges: Mapping) -> tuple[torch.dtype, torch.device]:
     """The one float type and device of all tensors."""
-    named = list(inputs.items())
-    named += [(f"the boundary of {n}", v) for n, e in edges.items() for v in e if isinstance(v, Tensor)]
-    real = [(n, x) for n, x in named if x.is_floating_point()]
-    for name, x in real[1:]:
-        if x.dtype != real[0][1].dtype:
-            message = f"{real[0][0]} is {real[0][1].dtype} but {name} is {x.dtype}: give them one type"
+    named = [(n, f"`{n}`", x) for n, x in inputs.items()]
+    named += [(n, f"the boundary of `{n}`", v) for n, e in edges.items() for v in e if isinstance(v, Tensor)]
+    real = [each for each in named if each[2].is_floating_point()]
+    for name, words, x in real[1:]:
+        _, other, first = real[0]
+        if x.dtype != first.dtype:
+            message = f"{other} is {first.dtype} but {words} is {x.dtype}: give them one type"
             raise fail(system, message, span_of(system, name))
-    for name, x in named[1:]:
-        if x.device != named[0][1].device:
-            message = f"{named[0][0]} is on {named[0][1].device} but {name} is on {x.device}"
+    for name, words, x in named[1:]:
+        _, other, first = named[0]
+        if x.device != first.device:
+            message = f"{other} is on {first.device} but {words} is on {x.device}"
             raise fail(system, message, span_of(system, name))
-    dtype = real[0][1].dtype if real else torch.get_default_dtype()
-    return dtype, named[0][1].device if named else torch.get_default_device()
+    dtype = real[0][2].dtype if real else torch.get_default_dtype()
+    return dtype, named[0][2].device if named else torch.get_default_device()

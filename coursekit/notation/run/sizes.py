@@ -19,9 +19,10 @@ from ..tree import (
     Span,
     references,
 )
-from .reach import fail, interval, spell, starts
+from .links import Axis, hops, told
+from .reach import fail, interval, nth, spell, starts
 
-__all__ = ["Shape", "infer_sizes", "sides", "span_of"]
+__all__ = ["Shape", "infer_sizes", "outside_reads", "sides", "span_of"]
 
 Shape = tuple[int, ...]
 
@@ -66,8 +67,8 @@ def sides(system: System, name: str, value: object) -> list:
     if not isinstance(value, tuple):
         return [value] * len(wanted)
     if len(value) != len(wanted):
-        said = " and ".join(f"{'before' if s < 0 else 'after'} axis {a + 1}" for a, s in wanted)
-        message = f"{name} is read outside its range {said}: its boundary is one value, or a tuple of "
+        said = " and ".join(f"{'before' if s < 0 else 'after'} its {nth(a)}" for a, s in wanted)
+        message = f"`{name}` is read outside its range {said}: its boundary is one value, or a tuple of "
         raise fail(system, f"{message}{len(wanted)}, not of {len(value)}", span_of(system, name))
     return list(value)
 
@@ -79,34 +80,33 @@ def _check_names(system: System, shapes: Mapping, boundary: Mapping) -> None:
         close = get_close_matches(name, extra, 1, 0.5) or [n for n in extra if n.lower() == name.lower()]
         hint = f" ({close[0]!r} was given: is it meant?)" if close else ""
         dims = ", ".join(system.tensors[name].dims)
-        message = f"{name} is missing: give a tensor {name!r} of shape ({dims}){hint}"
+        message = f"`{name}` is missing: give a tensor {name!r} of shape ({dims}){hint}"
         raise fail(system, message, span_of(system, name))
     for name in extra:
         if name in system.tensors:
             raise fail(
-                system, f"{name} is defined by the system, so it cannot be given", span_of(system, name)
+                system, f"`{name}` is defined by the system, so it cannot be given", span_of(system, name)
             )
         raise fail(
-            system, f"{name} is given, but no equation reads it; the inputs are {_list(system.inputs)}"
+            system, f"`{name}` is given, but no equation reads it; the inputs are {_list(system.inputs)}"
         )
     for name in boundary:
         if name in system.padded:
-            message = f"{name} has a boundary, but `pad` makes it zero outside: keep one of the two"
+            message = f"`{name}` has a boundary, but `pad` makes it zero outside: keep one of the two"
             raise fail(system, message, span_of(system, name))
         if name not in system.tensors:
-            raise fail(system, f"there is a boundary for {name}, but no tensor of that name")
+            raise fail(system, f"there is a boundary for `{name}`, but no tensor of that name")
     for name, places in system.boundary.items():
         if name not in boundary and name not in system.padded:
-            read = next((r for r in _outside_reads(system, name)), None)
+            read = next((r for r in outside_reads(system, name)), None)
             where = f" at {spell(read.indices[places[0][0]])}" if read else " outside its range"
             axes = ", ".join(d for n, d in enumerate(_axes(system, name)) if n != places[0][0])
-            message = (
-                f"{name} is read{where}: give boundary={{{name!r}: …}} of shape ({axes}), or say `pad {name}`"
-            )
+            message = f"`{name}` is read{where}: give boundary={{{name!r}: …}} of shape ({axes}), or say `pad {name}`"
             raise fail(system, message, read.span if read else span_of(system, name))
 
 
-def _outside_reads(system: System, name: str) -> Iterator[Ref]:
+def outside_reads(system: System, name: str) -> Iterator[Ref]:
+    """Where a tensor that has a boundary is read with a shift along that axis."""
     axes = {axis for axis, _ in system.boundary[name]}
     for equation in (e for block in system.blocks for e in block.equations):
         for ref in references(equation.right):
@@ -133,26 +133,33 @@ class _Book:
         self.system = system
         self.sizes: dict[str, int] = {}
         self.source: dict[str, str] = {}
+        self.axes: dict[str, Axis] = {}
 
-    def set(self, dim: str, size: int, where: str, blame: str | Span = NOWHERE) -> None:
-        """`blame` is the tensor, or the place, that an error points at."""
+    def set(
+        self, dim: str, size: int, where: str, blame: str | Span = NOWHERE, axis: Axis | None = None
+    ) -> None:
+        """`blame` is the tensor, or the place, that an error points at; `axis` is where the size stands."""
         if self.sizes.setdefault(dim, size) != size:
-            message = f"`{dim}` is {self.sizes[dim]} {self.source[dim]} but {size} {where}"
-            span = span_of(self.system, blame) if isinstance(blame, str) else blame
+            way = hops(self.system, self.axes[dim], axis) if axis and dim in self.axes else []
+            joined, place = told(self.system, way)
+            span = place if way else span_of(self.system, blame) if isinstance(blame, str) else blame
+            message = f"`{dim}` is {self.sizes[dim]} {self.source[dim]} but {size} {where}{joined}"
             raise fail(self.system, message, span)
         self.source.setdefault(dim, where)
+        if axis:
+            self.axes.setdefault(dim, axis)
 
     def tensor(self, name: str, shape: Shape) -> None:
         dims = self.system.tensors[name].dims
         if len(shape) != len(dims):
-            written = f"{name}[{','.join(dims)}]" if dims else f"the number {name}"
-            message = f"{name} has {_count(len(shape))} {tuple(shape)} but is written as {written}"
+            written = f"`{name}[{','.join(dims)}]`" if dims else f"the number `{name}`"
+            message = f"`{name}` has {_count(len(shape))} {tuple(shape)} but is written as {written}"
             raise fail(self.system, f"{message}, with {_count(len(dims))}", span_of(self.system, name))
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if size == 0:
-                message = f"{name} is empty: axis {axis + 1} (`{dim}`) has length 0"
+                message = f"`{name}` is empty: its {nth(axis)} (`{dim}`) has length 0"
                 raise fail(self.system, message, span_of(self.system, name))
-            self.set(dim, size, f"in {name} (axis {axis + 1})", name)
+            self.set(dim, size, f"in `{name}` ({nth(axis)})", name, (name, axis))
 
     def give(self, name: str, size: int, span: Span = NOWHERE) -> None:
         dim = self.system.dimension(name)
@@ -174,10 +181,12 @@ class _Book:
         elif len(shape) != len(rest) or deep > 1:
             axes = _axes(self.system, name)
             wanted = [*axes[:axis], *([str(deep)] if deep > 1 else []), *axes[axis + 1 :]]
-            message = f"the boundary of {name} has shape {tuple(shape)}, but it must be ({', '.join(wanted)})"
+            message = (
+                f"the boundary of `{name}` has shape {tuple(shape)}, but it must be ({', '.join(wanted)})"
+            )
             raise fail(self.system, message, span_of(self.system, name))
         for dim, size in zip(rest, shape, strict=True):
-            self.set(dim, size, f"in the boundary of {name}", name)
+            self.set(dim, size, f"in the boundary of `{name}`", name)
 
     def resolve(self) -> None:
         """Sizes that follow from others: derived ranges and concatenations, until nothing changes."""

@@ -119,11 +119,11 @@ def apply(compiler: Compiler, node: Apply) -> Code:
 
     def run(env: Env) -> Tensor:
         if name not in env.functions:
-            message = f"{name} is not known: give functions={{{name!r}: …}}"
+            message = f"`{name}` is not known: give functions={{{name!r}: …}}"
             raise fail(compiler.system, message, node.span)
         result = env.functions[name](*(r(env) for r in runs))
         if result.ndim != len(lead) + len(wanted) or tuple(result.shape[len(lead) :]) != wanted:
-            message = f"{name} must give its value with the last axes {wanted}, but it gave the shape "
+            message = f"`{name}` must give its value with the last axes {wanted}, but it gave the shape "
             raise fail(compiler.system, f"{message}{tuple(result.shape)}", node.span)
         return result
 
