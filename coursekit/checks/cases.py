@@ -49,7 +49,7 @@ def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
         return {parts[0]: value}
     if isinstance(value, (tuple, list)) and len(value) == len(parts):
         return dict(zip(parts, value, strict=True))
-    needs = f"a dict with the keys {listed([f'`{p}`' for p in parts])}"
+    needs = f"{listed([f'`{p}`' for p in parts])}, in this order or as a dict with these keys"
     raise Stopped(wrong(f"{upper(name)} must return {needs}, and it returns {a_thing(value)}.", "type"))
 
 

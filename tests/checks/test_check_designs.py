@@ -200,7 +200,9 @@ def test_tests_that_all_break_are_told_by_the_first():
     assert not any(part.ok for part in result.parts.values())
 
 
-@pytest.mark.parametrize("expected", [{("a", "b"), ("b", "c")}, digest({("a", "b"), ("b", "c")})])
+@pytest.mark.parametrize(
+    "expected", [{("a", "b"), ("b", "c")}, digest({("a", "b"), ("b", "c")})], ids=["edges", "digest"]
+)
 def test_an_edge_drawn_both_ways_is_one_too_many(expected):
     result = checks.edges({("a", "b"), ("b", "a"), ("b", "c")}, expected)
     assert (result.sentence, result.kind) == ("`b → a` does not belong to the graph.", "extra")
