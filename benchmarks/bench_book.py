@@ -73,13 +73,11 @@ def visit(html: Path, pages: list[str]) -> list[Row]:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
         for name in pages:
             context = chromium.new_context(viewport={"width": 1200, "height": 900})
-            page, sizes = context.new_page(), []
-            page.on(
-                "requestfinished", lambda request, sizes=sizes: sizes.append(len(request.response().body()))
-            )
+            page, answers = context.new_page(), []
+            page.on("response", answers.append)
             page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html", wait_until="load")
             ready[name] = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1e3
-            weight[name] = sum(sizes) / 1e6
+            weight[name] = sum(len(answer.body()) for answer in answers) / 1e6
             context.close()
         chromium.close()
         server.shutdown()
