@@ -74,7 +74,7 @@ def visit(html: Path, pages: list[str]) -> list[Row]:
         for name in pages:
             context = chromium.new_context(viewport={"width": 1200, "height": 900})
             page, answers = context.new_page(), []
-            page.on("response", answers.append)
+            page.on("response", lambda answer, answers=answers: answers.append(answer))
             page.goto(f"http://127.0.0.1:{server.server_port}/{name}.html", wait_until="load")
             ready[name] = page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") / 1e3
             weight[name] = sum(len(answer.body()) for answer in answers) / 1e6
