@@ -13,7 +13,7 @@ from ..notation.compare.mutate import mutations
 from ..notation.equations import Equations
 from .student import quiet
 
-MOST = 60  # changes that are tried, the likely ones first: a second at most
+MOST = 60  # changes that are tried, the likely ones first
 # What the comparison says where it recognises no mistake; and a factor, which may be the size of an axis.
 UNTOLD = (
     None, "different", "shape", "size", "unknown tensor", "missing tensor", "not finite", "constant factor",
