@@ -27,6 +27,7 @@ _RULES = tuple(
         (rf"The two formulas differ( at [^:]*)?: expected (?:{_NUMBER}), got ({_NUMBER})\.",
          r"Your formula is not right:\1 it gives \2."),
         (r"; it should be [-\d/]+\.", _NOT),
+        (rf" \(here (?:{_NUMBER})\)", ""),
         (r"Off by one: your formula is 1 too (?:large|small)\.", "Off by one."),
         (r"A constant factor is wrong: your formula is \S+ times the right one\.", "A constant factor is wrong."),
         (r" is \S+ times what it should be\.", " is off by a constant factor."),

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import small_course as small
+import torch
 from traitlets.config import Config
 
 from coursekit import checks
@@ -63,6 +64,14 @@ def test_no_piece_of_the_right_formula_is_told(check):
             assert "expected" not in said
             assert not re.search(r"should be|times the right one|too (large|small)", said), said
     assert len(sentences) >= 4, "there is more to say than that it is wrong"
+
+
+def test_how_far_a_tensor_is_off_is_not_told_in_numbers():
+    """The number, divided out, would be the right value."""
+    cases = [{"g": torch.tensor([3.0, 4.0]), "n": n} for n in (1.0, 2.0)]
+    result = checks.function(lambda g, n: g * n, lambda g, n: g * n / g.norm() ** n, cases)
+    assert "(here 5)" in result.sentence, "as the check says it in the notebook"
+    assert told(result.sentence).endswith("times a number that differs from case to case.")
 
 
 @pytest.mark.parametrize(
