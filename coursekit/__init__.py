@@ -8,12 +8,14 @@ Importing this package is cheap: torch is imported by the parts that need it, wh
 
 from __future__ import annotations
 
+from typing import Any
+
 from .version import __version__
 
 __all__ = ["__version__", "device"]
 
 
-def device():
+def device() -> Any:
     """The device to compute on: CUDA where there is one, else MPS, else the CPU.
 
     The only place in the course that names a device; all other code takes it from its inputs.

@@ -1,17 +1,7 @@
-"""The failures that a user is told in one sentence: each part of the course raises its own."""
+"""The failures that a user is told in one sentence."""
 
 from __future__ import annotations
 
-import sys
 
-
-def expected_errors() -> tuple[type[BaseException], ...]:
-    """Those exception classes whose modules have been imported: no other can be on its way."""
-    known = {
-        "coursekit.runtime": "MissingTorch",
-        "coursekit.authoring.course": "CourseError",
-        "coursekit.authoring.source": "SourceError",
-        "coursekit.book.vendor": "BuildError",
-        "coursekit.grading.errors": "GradingError",
-    }
-    return tuple(getattr(sys.modules[m], name) for m, name in known.items() if m in sys.modules)
+class Expected(Exception):
+    """What went wrong is no defect of the program; the message says what, where, and how to repair it."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sysconfig
+from typing import Any
+
+from .expected import Expected
 
 
-class MissingTorch(ImportError):
+class MissingTorch(Expected, ImportError):
     """torch is not installed; the message says how to get it."""
 
 
-def require_torch():
+def require_torch() -> Any:
     """The torch module, or one sentence that says how to install it."""
     try:
         import torch
@@ -22,7 +25,7 @@ def require_torch():
     return torch
 
 
-def best_device():
+def best_device() -> Any:
     torch = require_torch()
     if torch.cuda.is_available():
         return torch.device("cuda")

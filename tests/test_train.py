@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from coursekit import data
-from coursekit.checkpoint import BadCheckpoint
 from coursekit.models.cells import GRU
 from coursekit.models.language_model import LanguageModel
 from coursekit.train import StoppedTraining, evaluate, train
+from coursekit.train.checkpoint import BadCheckpoint
 
 GRAMMAR = data.Grammar("S -> a X [0.5] | b Y [0.5]\nX -> x x [0.7] | y [0.3]\nY -> y [0.7] | x [0.3]")
 
@@ -348,7 +348,6 @@ def _places():
 @pytest.mark.parametrize("name", ["language model", "translator", "captioner", "transformer"])
 @pytest.mark.parametrize("clipping", ["global", "each"])
 def test_training_keeps_to_the_device_it_is_given(name, clipping, tmp_path):
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "models"))
     from pretend_device import PRETEND, pretend_device
 
     make, batches = _places()[name]
@@ -365,7 +364,6 @@ def test_training_keeps_to_the_device_it_is_given(name, clipping, tmp_path):
 
 
 def test_a_model_that_forgets_its_device_is_found_in_training():
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "models"))
     from pretend_device import PRETEND, MixedDevices, pretend_device
 
     class Forgetful(LanguageModel):

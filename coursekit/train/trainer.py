@@ -23,10 +23,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .. import device as best_device
+from ..figures.bar import Bar
+from ..models.clipping import clip_each, clip_global
 from . import checkpoint as disk
-from . import device as best_device
-from .figures.bar import Bar
-from .models.clipping import clip_each, clip_global
 
 __all__ = ["History", "StoppedTraining", "evaluate", "train"]
 
@@ -52,9 +52,9 @@ class History:
         """That of the last validation, or of the last step where there was none."""
         return exp(self.valid[-1][1] if self.valid else self.losses[-1])
 
-    def plot(self, **options):
+    def plot(self, **options: Any) -> Any:
         """The loss by step, with the limit: see `coursekit.figures.loss_curve`."""
-        from .figures import loss_curve
+        from ..figures import loss_curve
 
         return loss_curve(self, **options)
 
@@ -160,7 +160,10 @@ def evaluate(
     return total / weight
 
 
-def _step(model, step_down, loss_of, batch, clip, clip_all, step: int, rate: float) -> tuple[float, float]:
+def _step(
+    model: nn.Module, step_down: torch.optim.Optimizer, loss_of: Callable[..., Tensor], batch: Any, clip: Any,
+    clip_all: Any, step: int, rate: float,
+) -> tuple[float, float]:  # fmt: skip
     """One update of the weights; returns the loss before it and the norm of its gradient."""
     step_down.zero_grad()
     loss = loss_of(model, *batch)
@@ -168,7 +171,7 @@ def _step(model, step_down, loss_of, batch, clip, clip_all, step: int, rate: flo
     _need_finite("loss", value, step, rate, clip)
     loss.backward()
     used = [p for p in model.parameters() if p.grad is not None]
-    gradients = [p.grad for p in used]
+    gradients = [p.grad for p in used if p.grad is not None]
     norm = float(torch.stack([g.norm() for g in gradients]).norm())
     _need_finite("norm of the gradient", norm, step, rate, clip)
     if clip is not None:
@@ -200,11 +203,11 @@ class _Interrupt:
             self._before = signal.signal(signal.SIGINT, self._ask)
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._main:
             signal.signal(signal.SIGINT, self._before)
 
-    def _ask(self, *_) -> None:
+    def _ask(self, *_: object) -> None:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
@@ -233,8 +236,10 @@ def _optimiser(model: nn.Module, optimiser: Any, rate: float) -> torch.optim.Opt
     if not parameters:
         raise ValueError("the model has no parameters to train")
     if callable(optimiser):
-        return optimiser(parameters)
-    return _named("optimiser", optimiser, OPTIMISERS)(parameters, lr=rate)
+        made: torch.optim.Optimizer = optimiser(parameters)
+    else:
+        made = _named("optimiser", optimiser, OPTIMISERS)(parameters, lr=rate)
+    return made
 
 
 def _loss(data: Any, loss: Callable[..., Tensor] | None) -> Callable[..., Tensor]:

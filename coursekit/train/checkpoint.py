@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..files import replacing
+
 
 class BadCheckpoint(ValueError):
     """The file is no checkpoint, or that of another run; the message says what to do."""
@@ -19,8 +21,8 @@ def save(
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
     device: torch.device,
-    settings: dict,
-    history: dict,
+    settings: dict[str, Any],
+    history: dict[str, Any],
 ) -> None:
     """Write everything beside the old file, then put it in its place: there is never half a checkpoint."""
     state = {
@@ -30,23 +32,25 @@ def save(
         "optimiser": optimiser.state_dict(),
         "random": _random_states(device),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".part")
-    with beside.open("wb") as file:
+    with replacing(path) as file:
         torch.save(state, file)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(beside, path)
 
 
 def load(
-    path: Path, model: nn.Module, optimiser: torch.optim.Optimizer, device: torch.device, settings: dict
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    device: torch.device,
+    settings: dict[str, Any],
 ) -> dict[str, Any]:
     """Put back weights, optimiser and random state; return the history. Refuse the file of another run."""
     again = "give another path, or resume=False to begin anew"
     try:
         state = torch.load(path, map_location=device, weights_only=True)
-        theirs, history, random = state["settings"], state["history"], state["random"]
+        history: dict[str, Any] = state["history"]
+        theirs, random = state["settings"], state["random"]
     except Exception as error:
         raise BadCheckpoint(f"{path} is not a checkpoint of this trainer, or is damaged; {again}") from error
     for name, mine in settings.items():
