@@ -1,6 +1,6 @@
 """The language of the course: equations in index notation that can be checked, run, counted, differentiated.
 
-from coursekit.notation import Equations, NotationError, Growth
+from coursekit.notation import Equations, NotationError, Derivation, Growth
 """
 
 from __future__ import annotations
@@ -8,10 +8,14 @@ from __future__ import annotations
 from .equations import Equations
 from .errors import NotationError
 
-__all__ = ["Equations", "Growth", "NotationError"]
+__all__ = ["Derivation", "Equations", "Growth", "NotationError"]
 
 
 def __getattr__(name: str):
+    if name == "Derivation":
+        from .derive.derivation import Derivation
+
+        return Derivation
     if name == "Growth":
         from .formulas.growth import Growth
 

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from .check.checker import check, suggestion
 from .errors import NotationError
-from .names import canonical
+from .names import small_of
+from .parse.lexer import canonical
 from .parse.parser import parse
 from .show import show
 from .system import System
@@ -20,15 +21,31 @@ class Equations:
         gru.inputs                                # ('W', 'U', 'x')
         gru.run({"W": W, "U": U, "x": x}, boundary={"h": h0})["h"]
 
+    What is known beforehand of the tensors, given and asked for, goes into `signature`: for each name (in any
+    spelling) its number of axes, its shape, or best its axes' names. Then sub- and superscripts are read as a page
+    prints them, matrices and vectors need no indices, and a name may be spelt as the page does (`\\lambda` for `lam`):
+
+        Equations(r"h_{t,j} = \\sigma(\\sum_i W^{hh}_{ji} h_{t-1,i})", signature={"W_hh": 2, "h": ("t", "j")})
+        Equations(r"h_t = \\tanh(W h_{t-1} + U x_t)", signature={"W": 2, "U": 2, "x": ("t", "k"), "h": ("t", "j")})
+
+    `reference.signature` is the signature of equations that stand already.
+
     Raises NotationError, with the place and the repair, for what cannot be read or makes no sense.
     """
 
-    def __init__(self, source: str | Program | System) -> None:
+    def __init__(
+        self, source: str | Program | System, signature: Mapping[str, int | Sequence[int | str]] | None = None
+    ) -> None:
         if isinstance(source, System):
             self.system = source
         else:
-            self.system = check(source if isinstance(source, Program) else parse(source))
+            self.system = check(source if isinstance(source, Program) else parse(source, signature))
         self.program: Program = self.system.program
+
+    @property
+    def signature(self) -> dict[str, tuple[str, ...]]:
+        """Every tensor with the names of its axes, for reading another text about the same tensors."""
+        return {t.name: tuple(map(small_of, t.dims)) for t in self.system.tensors.values()}
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -65,7 +82,7 @@ class Equations:
         self, inputs: Mapping, boundary: Mapping = {}, sizes: Mapping = {}, functions: Mapping = {}
     ) -> dict:
         """The same in pure Python on nested lists, for tiny sizes and for a place without torch."""
-        from .evaluate import evaluate
+        from .meaning.evaluate import evaluate
 
         return evaluate(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
 
@@ -117,6 +134,15 @@ class Equations:
 
         names = [outputs] if isinstance(outputs, str) else outputs
         return function(self.system, None if names is None else [self._output(name) for name in names])
+
+    def javascript(self, name: str = "model", outputs: str | Sequence[str] | None = None) -> str:
+        """The same as plain JavaScript over flat arrays (see `javascript.function`), to run in a page."""
+        from .javascript.function import javascript
+
+        names = [outputs] if isinstance(outputs, str) else outputs
+        return javascript(
+            self.system, name, None if names is None else [self._output(name) for name in names]
+        )
 
     def draw(self, steps: int | None = None):
         """The graph of one step, or the network unrolled for `steps`."""

@@ -7,10 +7,20 @@ class NotationError(ValueError):
     """An equation that cannot be read, checked or run.
 
     `line` and `column` count from 1; `line` is 0 where no place in the text is to blame.
-    `str(error)` is the message, the line itself and a caret under the place.
+    `str(error)` is the message, the line itself and a caret under the place. Where the repair can be made by itself,
+    `repairs` holds the mended texts, one for each thing that may have been meant.
     """
 
-    def __init__(self, message: str, source: str = "", line: int = 0, column: int = 0, width: int = 1):
+    def __init__(
+        self,
+        message: str,
+        source: str = "",
+        line: int = 0,
+        column: int = 0,
+        width: int = 1,
+        repairs: tuple[str, ...] = (),
+    ):
+        self.repairs = repairs
         self.message = message
         self.source = source
         self.line = line

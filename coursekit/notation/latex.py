@@ -5,40 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from .names import GREEK
-from .parse.symbols import ACCENTS
+from . import tree as T
+from .functions import FUNCTIONS, PI, REDUCERS
+from .names import ACCENTS, GREEK, halves
 from .show import ADD, ATOM, CONCAT, MUL, POWER, bound_apart, capital_left, implicit, spell_affine
-from .tree import (
-    Add,
-    Affine,
-    And,
-    Apply,
-    Call,
-    Cases,
-    Compare,
-    Concat,
-    Directive,
-    Div,
-    Equation,
-    Flatten,
-    Iverson,
-    Mul,
-    Neg,
-    Num,
-    Position,
-    Pow,
-    Program,
-    Reduce,
-    Ref,
-    Size,
-    Softmax,
-    Sum,
-)  # fmt: skip
 
-_FUNCTIONS = {
-    "sigmoid": r"\sigma", "tanh": r"\tanh", "relu": r"\text{ReLU}", "exp": r"\exp", "log": r"\ln",
-    "abs": r"\text{abs}", "min": r"\min", "max": r"\max", "transpose": r"\text{transpose}",
-}  # fmt: skip
 _SIGNS = {"==": "=", "!=": r"\ne", "<": "<", "<=": r"\le", ">": ">", ">=": r"\ge"}
 _HATS = set(ACCENTS.values())
 _COMMANDS = {value: key for key, value in reversed(ACCENTS.items())}
@@ -51,15 +22,15 @@ def latex(node: object, page: bool = False) -> str:
     another name (`b_1`), so it is not the default.
     """
     write = Writer(page_name, r" \, ") if page else Writer(name, " ")
-    if isinstance(node, Program):
+    if isinstance(node, T.Program):
         statements = [write.statement(s) for s in node.statements]
         lines = " \\\\\n".join(map(_folded, statements) if page else statements)
         return f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}"
-    if isinstance(node, (Equation, Directive)):
+    if isinstance(node, (T.Equation, T.Directive)):
         return write.statement(node).replace("&", "")
-    if isinstance(node, Affine):
+    if isinstance(node, T.Affine):
         return write.affine(node)
-    if isinstance(node, (Compare, And)):
+    if isinstance(node, (T.Compare, T.And)):
         return write.condition(node)
     return write.formula(implicit(node))
 
@@ -175,8 +146,8 @@ class Writer:
     def __init__(self, name: Callable[[str], str], between: str) -> None:
         self.name, self.between = name, between
 
-    def statement(self, node: Equation | Directive) -> str:
-        if isinstance(node, Equation):
+    def statement(self, node: T.Equation | T.Directive) -> str:
+        if isinstance(node, T.Equation):
             left, right = capital_left(node)
             return f"{self.formula(left)} &= {self.formula(implicit(right))}"
         if node.word == "parameters":
@@ -185,7 +156,7 @@ class Writer:
             return f"\\text{{size}}\\; {index(node.names[0])} &= {node.values[0]}"
         if node.word == "shape":
             shapes = (
-                f"{self.name(n)} \\in \\mathbb{{R}}^{{{_shape(v)}}}"
+                f"{self.name(n)} \\in \\mathbb{{R}}" + (f"^{{{_shape(v)}}}" if v else "")
                 for n, v in zip(node.names, node.values, strict=True)
             )
             return "& " + r" \quad ".join(shapes)
@@ -196,31 +167,37 @@ class Writer:
         text, own = _FORMS[type(node)](self, node)
         return text if own >= level else _brackets(text)
 
-    def num(self, node: Num) -> tuple[str, int]:
+    def num(self, node: T.Num) -> tuple[str, int]:
         value = node.value
+        if value == PI.value:
+            return r"\pi", ATOM
         if value.denominator == 1:
             return str(value.numerator), ATOM if value >= 0 else ADD
         text = f"\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
         return (text, MUL) if value >= 0 else ("-" + text, ADD)
 
-    def ref(self, node: Ref) -> tuple[str, int]:
+    def ref(self, node: T.Ref) -> tuple[str, int]:
+        if parts := halves(node.name):
+            above, rank, below = parts
+            over, under = T.Ref(above, node.indices[:rank]), T.Ref(below, node.indices[rank:])
+            return f"\\frac{{\\partial {self.ref(over)[0]}}}{{\\partial {self.ref(under)[0]}}}", ATOM
         if not node.indices:
             return self.name(node.name), ATOM
         return f"{self.name(node.name)}[{', '.join(self.affine(i) for i in node.indices)}]", ATOM
 
-    def add(self, node: Add) -> tuple[str, int]:
+    def add(self, node: T.Add) -> tuple[str, int]:
         text = ""
         for term in node.terms:
-            negative = isinstance(term, Neg) or (isinstance(term, Num) and term.value < 0)
-            body = term.body if isinstance(term, Neg) else Num(-term.value) if negative else term  # type: ignore[union-attr]
+            negative = isinstance(term, T.Neg) or (isinstance(term, T.Num) and term.value < 0)
+            body = term.body if isinstance(term, T.Neg) else T.Num(-term.value) if negative else term  # type: ignore[union-attr]
             sign = (" - " if text else "-") if negative else (" + " if text else "")
             text += sign + self.formula(body, MUL)
         return text, ADD
 
-    def mul(self, node: Mul) -> tuple[str, int]:
+    def mul(self, node: T.Mul) -> tuple[str, int]:
         text = ""
         for factor in node.factors:
-            part = self.formula(factor, MUL if isinstance(factor, (Div, Num)) else POWER)
+            part = self.formula(factor, MUL if isinstance(factor, (T.Div, T.Num)) else POWER)
             if not text:
                 text = part
             elif (
@@ -233,57 +210,62 @@ class Writer:
                 text += self.between + part
         return text, MUL
 
-    def div(self, node: Div) -> tuple[str, int]:
+    def div(self, node: T.Div) -> tuple[str, int]:
         return f"\\frac{{{self.formula(node.above, ADD)}}}{{{self.formula(node.below, ADD)}}}", MUL
 
-    def pow(self, node: Pow) -> tuple[str, int]:
-        indexed = isinstance(node.base, Ref) and node.base.indices
+    def pow(self, node: T.Pow) -> tuple[str, int]:
+        indexed = isinstance(node.base, T.Ref) and node.base.indices
         base = self.formula(node.base, ATOM) if indexed else _brackets(self.formula(node.base))
         return f"{base}^{{{self.formula(node.exponent)}}}", POWER
 
-    def call(self, node: Call) -> tuple[str, int]:
+    def call(self, node: T.Call) -> tuple[str, int]:
         if node.function == "sqrt":
             return f"\\sqrt{{{self.formula(node.args[0])}}}", ATOM
-        return _FUNCTIONS[node.function] + self.arguments(node), ATOM
+        word = FUNCTIONS[node.function].latex if node.function in FUNCTIONS else r"\text{transpose}"
+        return word + self.arguments(node), ATOM
 
-    def apply(self, node: Apply) -> tuple[str, int]:
+    def apply(self, node: T.Apply) -> tuple[str, int]:
         return f"{self.name(node.function)}_{{\\Phi}}{self.arguments(node)}", ATOM
 
-    def arguments(self, node: Call | Apply) -> str:
+    def arguments(self, node: T.Call | T.Apply) -> str:
         return _brackets(", ".join(self.formula(a, ADD) for a in node.args))
 
-    def sum(self, node: Sum | Reduce) -> tuple[str, int]:
-        word = "sum" if isinstance(node, Sum) else node.function
+    def sum(self, node: T.Sum | T.Reduce) -> tuple[str, int]:
+        word = "sum" if isinstance(node, T.Sum) else node.function
         if word not in ("sum", "prod"):
-            return f"\\{word}_{{{self.bound(node)}}}{_brackets(self.formula(node.body))}", ATOM
+            head = REDUCERS[word].latex
+            bound = self.bound(node)
+            head = f"\\underset{{{bound}}}{{{head}}}" if "text" in head else f"{head}_{{{bound}}}"
+            return head + _brackets(self.formula(node.body)), ATOM
         return f"\\{word}_{{{self.bound(node)}}} {self.formula(node.body, MUL)}", MUL
 
-    def softmax(self, node: Softmax) -> tuple[str, int]:
+    def softmax(self, node: T.Softmax) -> tuple[str, int]:
         head = f"\\underset{{{self.bound(node)}}}{{\\text{{softmax}}}}" if node.indices else r"\text{softmax}"
         return head + _brackets(self.formula(node.body)), ATOM
 
-    def bound(self, node: Sum | Softmax | Reduce) -> str:
+    def bound(self, node: T.Sum | T.Softmax | T.Reduce) -> str:
         names, conditions = bound_apart(node)
         return ", ".join([*map(index, names), *map(self.condition, conditions)])
 
-    def flatten(self, node: Flatten) -> tuple[str, int]:
+    def flatten(self, node: T.Flatten) -> tuple[str, int]:
         indices = ", ".join(index(i) for i in node.indices)
         return f"\\underset{{{indices}}}{{\\text{{concat}}}}{_brackets(self.formula(node.body))}", ATOM
 
-    def cases(self, node: Cases) -> tuple[str, int]:
+    def cases(self, node: T.Cases) -> tuple[str, int]:
         rows = [f"{self.formula(v, ADD)} & \\text{{if }} {self.condition(c)}" for v, c in node.branches]
         rows.append(f"{self.formula(node.otherwise, ADD)} & \\text{{otherwise}}")
         return "\\begin{cases} " + r" \\ ".join(rows) + " \\end{cases}", ATOM
 
-    def affine(self, node: Affine) -> str:
+    def affine(self, node: T.Affine) -> str:
         spell = lambda atom: index(atom if isinstance(atom, str) else atom.name)
         return spell_affine(node, spell, lambda ref: self.ref(ref)[0], " ")
 
-    def condition(self, node: Compare | And) -> str:
-        if isinstance(node, And):
+    def condition(self, node: T.Compare | T.And) -> str:
+        if isinstance(node, T.And):
             return r" \text{ and } ".join(self.condition(p) for p in node.parts)
         left, right = (
-            self.affine(s) if isinstance(s, Affine) else self.formula(s, ADD) for s in (node.left, node.right)
+            self.affine(s) if isinstance(s, T.Affine) else self.formula(s, ADD)
+            for s in (node.left, node.right)
         )
         return f"{left} {_SIGNS[node.operator]} {right}"
 
@@ -326,22 +308,22 @@ def _shape(dims: str) -> str:
 
 
 _FORMS: dict[type, Callable[..., tuple[str, int]]] = {
-    Num: Writer.num,
-    Size: lambda self, n: (index(n.name) if "_" not in n.name else self.name(n.name), ATOM),
-    Ref: Writer.ref,
-    Add: Writer.add,
-    Mul: Writer.mul,
-    Neg: lambda self, n: ("-" + self.formula(n.body, MUL), ADD),
-    Div: Writer.div,
-    Pow: Writer.pow,
-    Call: Writer.call,
-    Apply: Writer.apply,
-    Softmax: Writer.softmax,
-    Sum: Writer.sum,
-    Reduce: Writer.sum,
-    Concat: lambda self, n: ("; ".join(self.formula(p, ADD) for _, p in n.parts), CONCAT),
-    Flatten: Writer.flatten,
-    Position: lambda self, n: (self.affine(n.affine), ATOM if n.affine.plain else ADD),
-    Cases: Writer.cases,
-    Iverson: lambda self, n: (f"\\left[{self.condition(n.condition)}\\right]", ATOM),
+    T.Num: Writer.num,
+    T.Size: lambda self, n: (index(n.name) if "_" not in n.name else self.name(n.name), ATOM),
+    T.Ref: Writer.ref,
+    T.Add: Writer.add,
+    T.Mul: Writer.mul,
+    T.Neg: lambda self, n: ("-" + self.formula(n.body, MUL), ADD),
+    T.Div: Writer.div,
+    T.Pow: Writer.pow,
+    T.Call: Writer.call,
+    T.Apply: Writer.apply,
+    T.Softmax: Writer.softmax,
+    T.Sum: Writer.sum,
+    T.Reduce: Writer.sum,
+    T.Concat: lambda self, n: ("; ".join(self.formula(p, ADD) for _, p in n.parts), CONCAT),
+    T.Flatten: Writer.flatten,
+    T.Position: lambda self, n: (self.affine(n.affine), ATOM if n.affine.plain else ADD),
+    T.Cases: Writer.cases,
+    T.Iverson: lambda self, n: (f"\\left[{self.condition(n.condition)}\\right]", ATOM),
 }

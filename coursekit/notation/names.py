@@ -9,63 +9,36 @@ spaces inside them are dropped; one with arithmetic keeps its braces and comes l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "varepsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "vartheta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "pi",
-        "rho",
-        "varrho",
-        "sigma",
-        "tau",
-        "upsilon",
-        "phi",
-        "varphi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Pi",
-        "Sigma",
-        "Upsilon",
-        "Phi",
-        "Psi",
-        "Omega",
-        "nabla",
-        "partial",
-    ]
+    (
+        "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho "
+        "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
+        "Psi Omega nabla partial"
+    ).split()
 )
+
+ACCENTS = {
+    "tilde": "tilde", "widetilde": "tilde", "hat": "hat", "widehat": "hat", "bar": "bar",
+    "overline": "bar", "vec": "vec", "overrightarrow": "vec", "overleftarrow": "leftarrow", "dot": "dot",
+    "ddot": "ddot", "check": "check", "breve": "breve", "underline": "under", "acute": "acute",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
     """One sub- or superscript: its items as they stand between commas (`t-1`, `h`, `G1`).
 
-    `round` tells `h^{(t)}` from `h^{t}`.
+    `round` tells `h^{(t)}` from `h^{t}`; `place` is where the script stands in the text, should it be an index;
+    `name_like` is false where it can be no part of a name (`2(t-1)`).
     """
 
     items: tuple[str, ...]
     round: bool = False
+    place: tuple[int, int] = field(default=(0, 0), compare=False)
+    name_like: bool = True
+    word: bool = False  # set upright, as words are: never an index
 
     @property
     def arithmetic(self) -> bool:
@@ -142,14 +115,14 @@ def small_of(index: str) -> str:
     return index[:1].lower() + index[1:]
 
 
-def canonical(text: str) -> str:
-    """The ASCII name of a tensor written in any spelling: canonical("W^{h,G}") == "W_hG"."""
-    from .errors import NotationError
-    from .parse.lexer import lex
+def joined(above: str, rank: int, below: str) -> str:
+    """The name of the derivative of one tensor by another, whose first `rank` indices are those of `above`."""
+    return f"{above}|{rank}|{below}"
 
-    if not isinstance(text, str):
-        raise NotationError(f"the name of a tensor is text, not {text!r}")
-    tokens = [t for t in lex(text) if t.type != "NEWLINE"]
-    if len(tokens) != 1 or not isinstance(tokens[0].value, Name):
-        raise NotationError(f"`{text.strip()}` is not the name of a tensor", text, 1, 1, len(text))
-    return tokens[0].value.text
+
+def halves(name: str) -> tuple[str, int, str] | None:
+    """What `joined` was given."""
+    if "|" not in name:
+        return None
+    above, rank, below = name.split("|")[:3]
+    return above, int(rank), below

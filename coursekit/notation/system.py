@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .names import capital_of
-from .tree import Affine, Equation, Program
+from .tree import Affine, Directive, Equation, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,13 @@ class System:
     def dimension(self, name: str) -> str | None:
         """The dimension that a size or an index is called by: `T` or `t`."""
         return self.aliases.get(name) or self.aliases.get(capital_of(name))
+
+    @property
+    def stated(self) -> dict[str, int]:
+        """The sizes that the program itself states, by dimension."""
+        said = (s for s in self.program.statements if isinstance(s, Directive) and s.word == "size")
+        pairs = (pair for s in said for pair in zip(s.names, s.values, strict=True))
+        return {self.dimension(name) or name: int(value) for name, value in pairs}
 
     @property
     def inputs(self) -> tuple[str, ...]:

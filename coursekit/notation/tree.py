@@ -17,51 +17,10 @@ printers know it again: a `Sum` over capitals whose body is a product prints as 
 # ruff: noqa: RUF009 (the span of a node is immutable)
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Union
-
-__all__ = [
-    "Add",
-    "Affine",
-    "And",
-    "Apply",
-    "Call",
-    "Cases",
-    "Compare",
-    "Concat",
-    "Condition",
-    "Directive",
-    "Div",
-    "Equation",
-    "Expr",
-    "Flatten",
-    "IndexAtom",
-    "Iverson",
-    "Lookup",
-    "Mul",
-    "Neg",
-    "Num",
-    "Position",
-    "Pow",
-    "Program",
-    "Reduce",
-    "Ref",
-    "Size",
-    "SizeOf",
-    "Softmax",
-    "Span",
-    "Statement",
-    "Sum",
-    "free_indices",
-    "index",
-    "index_names",
-    "references",
-    "substitute",
-    "transform",
-    "walk",
-]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +82,20 @@ class Affine:
 def index(name: str, shift: int = 0, stride: int = 1) -> Affine:
     """`index("t", -1)` is `t-1`."""
     return Affine(((stride, name),), shift)
+
+
+def single(affine: Affine) -> str | None:
+    """The index of `t`, `t-1`, `T-1-t`: the one whose range is the axis itself."""
+    names = [(c, a) for c, a in affine.terms if isinstance(a, str)]
+    others = [a for _, a in affine.terms if not isinstance(a, str)]
+    if len(names) != 1 or any(isinstance(a, Lookup) for a in others):
+        return None
+    coefficient, name = names[0]
+    if coefficient == 1 and not others:
+        return name
+    if coefficient == -1 and len(others) == 1 and affine.const == -1:
+        return name
+    return None
 
 
 # ── expressions ──────────────────────────────────────────────────────────────────────────────
@@ -351,30 +324,45 @@ class Program:
 
 # ── walking and rewriting ────────────────────────────────────────────────────────────────────
 
-_NODES = (
-    Affine, Lookup, SizeOf, Num, Size, Ref, Add, Mul, Neg, Div, Pow, Call, Apply, Softmax, Sum, Reduce,
-    Concat, Flatten, Position, Compare, And, Cases, Iverson, Equation, Directive, Program,
-)  # fmt: skip
-
-
-_KINDS = frozenset(_NODES)
-# The fields of each kind that may hold nodes; the others are names, numbers and places.
+# For each kind the fields that may hold nodes; the others are names, numbers and places.
 _PARTS: dict[type, tuple[str, ...]] = {
-    kind: tuple(
-        f.name
-        for f in fields(kind)  # type: ignore[arg-type]
-        if f.name
-        not in ("span", "source", "name", "names", "values", "word", "function", "const", "operator", "axis")
-        and (kind not in (Sum, Softmax, Reduce, Flatten) or f.name != "indices")
-        and (kind is not Apply or f.name not in ("slices", "out"))
-        and (kind is not Num)
-    )
-    for kind in _NODES
+    Affine: ("terms",), Lookup: ("ref",), SizeOf: (), Num: (), Size: (), Ref: ("indices",), Add: ("terms",),
+    Mul: ("factors",), Neg: ("body",), Div: ("above", "below"), Pow: ("base", "exponent"), Call: ("args",),
+    Apply: ("args",), Softmax: ("body", "where"), Sum: ("body", "where"), Reduce: ("body", "where"),
+    Concat: ("parts",), Flatten: ("body",), Position: ("affine",), Compare: ("left", "right"), And: ("parts",),
+    Cases: ("branches", "otherwise"), Iverson: ("condition",), Equation: ("left", "right"), Directive: (),
+    Program: ("statements",),
+}  # fmt: skip
+_KINDS = frozenset(_PARTS)
+# The fields that hold names of indices.
+_NAMES: dict[type, tuple[str, ...]] = {
+    Affine: ("terms",), Softmax: ("indices",), Sum: ("indices",), Reduce: ("indices",), Concat: ("axis", "parts"),
+    Flatten: ("axis", "indices"), Apply: ("slices", "out"),
+}  # fmt: skip
+
+
+# The most frequent kinds, without looking at each field.
+_DIRECT: dict[type, Callable[..., list]] = {
+    Affine: lambda node: [atom for _, atom in node.terms if type(atom) is not str],
+    Ref: lambda node: list(node.indices),
+    Add: lambda node: list(node.terms),
+    Mul: lambda node: list(node.factors),
 }
+
+
+def is_node(value: object) -> bool:
+    return type(value) in _KINDS
+
+
+def parts(node: object) -> tuple[str, ...]:
+    """The names of the fields that may hold nodes."""
+    return _PARTS[type(node)]
 
 
 def children(node: object) -> list:
     """The nodes directly below this one, in order of writing."""
+    if direct := _DIRECT.get(type(node)):
+        return direct(node)
     found: list = []
     for part in _PARTS[type(node)]:
         value = getattr(node, part)
@@ -404,59 +392,90 @@ def walk(node: object) -> Iterator[object]:
         stack += below
 
 
-def transform(node, function: Callable):
-    """Rebuild the tree from the leaves up, each node replaced by `function(node)`."""
+def expressions(node: object) -> list[Expr]:
+    """The expressions directly below this one, without index expressions and conditions."""
+    return [n for n in children(node) if type(n) not in (Affine, Compare, And, Lookup, SizeOf)]
+
+
+def mapped(node, function: Callable):
+    """The node with `function(n)` in place of each node `n` directly below it."""
     changes = {}
     for part in _PARTS[type(node)]:
         old = getattr(node, part)
         new = _rebuild(old, function)
         if new is not old:
             changes[part] = new
-    return function(replace(node, **changes) if changes else node)
+    return replace(node, **changes) if changes else node
+
+
+def transform(node, function: Callable):
+    """Rebuild the tree from the leaves up, each node replaced by `function(node)`."""
+
+    def rebuilt(n):
+        return function(mapped(n, rebuilt))
+
+    return rebuilt(node)
 
 
 def _rebuild(value, function: Callable):
     if type(value) in _KINDS:
-        return transform(value, function)
+        return function(value)
     if type(value) is tuple:
         items = tuple([_rebuild(item, function) for item in value])
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     return value
 
 
-def index_names(affine: Affine) -> set[str]:
-    """The index names an index expression depends on, those inside lookups included."""
-    names: set[str] = set()
-    for _, atom in affine.terms:
-        if isinstance(atom, str):
-            names.add(atom)
-        elif isinstance(atom, Lookup):
-            names |= free_indices(atom.ref)
-    return names
+def named(node: object) -> set[str]:
+    """The indices that a node names by itself, not by what stands below it."""
+    found: set[str] = set()
+    for part in _NAMES.get(type(node), ()):
+        stack = [getattr(node, part)]
+        while stack:
+            value = stack.pop()
+            if type(value) is tuple:
+                stack += value
+            elif type(value) is str:
+                found.add(value)
+    return found
+
+
+def scopes(node: object) -> Iterator[tuple[object, tuple[str, ...]]]:
+    """The nodes directly below, each with the indices that this node uses up there."""
+    match node:
+        case Concat(_, parts):
+            yield from ((part, (along,)) for along, part in parts)
+        case Apply(_, args, slices, _):
+            yield from zip(args, slices, strict=True)
+        case _:
+            own = node.indices if isinstance(node, (Sum, Reduce, Flatten)) else ()
+            yield from ((child, own) for child in children(node))
+
+
+def binds(node: object) -> tuple[str, ...]:
+    """The indices that a node uses up."""
+    return tuple(dict.fromkeys(i for _, own in scopes(node) for i in own))
 
 
 def free_indices(node: object) -> set[str]:
     """The indices a node's value depends on: all that stand in it, less those it uses up."""
-    if isinstance(node, Affine):
-        return index_names(node)
-    if isinstance(node, Apply):
-        bound = [set(s) for s in node.slices]
-        inner = [free_indices(a) - b for a, b in zip(node.args, bound, strict=True)]
-        return set().union(*inner) | set(node.out)
-    if isinstance(node, (Sum, Softmax, Reduce)):
-        names = free_indices(node.body)
-        if node.where is not None:
-            names |= free_indices(node.where)
-        return names if isinstance(node, Softmax) else names - set(node.indices)
-    if isinstance(node, Concat):
-        inner = [free_indices(part) - {along} for along, part in node.parts]
-        return set().union(*inner) | {node.axis}
-    if isinstance(node, Flatten):
-        return (free_indices(node.body) - set(node.indices)) | {node.axis}
-    names = set()
+    kind = type(node)
+    if kind is Affine:
+        names = {a for _, a in node.terms if type(a) is str}  # type: ignore[attr-defined]
+    elif kind is Apply:
+        names = set(node.out)  # type: ignore[attr-defined]
+    else:
+        names = {node.axis} if kind in (Concat, Flatten) else set()  # type: ignore[attr-defined]
+    if kind in _NAMES and kind is not Affine:
+        for child, own in scopes(node):
+            names |= free_indices(child).difference(own)
+        return names
     for child in children(node):
         names |= free_indices(child)
     return names
+
+
+index_names = free_indices  # of an index expression
 
 
 def references(node: object) -> Iterator[Ref]:
@@ -467,21 +486,18 @@ def references(node: object) -> Iterator[Ref]:
 def substitute(node, names: dict[str, str]):
     """Rename indices everywhere, bound ones included; the caller sees to it that none collide."""
 
+    def renamed(value):
+        if type(value) is tuple:
+            return tuple([renamed(item) for item in value])
+        return names.get(value, value) if type(value) is str else value
+
     def rename(n):
-        if isinstance(n, Affine):
-            terms = tuple((c, names.get(a, a) if isinstance(a, str) else a) for c, a in n.terms)
-            return replace(n, terms=terms)
-        if isinstance(n, (Sum, Softmax, Reduce)):
-            return replace(n, indices=tuple(names.get(i, i) for i in n.indices))
-        if isinstance(n, Concat):
-            parts = tuple((names.get(a, a), p) for a, p in n.parts)
-            return replace(n, axis=names.get(n.axis, n.axis), parts=parts)
-        if isinstance(n, Flatten):
-            indices = tuple(names.get(i, i) for i in n.indices)
-            return replace(n, axis=names.get(n.axis, n.axis), indices=indices)
-        if isinstance(n, Apply):
-            slices = tuple(tuple(names.get(i, i) for i in s) for s in n.slices)
-            return replace(n, slices=slices, out=tuple(names.get(i, i) for i in n.out))
-        return n
+        own = _NAMES.get(type(n))
+        return replace(n, **{part: renamed(getattr(n, part)) for part in own}) if own else n
 
     return transform(node, rename)
+
+
+def rename_tensors(node, names: Mapping[str, str]):
+    """The tensors of a node under other names."""
+    return transform(node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, Ref) else n)

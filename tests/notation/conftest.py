@@ -1,9 +1,14 @@
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # so that tests can say `from systems import SYSTEMS`
+
+@pytest.fixture(params=["torch", "python"])
+def engine(request, monkeypatch) -> str:
+    """Every comparison of a test on one engine, and then on the other."""
+    from coursekit.notation.compare import comparison
+    from coursekit.notation.compare.engine import engine
+
+    monkeypatch.setattr(comparison, "the_engine", lambda name: engine(name or request.param))
+    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Systems with inputs to run them on: every model of the course, and every construct of the language.
 
-from running import COURSE, agree       # conftest.py puts this folder on the path
+from running import COURSE, agree
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from coursekit.notation.check.checker import check
-from coursekit.notation.evaluate import evaluate
+from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.run.runner import run
 from coursekit.notation.system import System
@@ -303,7 +303,7 @@ CONSTRUCTS: dict[str, Case] = {
     "one-hot": Case("y[b,v] = [v == w[b]] - p[b,v]", {"w": words(5, 3), "p": (3, 5)}),
     "a condition keeps reads inside": Case("y[t] = sum[s, s <= t](a[s] x[t-s])", {"a": (5,), "x": (5,)}),
     "a sum with a condition": Case("y[t,i] = sum[s, s < t](A[t,s] x[s,i])", {"A": (5, 5), "x": (5, 2)}),
-    "logarithm where it is defined": Case("y[t] = sum[s, s < t](log(t - s) x[s])", {"x": (5,)}, {}, {"T": 6}),
+    "logarithm where it is defined": Case("y[t] = sum[s, s < t](log(t - s) x[s])", {"x": (5,)}, {}, {"T": 5}),
     "cases": Case("y[i,j] = cases(x[i,j] if i < j, log(x[i,j]^2) if i > j, 1/2 otherwise)", {"x": (4, 4)}),
     "clipping": Case("n = sqrt(sum[i](g[i]^2))\nc[i] = cases(g[i] if n <= m, m g[i] / n otherwise)",
                      {"g": (5,), "m": ()}),

@@ -187,7 +187,7 @@ CONSTRUCTS = [
     "pad x\ncentered d\ny[t] = sum[d](W[d] x[t-d])",
     "pad x\ny[t,d] = softmax[d <= t](x[t-d] W[d])",
     "size t = 5\ny[t,i] = x[i] t",
-    "y[t] = sum[s]([s <= t] W[t-s] x[s])",
+    "y[t] = sum[s]([s <= t] W[t-s] W[s] x[s])",
     "T in R^{n}\ny[i,j] = (x[i] + T[j])^3",
 ]  # fmt: skip
 
@@ -342,6 +342,51 @@ def test_an_input_is_no_output_of_the_code():
         Equations("y[i] = 2 x[i]").code("x")
 
 
+PATHS = """
+v[b,t,j] = e[b,t,j] + max[i](v[b,t-1,i] + W[i,j])
+p[b,t,j] = argmax[i](v[b,t-1,i] + W[i,j])
+y[b,t] = cases(argmax[j](v[b,t,j]) if t == T-1, p[b,t+1,y[b,t+1]] otherwise)
+"""
+EDIT = "d[i,j] = {}min(d[i-1,j] + 1, d[i,j-1] + 1, d[i-1,j-1] + [a[i] != b[j]]){}"
+GRID = "h[i,j,k] = x[i,j,k] + h[i-1,j,k] + c h[i,j-1,k] + h[i-1,j-1,k]"
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "boundary"),
+    [
+        (PATHS.replace("b,", ""), {"e": (5, 3), "W": (3, 3)}, {"v": (3,)}),
+        (PATHS, {"e": (2, 5, 3), "W": (3, 3)}, {"v": (2, 3)}),
+        (EDIT.format("", ""), {"a": (4,), "b": (5,)}, {"d": 0.5}),
+        (EDIT.format("cases(i if j == 0, j if i == 0, ", " otherwise)"), {"a": (4,), "b": (5,)}, {}),
+        (GRID, {"x": (3, 4, 2), "c": ()}, {"h": 0.25}),
+        ("h[i,j] = x[i,j] + [i > 0] h[i-1,j] + [j > 0] h[i,j-1]", {"x": (3, 4)}, {}),
+        (
+            "h[i,j] = cases(0 if i == 0, h[i-1,j] otherwise) + c h[i,j-1] + x[i,j]",
+            {"x": (3, 4), "c": ()},
+            {"h": (3,)},
+        ),
+        ("y[t] = x[t] + [t > 0] x[t-1]", {"x": (5,)}, {}),
+    ],
+)
+def test_back_pointers_corners_of_a_grid_and_guarded_reads_are_written(text, shapes, boundary):
+    equations, make = Equations(text), torch.Generator().manual_seed(0)
+    inputs = {name: torch.randn(shape, generator=make, dtype=F64) for name, shape in shapes.items()}
+    drawn = lambda v: torch.randn(v, generator=make, dtype=F64) if isinstance(v, tuple) else v
+    edges = {name: drawn(v) for name, v in boundary.items()}
+    model = compiled(text, equations.outputs)
+    given = {
+        **inputs,
+        **{w: edges[w.split("0")[0]] for w in inspect.signature(model).parameters if w not in inputs},
+    }
+    found = model(**given)
+    boundary = {n: edges.get(n, 0) for n in equations.system.boundary}
+    lists = lambda tensors: {n: v.tolist() if isinstance(v, torch.Tensor) else v for n, v in tensors.items()}
+    meant, ours = equations.evaluate(lists(inputs), lists(boundary)), equations.run(inputs, boundary)
+    for name, value in zip(equations.outputs, found if isinstance(found, tuple) else (found,), strict=True):
+        torch.testing.assert_close(ours[name], torch.tensor(meant[name], dtype=F64))
+        torch.testing.assert_close(value, ours[name])
+
+
 def test_what_cannot_be_written_is_refused_in_a_sentence():
     with pytest.raises(NotationError, match="the code cannot"):
-        Equations("h[i,j] = h[i-1,j-1] + x[i,j]").code()
+        Equations("h[i,j] = h[i-2,j] + h[i,j-1] + x[i,j]").code()

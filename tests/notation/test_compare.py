@@ -2,16 +2,20 @@
 """Comparison: right variants are equal, every wrong form of the course is rejected and, where a rule exists, named."""
 
 import random
+import statistics
 from dataclasses import replace
 
 import pytest
-import torch
 
 from coursekit.notation import Equations, NotationError
 from coursekit.notation.check.checker import check
 from coursekit.notation.compare.comparison import compare
+from coursekit.notation.compare.draws import draw
+from coursekit.notation.compare.engine import engine as the_engine
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.tree import Add, Mul, Program, free_indices, substitute, transform
+
+pytestmark = pytest.mark.usefixtures("engine")
 
 GRU = """
 G1[b,t,j] = sigmoid(Wh1[j,I] h[b,t-1,I] + Wx1[j,K] x[b,t,K] - B1[j])
@@ -240,6 +244,69 @@ def test_the_sentence_says_what_the_student_did():
     assert f"{found.got:.6g}" in found.message
 
 
+LSTM = """
+i[t,j] = sigmoid(W_i[j,K] x[t,K] + U_i[j,I] h[t-1,I])
+f[t,j] = sigmoid(W_f[j,K] x[t,K] + U_f[j,I] h[t-1,I])
+o[t,j] = sigmoid(W_o[j,K] x[t,K] + U_o[j,I] h[t-1,I])
+g[t,j] = tanh(W_g[j,K] x[t,K] + U_g[j,I] h[t-1,I])
+c[t,j] = f[t,j] c[t-1,j] + i[t,j] g[t,j]
+h[t,j] = o[t,j] tanh(c[t,j])
+"""
+CAUSAL = "a[s,t] = softmax[t <= s](q[s,I] k[t,I])\nz[s,i] = a[s,T] v[T,i]"
+SCALED = "y[b,i] = x[b,i]/sqrt(v[b]^2 + e_0)"
+RESET = "r[j] = sigmoid(Wr[j,I] h[I])\nn[j] = tanh(W[j,I] r[I] h[I] + U[j,K] x[K]) + h[j]"
+
+
+@pytest.mark.parametrize(
+    ("reference", "old", "new", "tensor", "kind", "words"),
+    [
+        (LSTM, "o[t,j] tanh(c[t,j])", "tanh(o[t,j] c[t,j])", "h", "gate misplaced", "you put it inside"),
+        (LSTM, "f[t,j] c[t-1,j] + i[t,j] g[t,j]", "c[t-1,j] + f[t,j] i[t,j] g[t,j]", "c", "gate misplaced", "`c[t-1,j]`, not"),
+        (LSTM, "U_o[j,I] h[t-1,I]", "U_o[I,j] h[t-1,I]", "o", "transpose", "`U_o` is transposed"),
+        (LSTM, "W_g[j,K] x[t,K] + ", "", "g", "missing term", "`W_g[j,K] x[t,K]` is missing"),
+        ("y[b] = 1/J sum[j](x[b,j])", "1/J", "1/(J-1)", "y", "scale", "You scaled by `1/(J - 1)`; it must be `1/J`"),
+        ("L = -sum[k](y[k] log(p[k]))", "log(p[k])", "p[k]", "L", "activation", "The function `log` is missing"),
+        ("y[j] = x[j]/sqrt(v + 1)", "sqrt(v + 1)", "(v + 1)", "y", "activation", "The function `sqrt` is missing"),
+        ("y[j] = relu(x[j])", "relu", "gelu", "y", "activation", "You used `gelu`"),
+        ("dz[j] = dh[j] (1 - h[j]^2)", "(1 - h[j]^2)", "h[j] (1 - h[j])", "dz", "activation", "slope of `sigmoid`"),
+        ("dz[j] = dh[j] h[j] (1 - h[j])", "h[j] (1 - h[j])", "(1 - h[j]^2)", "dz", "activation", "slope of `tanh`"),
+        ("v[b] = 1/J sum[j]((x[b,j] - m[b])^2)", "^2", "", "v", "missing factor", "the power is missing"),
+        ("a[t,s] = softmax[s](q[t,D] k[s,D])", "[s]", "[s, s <= t]", "a", "mask", "You masked the future"),
+        (RESET, "W[j,I] r[I] h[I] + U[j,K] x[K]", "W[j,I] h[I] + r[j] U[j,K] x[K]", "n", "gate misplaced", "it must multiply `W[j,I] h[I]`"),
+        (CAUSAL, "t <= s", "t < s", "a", "mask", "the equal ones count too"),
+        (CAUSAL, "t <= s", "t >= s", "a", "mask", "the wrong way round"),
+        (CAUSAL, "[t <= s]", "[t]", "a", "mask", "is missing"),
+        ("y[t] = sum[s]([s <= t] x[s])", "<=", "<", "y", "mask", "You wrote `s < t`"),
+        ("y[t] = sum[s, s <= t](x[s] w[t])", ", s <= t", "", "y", "mask", "condition on `s` is missing"),
+        ("y[b] = logsumexp[i](x[b,i])", "logsumexp", "max", "y", "hard choice", "You took the maximum over `i`"),
+        ("y[b] = log(sum[i](exp(x[b,i])))", "log(sum[i](exp(x[b,i])))", "max[i](x[b,i])", "y", "hard choice", "log of the sum"),
+        (SCALED, "sqrt(v[b]^2 + e_0)", "(sqrt(v[b]^2) + e_0)", "y", "epsilon", "`e_0` outside the root"),
+        ("y[b,j] = W[j,I] x[b,I] + B_0[j]", " + B_0[j]", "", "y", "missing term", "`B_0[j]` is missing"),
+        ("y[b] = 1/B sum[j](x[b,j])", "1/B", "1/J", "y", "scale", "You scaled by `1/J`; it must be `1/B`"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_named_in_the_equation_that_makes_it(reference, old, new, tensor, kind, words):
+    """In a recurrence the other equations' tensors differ as well; they are not blamed."""
+    assert old in reference
+    found = compare(system(reference), system(reference.replace(old, new)))
+    assert (found.equal, found.tensor, found.kind) == (False, tensor, kind), found.message
+    assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer"),
+    [
+        ("J = sum[i](x[i]^2)", "J = sum[i](x[i]^3)"),
+        ("y[b] = 1/J sum[j](x[b,j])", "y[b] = 1/(J+1) sum[j](x[b,j])"),
+        ("y[b] = 1/J sum[j](x[b,j])", "y[b] = 1/(J+B) sum[j](x[b,j])"),
+        ("y[t] = x[t] + c", "y[t] = x[t] + c^2"),
+    ],
+)
+def test_no_factor_and_no_scale_is_claimed_that_another_draw_refutes(reference, answer):
+    found = compare(system(reference), system(answer))
+    assert (found.equal, found.kind) == (False, "different"), found.message
+
+
 # ── answers that cannot be run beside the reference ──────────────────────────────────────────
 
 
@@ -335,27 +402,44 @@ def test_comparison_is_the_same_every_time():
     assert result("GRU", answer, seed=1).got != result("GRU", answer).got
 
 
-def test_own_functions_are_used():
-    cell = {"CELL": lambda h, v, e: h + v.sum(-1, keepdim=True) + e.sum(-1, keepdim=True)}
+def test_own_functions_are_used(engine):
+    on_tensors = lambda h, v, e: h + v.sum(-1, keepdim=True) + e.sum(-1, keepdim=True)
+    on_lists = lambda h, v, e: [x + sum(v) + sum(e) for x in h]
+    cell = {"CELL": on_tensors if engine == "torch" else on_lists}
     swapped = edit("CAPTION", ("CELL(h[t-1,J], V[t,K], e[w[t],I])", "CELL(h[t-1,J], e[w[t],I], V[t,K])"))
     assert not result("CAPTION", swapped).equal  # the random function tells its arguments apart
     assert result("CAPTION", swapped, functions=cell).equal  # this one does not
 
 
-def test_draws_keep_the_rules_for_test_inputs():
-    from coursekit.notation.compare.draws import draws
-
+def test_draws_keep_the_rules_for_test_inputs(engine):
     seen = {True: 0, False: 0}
-    for draw in draws(REFERENCES["CAPTION"], 5, 0, None):
-        assert len(set(draw.sizes.values())) == len(draw.sizes)
-        assert all(v.dtype == torch.float64 for n, v in draw.inputs.items() if n != "w")
-        words = draw.inputs["w"].tolist()
+    drawn = [draw(REFERENCES["CAPTION"], number, 0, None, the_engine(engine)) for number in range(5)]
+    assert len(set(drawn[0].sizes.values())) == len(drawn[0].sizes)
+    assert len({tuple(d.sizes.values()) for d in drawn}) >= 3
+    for each in drawn:
+        words = each.inputs["w"].flat
         seen[len(set(words)) < len(words)] += 1
-        assert all(abs(float(v.abs().mean()) - 0.8) < 0.5 for n, v in draw.inputs.items() if n != "w")
-        edge = draw.boundary(REFERENCES["CAPTION"])["h"][0]
-        assert (edge != 0).all()
+        edge = each.boundary(REFERENCES["CAPTION"])["h"][0]
+        assert all(x != 0 for x in edge.flat)
     assert seen[True]
     assert seen[False]
+    numbers = [x for d in drawn for n, v in d.inputs.items() for x in v.flat if n != "w"]
+    assert abs(statistics.fmean(numbers)) < 0.1
+    assert abs(statistics.stdev(numbers) - 1) < 0.1
+
+
+def test_both_engines_have_the_same_verdict_and_the_same_sentence():
+    """The numbers too, but for their last digits."""
+    for name, changes, *_ in (case for case in WRONG[::4] if case[0] != "UGCNN"):
+        answer = edit(name, *changes)
+        mine, theirs = (result(name, answer, engine=word) for word in ("torch", "python"))
+        assert (mine.kind, mine.message, mine.index) == (theirs.kind, theirs.message, theirs.index)
+        assert mine.got is None or mine.got == pytest.approx(theirs.got, rel=1e-12)
+
+
+def test_an_engine_that_is_not_known_is_refused():
+    with pytest.raises(NotationError, match='the engine is "torch" or "python", not \'numpy\''):
+        result("GRU", GRU, engine="numpy")
 
 
 def rewritten(text, seed):

@@ -7,7 +7,8 @@ from itertools import combinations
 import pytest
 
 from coursekit.notation.check.checker import check
-from coursekit.notation.draw.drawing import draw, edges
+from coursekit.notation.draw.drawing import draw
+from coursekit.notation.draw.graph import edges
 from coursekit.notation.draw.layout import layered
 from coursekit.notation.errors import NotationError
 from coursekit.notation.parse.parser import parse

@@ -11,7 +11,7 @@ import torch
 
 from coursekit.notation.check.checker import check
 from coursekit.notation.errors import NotationError
-from coursekit.notation.evaluate import evaluate
+from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.run.runner import run
 
@@ -24,7 +24,7 @@ def test_it_needs_neither_torch_nor_numpy():
     program = """
 import sys
 from coursekit.notation.check.checker import check
-from coursekit.notation.evaluate import evaluate
+from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.parse.parser import parse
 assert evaluate(check(parse("y[i] = A[i,J] x[J]")), {"A": [[1, 2], [3, 4]], "x": [5, 6]}) == {"y": [17, 39]}
 print(sorted({"torch", "numpy"} & set(sys.modules)))

@@ -29,8 +29,17 @@ SEEDS = [
     r"\frac{\partial J}{\partial W_{ij}} = x_i \left(\frac{\partial J}{\partial z} \right)_j",
     r"h^{(t)} = \text{sigmoid}(h^{(t-1)} H + e^{(t)} I + b_1)" + "\n" + r"H \in \mathbb{R}^{D \times D}",
     r"\Phi = (W^{h,R}, B^R)" + "\nsize t = 5\nW in R^{n x m}",
+    r"h_{t,j} = \sigma\left(\sum_i W^{hh}_{j,i} h_{t-1,i} + e_{w_t, j} \right), \quad t = 1, \dots, T",
+    r"f_t = \sigma(W_f \cdot [h_{t-1}, x_t] + b_f)",
+    r"f(z) = \frac{1}{1+e^{-z}}" + "\ny[t] = f(x[t]) if t > 0 else gamma^(t-1)",
+    "positions from 1\nh[0,j] = h0[j]\nh[t,j] = h[t-1,j] + x[t//2,j]",
+    r"y_i = \text{softmax}(W x)_i + \|W\|_F^2 - \infty [i > 2]",
+    "y = mean[i](x[i]) + 1e5 clip(x[I], 0, 1) + tanh^2(x[3]) + log_2(pi)",
 ]
-PIECES = ["a", "b", "h", "W", "x_t", "t-1", "[", "]", "(", ")", "{", "}", ",", ";", "=", "+", "-", "*", "/", "^", "_", "'", "|", "||", ".", "...", "<", "<=", "==", "1", "2.5", "0", "I", "J", "sum", "softmax", "max", "sigmoid", "if", "and", "otherwise", "cases", "in", "R", "pad", "parameters", "\n", "\\", "\\\\", "&", "$", "#", "%", "~", "\\frac", "\\sum", "\\left", "\\right", "\\text{x}", "\\tilde", "\\hat", "\\begin{cases}", "\\end{cases}", "\\begin{aligned}", "\\end{aligned}", "\\underset", "\\sqrt", "\\partial", "\\Delta", "\\ell", "\\top", "\\mid", "\\cdots", "\\mathbb{R}", "α", "Σ", "∂", "é", "\xa0", "\x00", "__import__", "eval(1)", "lambda", '"', "`"]  # fmt: skip
+PIECES = ["a", "b", "h", "W", "x_t", "t-1", "[", "]", "(", ")", "{", "}", ",", ";", "=", "+", "-", "*", "/", "^", "_", "'", "|", "||", ".", "...", "<", "<=", "==", "1", "2.5", "0", "I", "J", "sum", "softmax", "max", "sigmoid", "if", "and", "otherwise", "cases", "in", "R", "pad", "parameters", "\n", "\\", "\\\\", "&", "$", "#", "%", "~", "\\frac", "\\sum", "\\left", "\\right", "\\text{x}", "\\tilde", "\\hat", "\\begin{cases}", "\\end{cases}", "\\begin{aligned}", "\\end{aligned}", "\\underset", "\\sqrt", "\\partial", "\\Delta", "\\ell", "\\top", "\\mid", "\\cdots", "\\mathbb{R}", "α", "Σ", "∂", "é", "\xa0", "\x00", "__import__", "eval(1)", "lambda", '"', "`", "1e400", "\\quad", "positions from 1", "//", "\\odot", "\\infty", "^2", "_i", "_{t-1}", "^{(t)}", "f(z)", "else", "mean", "\\lfloor", "\\rfloor", "..", "T in R", "\\mathrm{hh}", "torch."]  # fmt: skip
+
+
+SIGNATURE = {"W_hh": 2, "h": ("t", "j"), "x": 2, "W": 2, "b": 1, "e": 2, "w": 1, "a": 0}
 
 
 def soup(rng: random.Random) -> str:
@@ -66,7 +75,7 @@ def test_any_text_gives_a_result_or_a_notation_error(make, seed, count):
         text = make(rng)
         start = time.process_time()
         try:
-            equations = Equations(text)
+            equations = Equations(text, SIGNATURE if read % 2 else None)
             again, typeset = parse(str(equations)), parse(equations.latex())
             assert again == equations.program, text
             assert typeset == equations.program, text

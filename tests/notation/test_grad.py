@@ -17,9 +17,9 @@ from systems import SYSTEMS
 from coursekit.notation.check.checker import check
 from coursekit.notation.equations import Equations
 from coursekit.notation.errors import NotationError
-from coursekit.notation.evaluate import evaluate
 from coursekit.notation.grad.gradient import gradient
 from coursekit.notation.latex import latex
+from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.run.runner import run
 from coursekit.notation.show import show

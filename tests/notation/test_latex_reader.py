@@ -13,7 +13,7 @@ SAME = [
     (r"y[i] = \left( a[i] + b \right) c[i]", "y[i] = (a[i] + b) c[i]"),
     (r"y = \sum_{i=1}^{n} a[i] b[i]", "y = sum[i](a[i] b[i])"),
     (r"y = \sum_{i=0}^{N-1} a[i]", "y = sum[i](a[i])"),
-    (r"y = \sum_{i=2}^{5} a[i]", "y = sum[i, 2 <= i, i <= 5](a[i])"),
+    (r"positions from 0" "\n" r"y = \sum_{i=2}^{5} a[i]", "y = sum[i, 2 <= i, i <= 5](a[i])"),
     (r"y = \sum\limits_i a[i] - \prod_{j} b[j]", "y = sum[i](a[i]) - prod[j](b[j])"),
     (r"y[t_1] = \sum_{t_2 \le t_1} a[t_1, t_2]", "y[t1] = sum[t2 <= t1](a[t1,t2])"),
     (r"y = \max_{t} x[t]", "y = max[t](x[t])"),
@@ -59,7 +59,7 @@ REFUSED = [
     (r"\Phi^* = \underset{\Phi}{\text{argmin}} f", "`argmin` is an optimisation", 10),
     (r"y = \text{if the wind blows}", "is prose", 5),
     (r"y = E_{x \sim p} [x]", "`~` draws at random", 6),
-    (r"y = (a + b)_{i+}", "a subscript must follow a name", 12),
+    (r"y = (a + b)_{i+}", "something is missing between `+` and `}`", 16),
 ]  # fmt: skip
 
 

@@ -49,6 +49,7 @@ def test_mutants_compare_different(name):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     "name", ["ugrnn", "captioning", "self_attention", "rnn_2d", "language_cnn", "merged_attention"]
 )

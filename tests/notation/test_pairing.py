@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursekit.notation.run.pairing import Pair, cheapest
+from coursekit.notation.meaning.pairing import Pair, cheapest
 
 
 def cost(tree, factors, keep, sizes) -> tuple[frozenset[str], float]:

@@ -15,7 +15,7 @@ from running import (
 )
 from torch import Tensor, nn
 
-from coursekit.notation.evaluate import evaluate
+from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.run.runner import run
 
 # ── torch is the oracle ──────────────────────────────────────────────────────────────────────

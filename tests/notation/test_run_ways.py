@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from threading import Barrier, Thread
 
 import pytest
 import torch
@@ -14,6 +15,8 @@ from running import (
     LANGUAGE_CNN,
     UGCNN,
     VANILLA,
+    Case,
+    agree,
     draw,
     system,
     words,
@@ -23,6 +26,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from coursekit.notation.errors import NotationError
+from coursekit.notation.grad.gradient import gradient
 from coursekit.notation.run.runner import run
 
 # ── how it runs ──────────────────────────────────────────────────────────────────────────────
@@ -252,3 +256,76 @@ def test_sizes_may_be_given_by_any_of_their_names():
     for wrong, said in (({"Q": 3}, "which is no dimension here"), ({"I": 1.5}, "must be a whole number")):
         with pytest.raises(NotationError, match=said):
             run(made, {"x": draw(2)}, sizes=wrong)  # type: ignore[arg-type]
+
+
+# ── what once stopped a run ──────────────────────────────────────────────────────────────────
+
+
+def test_a_recurrence_without_a_batch_axis_runs():
+    agree(Case("h[t,m] = h[t-1,m] + c[m] (x[t] - c[J] h[t-1,J])", {"c": (3,), "x": (5,)}, {"h": [3]}))
+
+
+def test_a_condition_on_a_function_may_guard_that_function():
+    agree(Case("y[i] = [exp(x[i]) < 2] exp(x[i])", {"x": (6,)}))
+    agree(Case("y[i] = [log(x[i]^2) < 0] [exp(x[i]) < 2] log(x[i]^2) exp(x[i])", {"x": (6,)}))
+
+
+@pytest.mark.parametrize(
+    ("text", "wrt"),
+    [
+        ("y[b,t,i] = max(x[b,2*t,i], x[b,2*t+1,i])\nJ = y[B,T,I] c[B,T,I]", ["x", "c"]),
+        ("p[b,t] = argmax[v](s[b,t,v])\ny[b,t,i] = e[p[b,t],i]\nJ = y[B,T,I] c[B,T,I]", ["e", "c"]),
+        ("y[i] = min(1, c/x[i])\nJ = y[I] w[I]", ["c", "x", "w"]),
+        ("n = sqrt(sum[i](g[i]^2))\nq[i] = g[i] min(1, m/n)\nJ = q[I] w[I]", ["g", "m", "w"]),
+        (
+            "n = sqrt(g[I] g[I])\nq[i] = cases(g[i] if n <= m, m g[i]/n otherwise)\nJ = q[I] w[I]",
+            ["g", "m", "w"],
+        ),
+    ],
+)
+def test_the_gradient_runs_and_agrees_with_autograd(text, wrt):
+    made = system(text)
+    shapes = {"x": (2, 6, 3) if "2*t" in text else (4,), "c": (2, 3, 3) if "2*t" in text else (2, 3, 4)}
+    shapes |= {"s": (2, 3, 5), "e": (5, 4), "w": (4,), "g": (4,), "m": ()}
+    shapes["c"] = () if "c/x" in text else shapes["c"]
+    inputs = {n: draw(*shapes[n], seed=k).requires_grad_() for k, n in enumerate(made.inputs)}
+    values = run(made, inputs)
+    true = torch.autograd.grad(values["J"], [inputs[n] for n in wrt])
+    back = gradient(made, "J", wrt)
+    known = {n: x.detach() for n, x in {**inputs, **values}.items()}
+    ours = run(back, {n: known[n] for n in back.inputs})
+    for name, right in zip(wrt, true, strict=True):
+        torch.testing.assert_close(ours["d" + name], right, rtol=1e-10, atol=1e-10)
+
+
+def test_a_read_that_leaves_its_tensor_is_refused_on_every_device():
+    """The plan is made by the first run, on tensors without numbers."""
+    made = system("y[t] = cases(x[2*t] z[t] if t <= 2, 0 otherwise)")
+    for device in ("meta", "cpu", "cpu"):
+        with pytest.raises(NotationError, match=r"`x` is read at 2\*t = 8"):
+            run(made, {"x": torch.ones(4, device=device), "z": torch.ones(5, device=device)})
+    assert run(made, {"x": torch.ones(5), "z": torch.ones(5)})["y"].tolist() == [1, 1, 1, 0, 0]
+
+
+def test_a_plan_may_be_made_and_run_by_four_threads_at_once():
+    text = "a[s,t] = softmax[t <= s](q[s,I] k[t,I])\nh[t,i] = tanh(a[t,S] v[S,i] + h[t-1,i])\n"
+    text += "y[t] = cases(x[2*t] if t <= 1, 0 otherwise) + 0 h[t,0]"
+    inputs = {"q": draw(5, 3), "k": draw(5, 3), "v": draw(5, 4), "x": draw(3)}
+    boundary = {"h": draw(4)}
+    right = run(system(text), inputs, boundary)
+    for _ in range(20):
+        made, gate, found = system(text), Barrier(4), []
+
+        def work(made=made, gate=gate, found=found):
+            gate.wait()
+            try:
+                found.append(run(made, inputs, boundary)["y"])
+            except Exception as error:
+                found.append(error)
+
+        threads = [Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(isinstance(y, torch.Tensor) and torch.equal(y, right["y"]) for y in found), found

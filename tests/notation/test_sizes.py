@@ -8,9 +8,9 @@ import torch.nn.functional as F
 
 from coursekit.notation.check.checker import check
 from coursekit.notation.errors import NotationError
+from coursekit.notation.meaning.reach import check_reads
+from coursekit.notation.meaning.sizes import infer_sizes
 from coursekit.notation.parse.parser import parse
-from coursekit.notation.run.reach import check_reads
-from coursekit.notation.run.sizes import infer_sizes
 
 
 def sizes(text: str, shapes: dict, boundary: dict | None = None, given: dict | None = None) -> dict[str, int]:

@@ -162,6 +162,10 @@ RIGHT = {
         r"$$\tilde{W}^{Q}[k,j_{1},j_{2}] = \frac{1}{\sqrt{I}} W^{Q}[k,I,j_{1}] W^{k}[k,I,j_{2}]$$",
         "W_tilde_Q[k,j1,j2] = 1/sqrt(I) W_Q[k,I,j1] W_k[k,I,j2]",
     ),
+    "1 eq 17": (
+        r"$$z_m = x_1 w_{1m} + \dots + x_n w_{nm} = \sum_{l=1}^n x_l w_{lm}$$",
+        "z[m] = sum[l](x[l] w[l,m])",
+    ),
     "3.3b average": (
         r"$$\Delta = u_j - U \hat{y} = U(y - \hat{y}) = \frac{1}{d} \sum_{i=1}^d d(y_i - \hat{y}_i) u_i.$$",
         "Delta = 1/I sum[i](I * (y[i] - y_hat[i]) u[i])",
@@ -364,10 +368,6 @@ OUTSIDE = {
     ),
     "1 eq 16: dots": (
         r"$$z = [x_1 w_{11} + \dots + x_n w_{n1}, \dots, x_1 w_{1m} + \dots + x_n w_{nm}] \quad (16)$$",
-        "dots cannot be run; write a sum",
-    ),
-    "1 eq 17: dots": (
-        r"$$z_m = x_1 w_{1m} + \dots + x_n w_{nm} = \sum_{l=1}^n x_l w_{lm}$$",
         "dots cannot be run; write a sum",
     ),
     "1 eq 21: a list of gradients": (

@@ -12,32 +12,16 @@ from __future__ import annotations
 import difflib
 from dataclasses import replace
 
+from .. import tree as T
 from ..errors import NotationError
 from ..names import capital_of, small_of
 from ..system import System
-from ..tree import (
-    Affine,
-    Apply,
-    Call,
-    Directive,
-    Equation,
-    Program,
-    Reduce,
-    Ref,
-    Softmax,
-    Span,
-    Sum,
-    free_indices,
-    index_names,
-    references,
-    transform,
-    walk,
-)  # fmt: skip
+from ..tree import free_indices, index_names, references, transform, walk
 from .order import blocks
 from .ranges import Ranges
 
 
-def check(program: Program, broadcast: bool = False) -> System:
+def check(program: T.Program, broadcast: bool = False) -> System:
     """The checked system. With `broadcast`, an index may be free on the left alone (`dx[i] = 1`)."""
     equations = [normal(e, program.source) for e in program.equations]
     if not equations:
@@ -69,14 +53,14 @@ def check(program: Program, broadcast: bool = False) -> System:
     )
 
 
-def error(message: str, source: str, span: Span) -> NotationError:
+def error(message: str, source: str, span: T.Span) -> NotationError:
     return NotationError(message, source, span.line, span.column, span.width)
 
 
 # ── one equation ─────────────────────────────────────────────────────────────────────────────
 
 
-def normal(equation: Equation, source: str) -> Equation:
+def normal(equation: T.Equation, source: str) -> T.Equation:
     """The equation with a left side of plain, distinct indices: `h[t+1] = f(h[t])` is `h[t] = f(h[t-1])`."""
     left = equation.left
     names: list[str] = []
@@ -100,9 +84,9 @@ def normal(equation: Equation, source: str) -> Equation:
     return equation
 
 
-def _shift(equation: Equation, name: str, by: int) -> Equation:
+def _shift(equation: T.Equation, name: str, by: int) -> T.Equation:
     def move(node):
-        if isinstance(node, Affine):
+        if isinstance(node, T.Affine):
             extra = sum(c * by for c, a in node.terms if a == name)
             return replace(node, const=node.const + extra)
         return node
@@ -110,22 +94,18 @@ def _shift(equation: Equation, name: str, by: int) -> Equation:
     return transform(equation, move)
 
 
-def _place(affine: Affine, ref: Ref) -> Span:
+def _place(affine: T.Affine, ref: T.Ref) -> T.Span:
     return affine.span if affine.span.line else ref.span
 
 
-def indices(equation: Equation, source: str, broadcast: bool) -> None:
+def indices(equation: T.Equation, source: str, broadcast: bool) -> None:
     """Each index free on both sides or on neither; each sum and softmax over an index that occurs in it."""
     left = [a.plain for a in equation.left.indices if a.plain]
     for node in walk(equation.right):
-        if isinstance(node, Softmax) and not node.indices:
+        if isinstance(node, T.Softmax) and not node.indices:
             raise error("over which index is this softmax? Write `softmax[w](…)`", source, node.span)
-        if isinstance(node, (Sum, Softmax, Reduce)):
+        if isinstance(node, (T.Sum, T.Softmax, T.Reduce)):
             _bound(node, left, source)
-        if isinstance(node, Call) and node.function == "transpose":
-            raise error(
-                "a transpose needs shapes: declare them, `x in R^{n}`, or write indices", source, node.span
-            )
     free = free_indices(equation.right)
     for name in sorted(free - set(left), key=lambda n: _order(equation.right, n)):
         message = f"`{name}` is free on the right but not on the left; put it there, or sum over it: `sum[{name}](…)`"
@@ -133,37 +113,44 @@ def indices(equation: Equation, source: str, broadcast: bool) -> None:
             small = small_of(name)
             message = f"a softmax keeps its index, so `{name}` is free: write it small, `{small}`, here and on the left"
         raise error(message, source, where(equation.right, name))
+    for node in walk(equation.right):
+        if isinstance(node, T.Call) and node.function == "transpose":
+            raise error(
+                "a transpose needs shapes: declare them, `x in R^{n}`, or write indices", source, node.span
+            )
     for affine in equation.left.indices:
         own = affine.plain
         if own is not None and own not in free and not broadcast:
             raise error(_left_only(equation, own), source, _place(affine, equation.left))
 
 
-def _left_only(equation: Equation, name: str) -> str:
+def _left_only(equation: T.Equation, name: str) -> str:
     message = f"`{name}` is free on the left but not on the right"
-    function = next((n for n in walk(equation.right) if isinstance(n, Apply)), None)
+    function = next((n for n in walk(equation.right) if isinstance(n, T.Apply)), None)
     if function is not None:
         message += f"; if `{function.function}` gives a vector, write `{capital_of(name)}` on the left"
     return message
 
 
-def _bound(node: Sum | Softmax | Reduce, left: list[str], source: str) -> None:
+def _bound(node: T.Sum | T.Softmax | T.Reduce, left: list[str], source: str) -> None:
     inside = free_indices(node.body)
-    word = {Sum: "sum", Softmax: "softmax"}.get(type(node), getattr(node, "function", ""))
+    word = {T.Sum: "sum", T.Softmax: "softmax"}.get(type(node), getattr(node, "function", ""))
     for name in node.indices:
         if name not in inside:
             raise error(f"this {word} runs over `{name}`, which does not occur inside it", source, node.span)
-        if name in left and not isinstance(node, Softmax):
+        if name in left and not isinstance(node, T.Softmax):
             message = f"`{name}` is used up by this {word}, so it cannot be free on the left"
             raise error(message, source, node.span)
 
 
-def where(node: object, name: str) -> Span:
+def where(node: object, name: str) -> T.Span:
     """The first place where an index stands free."""
     for n in walk(node):
-        if isinstance(n, Affine) and name in index_names(n) and n.span.line:
+        if isinstance(n, T.Affine) and name in index_names(n) and n.span.line:
             return n.span
-    return next((r.span for r in references(node) if name in free_indices(r)), getattr(node, "span", Span()))
+    return next(
+        (r.span for r in references(node) if name in free_indices(r)), getattr(node, "span", T.Span())
+    )
 
 
 def _order(node: object, name: str) -> tuple[int, int, str]:
@@ -174,10 +161,10 @@ def _order(node: object, name: str) -> tuple[int, int, str]:
 # ── all equations ────────────────────────────────────────────────────────────────────────────
 
 
-def ranks(equations: list[Equation], program: Program) -> None:
+def ranks(equations: list[T.Equation], program: T.Program) -> None:
     """One definition and one number of indices for each name."""
     source = program.source
-    first: dict[str, Ref] = {}
+    first: dict[str, T.Ref] = {}
     for equation in equations:
         name = equation.left.name
         if name in first:
@@ -195,10 +182,10 @@ def ranks(equations: list[Equation], program: Program) -> None:
                 raise error(message, source, ref.span)
 
 
-def _directives(program: Program) -> dict:
+def _directives(program: T.Program) -> dict:
     found: dict = {"pad": [], "pad_all": False, "centered": [], "parameters": [], "inputs": None, "spans": {}}
     for statement in program.statements:
-        if not isinstance(statement, Directive):
+        if not isinstance(statement, T.Directive):
             continue
         if statement.word == "pad" and not statement.names:
             found["pad_all"] = True
@@ -211,9 +198,9 @@ def _directives(program: Program) -> dict:
     return found
 
 
-def _unknown_names(known: dict, used: set[str], equations: list[Equation], program: Program) -> None:
+def _unknown_names(known: dict, used: set[str], equations: list[T.Equation], program: T.Program) -> None:
     """A directive about a name that occurs nowhere is a slip of the pen (Φ may list more than is used)."""
-    index = {n for e in equations for a in walk(e) if isinstance(a, Affine) for n in index_names(a)}
+    index = {n for e in equations for a in walk(e) if isinstance(a, T.Affine) for n in index_names(a)}
     for word, names, pool in (("pad", known["pad"], used), ("centered", known["centered"], index)):
         for name in names:
             if name not in pool:
@@ -223,7 +210,7 @@ def _unknown_names(known: dict, used: set[str], equations: list[Equation], progr
                 raise error(message, program.source, known["spans"][(word, name)])
 
 
-def declared_inputs(equations: list[Equation], program: Program, known: dict) -> None:
+def declared_inputs(equations: list[T.Equation], program: T.Program, known: dict) -> None:
     """Where the program lists its inputs, a tensor that is neither defined nor listed is refused."""
     if known["inputs"] is None:
         return
@@ -237,5 +224,7 @@ def declared_inputs(equations: list[Equation], program: Program, known: dict) ->
 
 
 def suggestion(name: str, pool: set[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(pool), 1, 0.5)
+    close = [n for n in sorted(pool) if n.lower() == name.lower()] or difflib.get_close_matches(
+        name, sorted(pool), 1, 0.5
+    )
     return f"; did you mean `{close[0]}`?" if close else ""

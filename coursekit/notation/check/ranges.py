@@ -8,29 +8,16 @@ the others (`system.Derived`), unless the tensor is padded and the stride is one
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
+from .. import tree as T
 from ..errors import NotationError
+from ..meaning.arithmetic import COMPARE
+from ..meaning.reach import Guard, reads
 from ..names import capital_of, small_of
 from ..system import Derived, Joined, Reach, Tensor
-from ..tree import (
-    Affine,
-    Compare,
-    Concat,
-    Directive,
-    Equation,
-    Flatten,
-    Lookup,
-    Position,
-    Program,
-    Ref,
-    Size,
-    SizeOf,
-    references,
-    transform,
-    walk,
-)  # fmt: skip
+from ..tree import references, single, transform, walk
 
 Node = tuple  # ("axis", tensor, k) or ("index", equation number, name)
 
@@ -54,27 +41,30 @@ class Union:
             self.parent[rb] = ra
 
 
-def single(affine: Affine) -> str | None:
-    """The index of `t`, `t-1`, `T-1-t`: the one whose range is the axis itself."""
-    names = [(c, a) for c, a in affine.terms if isinstance(a, str)]
-    others = [a for _, a in affine.terms if not isinstance(a, str)]
-    if len(names) != 1 or any(isinstance(a, Lookup) for a in others):
-        return None
-    coefficient, name = names[0]
-    if coefficient == 1 and not others:
-        return name
-    if coefficient == -1 and len(others) == 1 and affine.const == -1:
-        return name
-    return None
+def outside(
+    equations: Iterable[T.Equation], padded: Collection[str]
+) -> dict[str, tuple[tuple[int, int], ...]]:
+    """How far each tensor is read before (-) and after (+) its range, for want of padding and of a condition."""
+    found: dict[str, dict[tuple[int, bool], int]] = {}
+    for ref, guards in (read for e in equations for read in reads(e.right) if read[0].name not in padded):
+        for axis, affine in enumerate(ref.indices):
+            name = single(affine)
+            if not affine.const or len(affine.terms) > 1 or name is None:
+                continue
+            if not all(_kept(name, affine.const, away, guards) for away in range(abs(affine.const))):
+                steps = found.setdefault(ref.name, {})
+                key = (axis, affine.const > 0)
+                steps[key] = max(steps.get(key, 0), affine.const, key=abs)
+    return {name: tuple((a, s) for (a, _), s in sorted(steps.items())) for name, steps in found.items()}
 
 
-def equalities(node: object) -> Iterator[tuple[str, Ref]]:
+def equalities(node: object) -> Iterator[tuple[str, T.Ref]]:
     """Each index that is compared with a tensor's values: the v and the w[b,t] of `[w[b,t] == v]`."""
     for found in walk(node):
-        if isinstance(found, Compare) and found.operator == "==":
+        if isinstance(found, T.Compare) and found.operator == "==":
             for one, other in ((found.left, found.right), (found.right, found.left)):
-                affine = one.affine if isinstance(one, Position) else one
-                if isinstance(other, Ref) and isinstance(affine, Affine) and affine.plain:
+                affine = one.affine if isinstance(one, T.Position) else one
+                if isinstance(other, T.Ref) and isinstance(affine, T.Affine) and affine.plain:
                     yield affine.plain, other
 
 
@@ -82,8 +72,8 @@ class Ranges:
     """The dimensions of a list of equations; everything that `System` says about sizes."""
 
     def __init__(
-        self, equations: list[Equation], padded: frozenset[str], centered: frozenset[str], defined: set[str],
-        program: Program,
+        self, equations: list[T.Equation], padded: frozenset[str], centered: frozenset[str], defined: set[str],
+        program: T.Program,
     ) -> None:  # fmt: skip
         self.equations = equations
         self.padded = padded
@@ -92,7 +82,7 @@ class Ranges:
         self.sets = Union()
         self.ranks: dict[str, int] = {}
         self.values: dict[str, Node] = {}  # a tensor of whole numbers -> the axis it indexes
-        self.strided: list[tuple[int, Ref, int]] = []
+        self.strided: list[tuple[int, T.Ref, int]] = []
         for number, equation in enumerate(equations):
             for ref in references(equation):
                 self.read(number, ref)
@@ -101,8 +91,10 @@ class Ranges:
         self.sizes: dict[str, Node] = {}  # declared: the `n` of `W in R^{n x m}`
         self.unread: dict[str, list[str]] = {}  # declared, but in no equation
         for directive in program.statements:
-            if isinstance(directive, Directive) and directive.word == "shape":
+            if isinstance(directive, T.Directive) and directive.word == "shape":
                 self.declare(directive)
+        for number, equation in enumerate(equations):
+            self.compared(number, equation)
         self.settle()
         if self.unread:
             self.measure()
@@ -112,11 +104,11 @@ class Ranges:
         self.derived = self.derive()
         self.joined = self.join()
         self.aliases = self.alias()
-        self.boundary = self.outside()
+        self.boundary = outside(self.equations, self.padded)
 
     # ── classes ──────────────────────────────────────────────────────────────────────────────
 
-    def read(self, number: int, ref: Ref) -> None:
+    def read(self, number: int, ref: T.Ref) -> None:
         self.ranks.setdefault(ref.name, len(ref.indices))
         for k, affine in enumerate(ref.indices):
             axis = ("axis", ref.name, k)
@@ -127,7 +119,7 @@ class Ranges:
             name = single(affine)
             if name is not None:
                 self.sets.join(axis, ("index", number, name))
-            elif len(affine.terms) == 1 and isinstance(affine.terms[0][1], Lookup):
+            elif len(affine.terms) == 1 and isinstance(affine.terms[0][1], T.Lookup):
                 tensor = affine.terms[0][1].ref.name
                 if tensor in self.values:
                     self.sets.join(self.values[tensor], axis)
@@ -135,16 +127,32 @@ class Ranges:
             elif any(isinstance(a, str) for _, a in affine.terms):
                 self.strided.append((number, ref, k))
 
-    def equal(self, number: int, equation: Equation) -> None:
+    def equal(self, number: int, equation: T.Equation) -> None:
         """In `[w[b,t] == v]` the index v runs over what w, looked up elsewhere, is an index into."""
         for index, ref in equalities(equation.right):
             if ref.name in self.values:
                 self.sets.join(self.values[ref.name], ("index", number, index))
 
-    def declare(self, directive: Directive) -> None:
+    def compared(self, number: int, equation: T.Equation) -> None:
+        """In `y[t] = sum[s <= t](x[s])` nothing else tells how far t runs: as far as s does."""
+        pairs = [
+            (c.left.plain, c.right.plain)
+            for c in walk(equation.right)
+            if isinstance(c, T.Compare) and isinstance(c.left, T.Affine) and isinstance(c.right, T.Affine)
+        ]
+        for one, other in pairs:
+            if one is None or other is None:
+                continue
+            nodes = [("index", number, one), ("index", number, other)]
+            told = self.fixed() | {self.sets.find(axis) for axis in self.sizes.values()}
+            known = [self.sets.find(node) in told for node in nodes]
+            if known.count(True) == 1:
+                self.sets.join(*nodes if known[0] else nodes[::-1])
+
+    def declare(self, directive: T.Directive) -> None:
         """Axes that are declared with one size are one dimension."""
         for name, dims in zip(directive.names, directive.values, strict=True):
-            axes = [d for d in dims.split(",") if d != "1"]
+            axes = [d for d in dims.split(",") if d not in ("", "1")]
             if name not in self.ranks:
                 self.unread[name] = axes
                 continue
@@ -164,8 +172,10 @@ class Ranges:
         """A tensor that is declared but not read is an input for its shape alone, where nothing else gives a
         size that it has (`e in R^{V x i}` beside `de[v,i] = [w[B,T] == v] dx[B,T,i]`)."""
         nodes = [n for e in self.equations for n in walk(e.right)]
-        named = {n.name for n in nodes if isinstance(n, Size)}
-        named |= {a.name for n in nodes if isinstance(n, Affine) for _, a in n.terms if isinstance(a, SizeOf)}
+        named = {n.name for n in nodes if isinstance(n, T.Size)}
+        named |= {
+            a.name for n in nodes if isinstance(n, T.Affine) for _, a in n.terms if isinstance(a, T.SizeOf)
+        }
         named -= {capital_of(n[2]) for n in self.sets.parent if n[0] == "index"}
         for name, sizes in self.unread.items():
             fixed = self.fixed()
@@ -188,7 +198,7 @@ class Ranges:
             if main is not None and (1, main) in ref.indices[k].terms:
                 self.sets.join(("axis", ref.name, k), ("index", number, main))
 
-    def main_index(self, number: int, affine: Affine, fixed: set[Node]) -> str | None:
+    def main_index(self, number: int, affine: T.Affine, fixed: set[Node]) -> str | None:
         """The index of `2*t+dt` that no input tensor gives a range: the left side's first."""
         names = [a for _, a in affine.terms if isinstance(a, str)]
         left = [a.plain for a in self.equations[number].left.indices]
@@ -204,7 +214,7 @@ class Ranges:
         for number, equation in enumerate(self.equations):
             order += [(("index", number, a.plain), a.plain) for a in equation.left.indices if a.plain]
         for number, equation in enumerate(self.equations):
-            for affine in (n for n in walk(equation) if isinstance(n, Affine)):
+            for affine in (n for n in walk(equation) if isinstance(n, T.Affine)):
                 order += [(("index", number, a), a) for _, a in affine.terms if isinstance(a, str)]
         taken: set[str] = set()
         wanted: dict[Node, list[str]] = {}
@@ -273,10 +283,10 @@ class Ranges:
         joined = {}
         for number, equation in enumerate(self.equations):
             for node in walk(equation.right):
-                if isinstance(node, (Concat, Flatten)):
+                if isinstance(node, (T.Concat, T.Flatten)):
                     axis = ("index", number, node.axis)
                     parts: tuple[tuple[str, ...], ...]
-                    if isinstance(node, Concat):
+                    if isinstance(node, T.Concat):
                         parts = tuple((self.dim(("index", number, a)),) for a, _ in node.parts)
                     else:
                         parts = (tuple(self.dim(("index", number, i)) for i in node.indices),)
@@ -302,24 +312,9 @@ class Ranges:
                 aliases[name] = next(iter(dims))
         return aliases
 
-    def outside(self) -> dict[str, tuple[tuple[int, int], ...]]:
-        """How far each tensor is read before and after its range, for want of padding."""
-        found: dict[str, dict[tuple[int, bool], int]] = {}
-        for equation in self.equations:
-            for ref in references(equation.right):
-                for k, affine in enumerate(ref.indices):
-                    name = single(affine)
-                    if name is None or ref.name in self.padded or not affine.const or len(affine.terms) > 1:
-                        continue
-                    steps = found.setdefault(ref.name, {})
-                    key = (k, affine.const > 0)
-                    worst = max if affine.const > 0 else min
-                    steps[key] = worst(steps.get(key, 0), affine.const)
-        return {name: tuple((k, s) for (k, _), s in sorted(steps.items())) for name, steps in found.items()}
-
     # ── sizes by their dimension's name ──────────────────────────────────────────────────────
 
-    def rename_sizes(self, equations: list[Equation]) -> tuple[list[Equation], dict[int, dict[str, str]]]:
+    def rename_sizes(self, equations: list[T.Equation]) -> tuple[list[T.Equation], dict[int, dict[str, str]]]:
         """The equations with each `Size` and `SizeOf` called by its dimension, and each index's range."""
         final, ranges = [], {}
         for number, equation in enumerate(equations):
@@ -327,11 +322,11 @@ class Ranges:
             ranges[number] = own
 
             def rename(node, own=own):
-                if isinstance(node, Size):
+                if isinstance(node, T.Size):
                     return replace(node, name=self.size(node.name, own, node))
-                if isinstance(node, Affine) and any(isinstance(a, SizeOf) for _, a in node.terms):
+                if isinstance(node, T.Affine) and any(isinstance(a, T.SizeOf) for _, a in node.terms):
                     terms = tuple(
-                        (c, SizeOf(self.size(a.name, own, node)) if isinstance(a, SizeOf) else a)
+                        (c, T.SizeOf(self.size(a.name, own, node)) if isinstance(a, T.SizeOf) else a)
                         for c, a in node.terms
                     )
                     return replace(node, terms=terms)
@@ -340,7 +335,7 @@ class Ranges:
             final.append(transform(equation, rename))
         return final, ranges
 
-    def size(self, name: str, own: dict[str, str], node: Size | Affine) -> str:
+    def size(self, name: str, own: dict[str, str], node: T.Size | T.Affine) -> str:
         for index in (name, small_of(name)):
             if index in own:
                 return own[index]
@@ -350,10 +345,33 @@ class Ranges:
             if index.rstrip("0123456789'") == small_of(name):
                 return dim
         message = (
-            f"`{name}` is read as a size, but no index ranges over it; "
-            f"if it is a matrix, declare its shape: `{name} in R^{{n x m}}`"
+            f"`{name}` is read as a size, but no index ranges over it; if it is a matrix, declare its shape: "
+            f"`{name} in R^{{n x m}}`; if it is a number of its own, say `{name} in R`"
         )
         raise NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
+
+
+def _kept(name: str, shift: int, away: int, guards: tuple[Guard, ...]) -> bool:
+    """Does a condition keep a read at `t-1` from the step `away` from the edge (the first, or for `t+1` the last)?"""
+    for condition, holds in guards:
+        for part in condition.parts if isinstance(condition, T.And) else (condition,):
+            if not isinstance(part.left, T.Affine) or not isinstance(part.right, T.Affine):
+                continue
+            if holds is False and isinstance(condition, T.And):
+                continue
+            total, size = part.left.const - part.right.const, 0
+            for sign, side in ((1, part.left), (-1, part.right)):
+                for c, atom in side.terms:
+                    if atom == name:
+                        total += sign * c * (away if shift < 0 else -1 - away)
+                        size += sign * c * (shift > 0)
+                    elif isinstance(atom, T.SizeOf) and atom.name == capital_of(name):
+                        size += sign * c
+                    else:
+                        size = 1_000_000
+            if size == 0 and COMPARE[part.operator](total, 0) != holds:
+                return True
+    return False
 
 
 def _fresh(name: str, taken: set[str]) -> str:

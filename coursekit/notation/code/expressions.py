@@ -6,34 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase, ascii_uppercase
 
+from .. import tree as T
+from ..functions import FUNCTIONS
+from ..indices import each, spelled
 from ..system import System
-from ..tree import (
-    Add,
-    Affine,
-    And,
-    Apply,
-    Call,
-    Cases,
-    Concat,
-    Condition,
-    Div,
-    Equation,
-    Expr,
-    Flatten,
-    Iverson,
-    Lookup,
-    Mul,
-    Neg,
-    Num,
-    Position,
-    Pow,
-    Reduce,
-    Ref,
-    Size,
-    SizeOf,
-    Softmax,
-    Sum,
-)
 from .layout import COMMA, SIGN, assignment
 from .loop import Loop
 from .products import product, total
@@ -41,13 +17,11 @@ from .reads import has_conditions, read
 from .scope import Scope
 from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, number, permuted
 
-__all__ = ["Expressions"]
-
 
 class Expressions:
     """Writes what stands on the right of one equation; inside a recurrence, `loop` is it."""
 
-    def __init__(self, system: System, scope: Scope, equation: Equation, loop: Loop | None = None) -> None:
+    def __init__(self, system: System, scope: Scope, equation: T.Equation, loop: Loop | None = None) -> None:
         self.system, self.scope, self.equation, self.loop = system, scope, equation, loop
         self.ranges = system.ranges[equation]
         left = [a.plain or "" for a in equation.left.indices]
@@ -77,33 +51,32 @@ class Expressions:
     def centred(self, name: str) -> bool:
         return name in self.system.centered
 
-    def position(self, affine: Affine) -> Value:
+    def position(self, affine: T.Affine) -> Value:
         """An index expression as whole numbers."""
-        parts: list[tuple[int, Value]] = []
-        for factor, atom in affine.terms:
-            if isinstance(atom, Lookup):
-                parts.append((factor, replace(self.read(atom.ref), kind="whole")))
-            elif isinstance(atom, SizeOf):
-                parts.append((factor, number(self.scope.size(atom.name))))
+        values: dict[T.IndexAtom, Value] = {}
+        for _, atom in affine.terms:
+            if isinstance(atom, T.Lookup):
+                values[atom] = replace(self.read(atom.ref), kind="whole")
+            elif isinstance(atom, T.SizeOf):
+                values[atom] = number(self.scope.size(atom.name))
             elif self.loop is not None and atom in self.loop.names:
-                parts.append((factor, number(self.loop.names[atom])))
+                values[atom] = number(self.loop.names[atom])
             else:
-                parts.append((factor, Value(self.scope.numbers(self.ranges[atom]), (atom,), ATOM, "whole")))
-        axes = self.order({a for _, v in parts for a in v.axes})
-        text, level = "", ATOM
-        for factor, value in parts:
-            spread = aligned(value, axes)
-            piece = (
-                at_level(spread, MUL) if abs(factor) == 1 else f"{abs(factor)} * {at_level(spread, POWER)}"
-            )
-            level = ADD if text or factor < 0 else MUL if abs(factor) != 1 else spread.level
-            text += (" - " if factor < 0 else " + ") + piece if text else ("-" if factor < 0 else "") + piece
-        if affine.const or not text:
-            level = ADD if text else ATOM
-            text += f" {'-' if affine.const < 0 else '+'} {abs(affine.const)}" if text else str(affine.const)
+                values[atom] = Value(self.scope.numbers(self.ranges[atom]), (atom,), ATOM, "whole")
+        axes = self.order({a for v in values.values() for a in v.axes})
+        spread = {atom: aligned(value, axes) for atom, value in values.items()}
+        levels = {atom: MUL if abs(f) == 1 else POWER for f, atom in affine.terms}
+        text = spelled(affine, lambda atom: at_level(spread[atom], levels[atom]))
+        match affine.terms:
+            case ():
+                level = ATOM
+            case ((factor, atom),) if factor > 0 and not affine.const:
+                level = spread[atom].level if factor == 1 else MUL
+            case _:
+                level = ADD
         return Value(text, axes, level, "whole", not axes)
 
-    def read(self, ref: Ref) -> Value:
+    def read(self, ref: T.Ref) -> Value:
         return read(self, ref)
 
     def named(self, name: str, text: str) -> str:
@@ -178,52 +151,52 @@ class Expressions:
 
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
-    def value(self, node: Expr) -> Value:
+    def value(self, node: T.Expr) -> Value:
         match node:
-            case Num(value):
+            case T.Num(value):
                 return fraction(value)
-            case Size(name):
+            case T.Size(name):
                 return number(self.scope.size(name))
-            case Ref():
+            case T.Ref():
                 return self.read(node)
-            case Add(terms):
+            case T.Add(terms):
                 return self.add(terms)
-            case Mul() | Neg():
+            case T.Mul() | T.Neg():
                 return product(self, node)
-            case Sum():
+            case T.Sum():
                 return total(self, node)
-            case Div():
+            case T.Div():
                 return product(self, node)
-            case Pow(base, exponent):
+            case T.Pow(base, exponent):
                 below, above = self.value(base), self.value(exponent)
                 (a, b), axes = self.together([below, above])
                 text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
                 kind = "whole" if a.kind != "real" and not a.constant and b.constant else "real"
                 return Value(text, axes, POWER, kind, a.constant and b.constant)
-            case Call(function, args):
+            case T.Call(function, args):
                 return self.call(function, args)
-            case Apply():
+            case T.Apply():
                 return self.apply(node)
-            case Softmax():
+            case T.Softmax():
                 return self.softmax(node, "softmax")
-            case Reduce():
+            case T.Reduce():
                 return self.reduce(node)
-            case Concat():
+            case T.Concat():
                 return self.concat(node)
-            case Flatten():
+            case T.Flatten():
                 return self.flatten(node)
-            case Position(affine):
+            case T.Position(affine):
                 return self.position(affine)
-            case Cases(branches, otherwise):
+            case T.Cases(branches, otherwise):
                 return self.cases(branches, otherwise)
-            case Iverson(condition):
+            case T.Iverson(condition):
                 return self.condition(condition)
         raise AssertionError(f"no way to write {node!r}")
 
-    def add(self, terms: Sequence[Expr]) -> Value:
-        signed = [(t.body, -1) if isinstance(t, Neg) else (t, 1) for t in terms]
+    def add(self, terms: Sequence[T.Expr]) -> Value:
+        signed = [(t.body, -1) if isinstance(t, T.Neg) else (t, 1) for t in terms]
         signed = [
-            (Num(-t.value), -s) if isinstance(t, Num) and t.value < 0 and k else (t, s)
+            (T.Num(-t.value), -s) if isinstance(t, T.Num) and t.value < 0 and k else (t, s)
             for k, (t, s) in enumerate(signed)
         ]
         values, axes = self.together([self.value(t) for t, _ in signed])
@@ -236,17 +209,17 @@ class Expressions:
         kind = "whole" if all(v.kind == "whole" for v in values) else "real"
         return Value(text, axes, ADD, kind, all(v.constant for v in values))
 
-    def call(self, function: str, args: Sequence[Expr]) -> Value:
+    def call(self, function: str, args: Sequence[T.Expr]) -> Value:
         if function in ("min", "max"):
             return self.extreme(function, [self.value(a) for a in args])
         (arg,) = args
-        if function == "log" and isinstance(arg, Softmax) and arg.where is None:
+        if function == "log" and isinstance(arg, T.Softmax) and arg.where is None:
             return self.softmax(arg, "log_softmax")
         value = self.value(arg)
         if value.constant:
             if function == "sqrt":
                 return number(f"{at_level(value, ATOM)} ** 0.5", POWER)
-            if function in ("exp", "log", "tanh"):
+            if function in ("exp", "log", "tanh", "sin", "cos", "erf"):
                 self.scope.imports.add("import math")
                 return number(f"math.{function}({value.text})")
             if function == "abs":
@@ -254,7 +227,9 @@ class Expressions:
             value = replace(value, text=f"{self.scope.like}.new_tensor({value.text})", constant=False)
         if value.kind == "truth" or (value.kind == "whole" and function == "relu"):
             value = self.real(value)
-        return Value(f"torch.{function}({value.text})", value.axes)
+        row = FUNCTIONS[function]
+        options = "".join(f", {word}={given}" for word, given in row.options)
+        return Value(f"{row.torch}({value.text}{options})", value.axes)
 
     def extreme(self, function: str, values: list[Value]) -> Value:
         best = values[0]
@@ -270,7 +245,7 @@ class Expressions:
                 best = Value(f"torch.{function}imum({a.text},{COMMA}{b.text})", axes)
         return best
 
-    def masked(self, node: Softmax | Reduce, fill: str) -> Value:
+    def masked(self, node: T.Softmax | T.Reduce, fill: str) -> Value:
         """The body over all of its indices, `fill` where the condition fails."""
         value = self.value(node.body)
         if node.where is not None:
@@ -283,7 +258,7 @@ class Expressions:
             )
         return self.full(self.real(value), node.indices)
 
-    def softmax(self, node: Softmax, function: str) -> Value:
+    def softmax(self, node: T.Softmax, function: str) -> Value:
         value = self.masked(node, "-torch.inf")
         if len(node.indices) == 1:
             text = f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})"
@@ -298,16 +273,16 @@ class Expressions:
             text += ".nan_to_num()"
         return Value(text, value.axes)
 
-    def never_empty(self, node: Softmax) -> bool:
+    def never_empty(self, node: T.Softmax) -> bool:
         """`t2 <= t1`, both over one range, always leaves `t2 == t1`."""
         where = node.where
-        if isinstance(where, And) or where is None or where.operator not in ("<=", ">=", "=="):
+        if isinstance(where, T.And) or where is None or where.operator not in ("<=", ">=", "=="):
             return False
-        sides = [s.plain if isinstance(s, Affine) else None for s in (where.left, where.right)]
+        sides = [s.plain if isinstance(s, T.Affine) else None for s in (where.left, where.right)]
         return None not in sides and len({self.ranges.get(s) for s in sides if s}) == 1
 
-    def reduce(self, node: Reduce) -> Value:
-        fill = {"max": "-torch.inf", "min": "torch.inf", "prod": "1.0"}[node.function]
+    def reduce(self, node: T.Reduce) -> Value:
+        fill = {"min": "torch.inf", "prod": "1.0"}.get(node.function, "-torch.inf")
         value = self.masked(node, fill)
         axes = tuple(a for a in value.axes if a not in node.indices)
         if node.function == "prod":
@@ -315,9 +290,15 @@ class Expressions:
             for place in sorted((value.axes.index(i) for i in node.indices), reverse=True):
                 text += f".prod({place})"
             return Value(text, axes)
-        return Value(f"{at_level(value, ATOM)}.a{node.function}({self.dims(value, node.indices)})", axes)
+        if node.function == "argmax":
+            text = f"{at_level(value, ATOM)}.argmax({self.dims(value, node.indices)})"
+            if not self.centred(node.indices[0]):
+                return Value(text, axes, kind="whole")
+            return Value(f"{text} - {self.scope.size(self.ranges[node.indices[0]])} // 2", axes, ADD, "whole")
+        word = node.function if node.function == "logsumexp" else f"a{node.function}"
+        return Value(f"{at_level(value, ATOM)}.{word}({self.dims(value, node.indices)})", axes)
 
-    def concat(self, node: Concat) -> Value:
+    def concat(self, node: T.Concat) -> Value:
         parts = [(along, self.full(self.real(self.value(part)), (along,))) for along, part in node.parts]
         shared = {a for along, v in parts for a in v.axes if a != along}
         axes = self.order(shared | {node.axis})
@@ -328,13 +309,13 @@ class Expressions:
         place = "-1" if axes[-1] == node.axis else str(axes.index(node.axis))
         return Value(f"torch.cat([{f',{COMMA}'.join(texts)}], dim={place})", axes)
 
-    def flatten(self, node: Flatten) -> Value:
+    def flatten(self, node: T.Flatten) -> Value:
         value = self.full(self.value(node.body), node.indices)
         rest = self.order(set(value.axes) - set(node.indices))
         value = permuted(value, (*rest, *node.indices))
         return Value(f"{at_level(value, ATOM)}.flatten({len(rest)})", (*rest, node.axis))
 
-    def apply(self, node: Apply) -> Value:
+    def apply(self, node: T.Apply) -> Value:
         """A function of the reader's own: whole vectors last, everything else as leading axes."""
         values = [self.real(self.full(self.value(a), s)) for a, s in zip(node.args, node.slices, strict=True)]
         pairs = list(zip(values, node.slices, strict=True))
@@ -343,14 +324,14 @@ class Expressions:
         name = self.scope.function(node.function)
         return Value(f"{name}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
 
-    def cases(self, branches: Sequence[tuple[Expr, Condition]], otherwise: Expr) -> Value:
+    def cases(self, branches: Sequence[tuple[T.Expr, T.Condition]], otherwise: T.Expr) -> Value:
         value = self.value(otherwise)
         for branch, condition in reversed(branches):
             chosen, holds = self.value(branch), self.condition(condition)
             if holds.constant:
                 (a, b), axes = self.together([chosen, value])
                 axes = self.order({*a.axes, *b.axes})
-                a, b = self.expanded(chosen, axes), self.expanded(value, axes)
+                a, b = (self.real(self.expanded(v, axes)) for v in (chosen, value))
                 value = Value(f"({a.text} if {holds.text} else {b.text})", axes)
                 continue
             (m, a, b), axes = self.together([holds, chosen, value])
@@ -361,8 +342,8 @@ class Expressions:
 
     # ── conditions ───────────────────────────────────────────────────────────────────────────
 
-    def condition(self, node: Condition) -> Value:
-        if isinstance(node, And):
+    def condition(self, node: T.Condition) -> Value:
+        if isinstance(node, T.And):
             values, axes = self.together([self.condition(part) for part in node.parts])
             word = " and " if all(v.constant for v in values) else " & "
             return Value(word.join(f"({v.text})" for v in values), axes, COMPARE, "truth", word == " and ")
@@ -371,12 +352,12 @@ class Expressions:
         text = f"{at_level(a, ADD)} {node.operator} {at_level(b, ADD)}"
         return Value(text, axes, COMPARE, "truth", a.constant and b.constant)
 
-    def side(self, side: Affine | Expr) -> Value:
-        return self.position(side) if isinstance(side, Affine) else self.value(side)
+    def side(self, side: T.Affine | T.Expr) -> Value:
+        return self.position(side) if isinstance(side, T.Affine) else self.value(side)
 
-    def mask_of(self, conditions: Sequence[Condition]) -> Value:
+    def mask_of(self, conditions: Sequence[T.Condition]) -> Value:
         return self.condition(conditions[0] if len(conditions) == 1 else _all(conditions))
 
 
-def _all(conditions: Sequence[Condition]) -> And:
-    return And(tuple(p for c in conditions for p in (c.parts if isinstance(c, And) else (c,))))
+def _all(conditions: Sequence[T.Condition]) -> T.And:
+    return T.And(tuple(p for c in conditions for p in each(c)))

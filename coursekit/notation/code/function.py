@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Sequence
 
 from ..errors import NotationError
+from ..meaning.links import finals
 from ..system import Block, System
 from ..tree import references
 from .expressions import Expressions
@@ -19,16 +20,14 @@ from .layout import WIDTH, assignment
 from .loop import Loop
 from .scope import Scope
 
-__all__ = ["function"]
-
 HARD = "\u00a0"  # a space at which no line ends
 
 
 def function(system: System, outputs: Sequence[str] | None = None) -> str:
     """The text of `def model(…)`. It returns the `outputs`; by default what no other equation reads."""
     scope = Scope(system)
-    wanted = list(outputs) if outputs is not None else _ends(system)
-    blocks = _needed(system, wanted)
+    wanted = list(outputs) if outputs is not None else list(finals(system))
+    blocks = needed(system, wanted)
     body: list[str] = []
     for number, block in enumerate(blocks):
         later = {r.name for b in blocks[number + 1 :] for e in b.equations for r in references(e.right)}
@@ -63,28 +62,7 @@ def _signature(names: Sequence[str]) -> list[str]:
     return ["def model(", *(f"    {row}" for row in rows), "):"]
 
 
-def _ends(system: System) -> list[str]:
-    """The tensors that no equation outside their own recurrence reads."""
-    read = {
-        r.name
-        for block in system.blocks
-        for e in block.equations
-        for r in references(e.right)
-        if r.name not in {x.left.name for x in block.equations}
-    }
-    inner = {
-        r.name
-        for block in system.blocks
-        for e in block.equations
-        for r in references(e.right)
-        if r.name != e.left.name and all(a.plain for a in r.indices)
-    }
-    last = system.program.equations[-1].left.name
-    found = [n for n in system.outputs if n not in read and n not in inner]
-    return found or [last]
-
-
-def _needed(system: System, wanted: Sequence[str]) -> list[Block]:
+def needed(system: System, wanted: Sequence[str]) -> list[Block]:
     names, kept = set(wanted), []
     for block in reversed(system.blocks):
         if names & {e.left.name for e in block.equations}:
@@ -137,7 +115,7 @@ def _start(system: System, scope: Scope, loop: Loop, name: str) -> list[str]:
         return [f"{kept} = []"]
     ((index, direction),) = loop.block.loops
     axis, sign = loop.axis(name, index), -direction
-    if name in system.padded:
+    if name in system.padded or (name, axis, sign) not in scope.edge:  # or a condition keeps it from there
         zero = loop.zero(name)
         many = _reach(loop, name)
         return [f"{kept} = [{zero}]" + (f" * {many}" if many > 1 else "")]
@@ -161,7 +139,8 @@ def _stacked(system: System, scope: Scope, loop: Loop, name: str) -> list[str]:
         ((_, direction),) = loop.block.loops
         skip = 0
         if loop.is_shifted(name):
-            skip = _reach(loop, name) if name in system.padded else scope.depth(name, axes[0], -direction)
+            told = (name, axes[0], -direction) in scope.edge
+            skip = scope.depth(name, axes[0], -direction) if told else _reach(loop, name)
         steps = kept + (f"[{skip}:]" if skip else "")
         if direction < 0:
             steps = f"{kept}[:{skip - 1}:-1]" if skip else f"{kept}[::-1]"
@@ -186,7 +165,7 @@ def _shape(dims: Sequence[str]) -> str:
 
 
 def _edge_shape(scope: Scope, name: str, axis: int, sign: int) -> str:
-    dims = list(scope.system.tensors[name].dims)
+    dims = [] if scope.corner(name) else list(scope.system.tensors[name].dims)
     depth = scope.depth(name, axis, sign)
     dims[axis : axis + 1] = [str(depth)] if depth > 1 else []
     return _shape(dims)

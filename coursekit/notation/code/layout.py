@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["COMMA", "SIGN", "WIDTH", "assignment"]
-
 # They stand where a line may end, and are never part of what is given out.
 SIGN = "\u2028"  # before the sign of a term
 COMMA = "\u2029"  # after a comma between arguments

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..errors import NotationError
+from ..indices import spelled
 from ..system import Block, System
 from ..tree import Affine, Ref, references
 from .scope import Scope
-
-__all__ = ["Loop"]
 
 
 @dataclass
@@ -77,12 +76,12 @@ class Loop:
         )
         if ref.name in self.system.padded:
             return f"{kept}.get(({place}), {self.zero(ref.name)})"
-        moved = [k for k, s in enumerate(shifts) if s]
-        if len(moved) != 1 or abs(shifts[moved[0]]) != 1:
-            raise NotationError(
-                f"the code cannot write the boundary of `{ref.name}` on several sides at once"
-            )
-        return self._edged(ref.name, f"{kept}[{place}]", moved[0], shifts[moved[0]])
+        if any(abs(s) > 1 for s in shifts):
+            raise NotationError(f"the code cannot write the boundary of `{ref.name}` so far from a grid")
+        text, loops = f"{kept}[{place}]", range(len(shifts))
+        for k in sorted(loops, key=lambda k: self.axis(ref.name, self.block.loops[k][0])):
+            text = self._edged(ref.name, text, k, shifts[k]) if shifts[k] else text  # the last axis decides
+        return text
 
     def _edged(self, name: str, inside: str, number: int, shift: int) -> str:
         """A step of a grid, or the boundary beside it."""
@@ -93,25 +92,33 @@ class Loop:
         place = [others.get(k, ":") for k in axes]
         while place[-1] == ":":
             place.pop()
-        edge = f"{self.scope.edge[name, axis, shift]}[{', '.join(place)}]"
+        told = self.scope.edge.get((name, axis, shift))
+        if told is None:  # a condition keeps from the edge, and it is not read
+            edge = self.zero(name)
+        else:
+            edge = self.filled(name, told) if self.scope.corner(name) else f"{told}[{', '.join(place)}]"
         size = self.scope.size(self.system.tensors[name].dims[axis])
         test = f"{self.names[index]} > 0" if shift < 0 else f"{self.names[index]} < {size} - 1"
         return f"({inside} if {test} else {edge})"
 
     def zero(self, name: str) -> str:
         """What stands outside a tensor that is zero there."""
+        return self._made(name, f"zero_{self.scope.tensor[name]}", "new_zeros({})")
+
+    def filled(self, name: str, number: str) -> str:
+        """What stands outside a tensor that is one number there."""
+        return self._made(name, f"{number}_step", f"new_full(({{}},), {number})")
+
+    def _made(self, name: str, word: str, call: str) -> str:
         dims = [self.system.tensors[name].dims[k] for k in self.rest(name)]
-        word = f"zero_{self.scope.tensor[name]}"
-        line = f"{word} = {self.scope.like}.new_zeros({', '.join(self.scope.size(d) for d in dims) or '()'})"
+        sizes = ", ".join(self.scope.size(d) for d in dims) or "()"
+        line = f"{word} = {self.scope.like}.{call.format(sizes).replace('((),)', '()')}"
         if line not in self.before:
             self.before.append(line)
         return word
 
     def fixed(self, affine: Affine) -> str | None:
         """The text of an index expression that is one number at each step; None for any other."""
-        terms = [(f, a) for f, a in affine.terms if isinstance(a, str)]
-        if any(a not in self.names for _, a in terms) or len(terms) != 1 or len(affine.terms) != 1:
+        if len(affine.terms) != 1 or affine.terms[0][1] not in self.names:
             return None
-        factor, name = terms[0]
-        text = self.names[name] if factor == 1 else f"{factor} * {self.names[name]}"
-        return text + (f" {'-' if affine.const < 0 else '+'} {abs(affine.const)}" if affine.const else "")
+        return spelled(affine, lambda atom: self.names[atom])  # type: ignore[index]

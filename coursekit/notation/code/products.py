@@ -13,8 +13,6 @@ from .value import ADD, ATOM, MUL, POWER, Value, aligned, at_level
 if TYPE_CHECKING:
     from .expressions import Expressions
 
-__all__ = ["product", "total"]
-
 
 def _split(node: Expr) -> tuple[bool, list[Expr], list[Expr]]:
     """A product in its parts: whether it is negative, its factors, its divisors."""

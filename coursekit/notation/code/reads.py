@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import NotationError
-from ..tree import Affine, Cases, Iverson, Lookup, Reduce, Ref, SizeOf, Softmax, Sum, index_names, walk
+from ..tree import (
+    Affine,
+    Cases,
+    Iverson,
+    Lookup,
+    Reduce,
+    Ref,
+    SizeOf,
+    Softmax,
+    Sum,
+    free_indices,
+    index,
+    references,
+    walk,
+)
 from .value import ATOM, Value, aligned, at_level, slots
 
 if TYPE_CHECKING:
     from .expressions import Expressions
-
-__all__ = ["read"]
 
 
 @dataclass
@@ -33,7 +45,7 @@ def read(write: Expressions, ref: Ref) -> Value:
     if loop is not None:
         if ref.name in loop.tensors:
             text, numbers = loop.read(ref), loop.rest(ref.name)
-        elif any(_moves(write, a) for a in ref.indices):
+        elif any(_moves(write, a) or _computed(write, a) for a in ref.indices):
             return _hoisted(write, ref)
     axes = [Axis(ref.indices[k], dims[k], k, place) for place, k in enumerate(numbers)]
     kind = "whole" if write.system.tensors[ref.name].indexes else "real"
@@ -47,11 +59,20 @@ def _moves(write: Expressions, affine: Affine) -> bool:
     return bool(own) and affine.plain is None
 
 
+def _computed(write: Expressions, affine: Affine) -> bool:
+    """Is an index what the loop computes?"""
+    return write.loop is not None and any(r.name in write.loop.tensors for r in references(affine))
+
+
 def _hoisted(write: Expressions, ref: Ref) -> Value:
-    """Read for all steps at once before the loop; then each step takes its own."""
+    """Read for all steps at once before the loop; then each step takes its own, at the places that it has computed."""
     assert write.loop is not None
+    dims = write.system.tensors[ref.name].dims
+    computed = {f"{n} of {ref.name}": n for n, a in enumerate(ref.indices) if _computed(write, a)}
+    every = dict(enumerate(ref.indices)) | {n: index(name) for name, n in computed.items()}
     outer = write.outside()
-    whole = outer.read(ref)
+    outer.ranges = outer.ranges | {name: dims[n] for name, n in computed.items()}
+    whole = outer.read(replace(ref, indices=tuple(every.values())))
     write.loop.before += [line.strip() for line in outer.before]
     line = next((li for li in write.loop.before if li.endswith(f" = {whole.text}")), None)
     if line is None:
@@ -60,9 +81,24 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     else:
         name = line.split(" = ")[0]
     places = [write.loop.names.get(a, ":") for a in whole.axes]
-    return Value(
-        name + slots(places), tuple(a for a in whole.axes if a not in write.loop.names), ATOM, whole.kind
-    )
+    axes = tuple(a for a in whole.axes if a not in write.loop.names)
+    value = Value(name + slots(places), axes, ATOM, whole.kind)
+    for axis, n in computed.items():
+        value = _at(write, value, axis, write.position(ref.indices[n]))
+    return value
+
+
+def _at(write: Expressions, value: Value, axis: str, place: Value) -> Value:
+    """The entries along an axis at places that a step has computed."""
+    k, rest = value.axes.index(axis), tuple(a for a in value.axes if a != axis)
+    if not place.axes:
+        spot = f"{at_level(place, ATOM)}.long()"
+        return replace(value, text=value.text + slots([*[":"] * k, spot]), axes=rest)
+    if set(place.axes) != set(rest):
+        raise NotationError(f"the code cannot look up `{write.equation.left.name}` in this way")
+    spot = at_level(aligned(place, rest), ATOM)
+    text = f"{value.text}.gather({k}, {spot}.long().unsqueeze({k})).squeeze({k})"
+    return replace(value, text=text, axes=rest)
 
 
 class Reader:
@@ -144,8 +180,12 @@ class Reader:
         elif self.padded:
             self.pads[k] = (str(-const), "0") if const < 0 else ("0", str(const))
             self.cuts[k] = f":{const}" if const < 0 else f"{const}:"
-        else:
+        elif (self.ref.name, axis.number, -1 if const < 0 else 1) in self.scope.edge:
             self.joins.append((axis, const))
+        elif self.write.guarded:  # a condition keeps it inside
+            return False
+        else:
+            raise NotationError(f"the code cannot read `{self.ref.name}` outside its range here")
         return True
 
     def window(self, axis: Axis, strings: list[tuple[int, str]]) -> bool:
@@ -197,8 +237,6 @@ class Reader:
         """The tensor one step on, with its boundary at the end that comes free."""
         sign = -1 if shift < 0 else 1
         key = (self.ref.name, axis.number, sign)
-        if key not in self.scope.edge:
-            raise NotationError(f"the code cannot read `{self.ref.name}` outside its range here")
         edge, k = self.scope.edge[key], axis.place
         if len(self.axes) != len(self.write.system.tensors[self.ref.name].dims):
             raise NotationError(f"the code cannot read the boundary of `{self.ref.name}` on two axes at once")
@@ -237,7 +275,7 @@ class Reader:
         if any(self.ref.name == name for name, _, _ in self.scope.edge) and self.joins:
             raise NotationError(f"the code cannot read `{self.ref.name}` and its boundary in this way")
         looped = set(self.write.loop.names) if self.write.loop else set()
-        names = {n for a in self.axes for n in index_names(a.affine)} - looped
+        names = {n for a in self.axes for n in free_indices(a.affine)} - looped
         axes = self.write.order(names)
         places, inside = [], []
         for axis in self.axes:

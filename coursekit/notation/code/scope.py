@@ -7,19 +7,20 @@ import keyword
 import re
 
 from ..errors import NotationError
+from ..indices import spelled
 from ..system import System
-from ..tree import Affine, Directive, SizeOf
-
-__all__ = ["Scope"]
+from ..tree import Affine, SizeOf, references
 
 _TAKEN = {"torch", "einsum", "math", "pad", "model", *keyword.kwlist, *dir(builtins)}
 
 
 class Scope:
+    words = frozenset(_TAKEN)  # what no variable may be called
+
     def __init__(self, system: System) -> None:
         self.system = system
-        self.taken = set(_TAKEN)
-        self.tensor = {name: self.fresh(_identifier(name)) for name in system.tensors}
+        self.taken = set(self.words)
+        self.tensor = {name: self.fresh(identifier(name)) for name in system.tensors}
         self.edge = self._edges()
         self.sizes: dict[str, str] = {}  # dimension -> its variable
         self.ranges: dict[tuple[str, bool], str] = {}  # dimension, centred -> the variable of its numbers
@@ -39,12 +40,12 @@ class Scope:
 
     def function(self, name: str) -> str:
         if name not in self.functions:
-            self.functions[name] = self.fresh(_identifier(name))
+            self.functions[name] = self.fresh(identifier(name))
         return self.functions[name]
 
     def turn(self, index: str) -> str:
         if index not in self.turns:
-            self.turns[index] = self.fresh(_identifier(index))
+            self.turns[index] = self.fresh(identifier(index))
         return self.turns[index]
 
     def _edges(self) -> dict[tuple[str, int, int], str]:
@@ -58,13 +59,19 @@ class Scope:
                 word = f"{self.tensor[name]}{'0' if sign < 0 else '_end'}"
                 if sum((s < 0) == (steps < 0) for _, s in sides) > 1:
                     word += f"_{self.system.tensors[name].dims[axis].lower()}"
-                found[name, axis, sign] = self.fresh(_identifier(word))
+                found[name, axis, sign] = self.fresh(identifier(word))
         return found
 
     def depth(self, name: str, axis: int, sign: int) -> int:
         """How many steps outside its range a boundary holds."""
         sides = self.system.boundary[name]
         return next(abs(s) for a, s in sides if a == axis and (s < 0) == (sign < 0))
+
+    def corner(self, name: str) -> bool:
+        """Is a tensor read outside two of its axes at once? Then its boundary is one number."""
+        axes = {a for a, _ in self.system.boundary[name]}
+        refs = (r for e in self.system.ranges for r in references(e.right) if r.name == name)
+        return any(sum(r.indices[a].plain is None for a in axes) > 1 for r in refs)
 
     @property
     def like(self) -> str:
@@ -76,7 +83,8 @@ class Scope:
 
     @property
     def device(self) -> str:
-        return f"{self.tensor[self.system.inputs[0]]}.device"
+        """Where what is made new stands: with the inputs, or where torch puts it."""
+        return f"{self.tensor[self.system.inputs[0]]}.device" if self.system.inputs else "None"
 
     # ── sizes ────────────────────────────────────────────────────────────────────────────────
 
@@ -86,7 +94,7 @@ class Scope:
         if dim not in self.sizes:
             place = self._place(dim)
             text = None if place else self._size(dim)
-            name = self.sizes[dim] = self.fresh(_identifier(dim))
+            name = self.sizes[dim] = self.fresh(identifier(dim))
             if place:
                 self.measured.setdefault(place[0], {})[place[1]] = name
             elif text:
@@ -122,11 +130,8 @@ class Scope:
         return None
 
     def _size(self, dim: str) -> str | None:
-        for statement in self.system.program.statements:
-            if isinstance(statement, Directive) and statement.word == "size":
-                for name, value in zip(statement.names, statement.values, strict=True):
-                    if self.system.dimension(name) == dim:
-                        return value
+        if dim in self.system.stated:
+            return str(self.system.stated[dim])
         if dim in self.system.joined:
             parts = self.system.joined[dim].parts
             return " + ".join(" * ".join(self.size(d) for d in part) for part in parts)
@@ -144,9 +149,8 @@ class Scope:
             if stride < 1:
                 return None
             if reach.padded:
-                found.append(
-                    self.size(reach.dim) if stride == 1 else f"-(-{self.size(reach.dim)} // {stride})"
-                )
+                size = self.size(reach.dim)
+                found.append(size if stride == 1 else self.floor(f"{size} + {stride - 1}", stride))
                 continue
             # The greatest place is so far beyond the strided index.
             high = [f" - {reach.affine.const}".replace("- -", "+ ")] if reach.affine.const else []
@@ -158,8 +162,14 @@ class Scope:
                 if not isinstance(atom, str) or factor != 1 or self.centred(others[atom]):
                     return None
                 high.append(f" - ({self.size(others[atom])} - 1)")
-            found.append(f"({self.size(reach.dim)} - 1{''.join(high)}) // {stride} + 1")
-        return found[0] if len(found) == 1 else f"min({', '.join(found)})"
+            found.append(self.floor(f"{self.size(reach.dim)} - 1{''.join(high)}", stride) + " + 1")
+        return found[0] if len(found) == 1 else f"{self.least}({', '.join(found)})"
+
+    least = "min"
+
+    def floor(self, above: str, below: int) -> str:
+        """The whole part of a quotient."""
+        return f"({above}) // {below}"
 
     # ── ranges ───────────────────────────────────────────────────────────────────────────────
 
@@ -172,7 +182,7 @@ class Scope:
         centred = self.centred(dim)
         if (dim, centred) not in self.ranges:
             size = self.size(dim)
-            name = self.ranges[dim, centred] = self.fresh(f"{_identifier(dim).lower()}s")
+            name = self.ranges[dim, centred] = self.fresh(f"{identifier(dim).lower()}s")
             start = f" - {size} // 2" if centred else ""
             self.lines.append(f"{name} = torch.arange({size}, device={self.device}){start}")
         return self.ranges[dim, centred]
@@ -181,15 +191,9 @@ class Scope:
         """The text of an index expression of sizes and numbers alone; None for any other."""
         if not all(isinstance(a, SizeOf) for _, a in affine.terms):
             return None
-        text = ""
-        for factor, atom in affine.terms:
-            part = self.size(atom.name) if abs(factor) == 1 else f"{abs(factor)} * {self.size(atom.name)}"  # type: ignore[union-attr]
-            text += (" - " if factor < 0 else " + ") + part if text else ("-" if factor < 0 else "") + part
-        if not text:
-            return str(affine.const)
-        return f"{text} {'-' if affine.const < 0 else '+'} {abs(affine.const)}" if affine.const else text
+        return spelled(affine, lambda atom: self.size(atom.name))  # type: ignore[union-attr]
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     word = name.replace("'", "_prime").replace("+", "p").replace("-", "m").replace(",", "")
     return re.sub(r"\W", "", word)

@@ -6,20 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-__all__ = [
-    "ADD",
-    "ATOM",
-    "COMPARE",
-    "MUL",
-    "POWER",
-    "Value",
-    "aligned",
-    "at_level",
-    "fraction",
-    "number",
-    "slots",
-]
-
 # How tightly a text binds, as in Python.
 COMPARE, ADD, MUL, POWER, ATOM = range(5)
 

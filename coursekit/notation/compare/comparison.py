@@ -7,27 +7,26 @@ differs is named, and the mistake too if a mutation of the reference (`mutate`) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
-
-import torch
-from torch import Tensor
+from functools import cache
+from itertools import islice, permutations
+from math import inf, isfinite
 
 from ..check.checker import check
 from ..errors import NotationError
+from ..meaning.links import all_reads, finals
+from ..meaning.table import Place, Table
 from ..names import capital_of
 from ..system import System
-from ..tree import references
-from .adopt import adopt, complaint, finals, same_step
-from .draws import Draw, tiny_draw
-from .draws import draws as make_draws
+from .adopt import adopt, complaint
+from .draws import Draw, draw
+from .engine import engine as the_engine
+from .local import Local, sample, upstream
 from .mutate import Mutation, mutations
-from .screen import Screen, upstream
 
-__all__ = ["Comparison", "compare"]
-
+_ZERO = 1e-4
 _SCREENED = 1e-7  # how closely a mutant must agree with the answer
 _MOST_MUTANTS = 600
 _RESHAPING = ("stride", "flipped window", "missing sum", "shifted index")  # mistakes that change a shape
@@ -46,6 +45,7 @@ class Comparison:
     expected: float | None = None
     got: float | None = None
     error: float | None = None  # relative to the largest entry
+    sentence: str = ""  # the message without the numbers
 
     def __bool__(self) -> bool:
         return self.equal
@@ -60,8 +60,13 @@ def compare(
     diagnose: bool = True,
     functions: Mapping[str, Callable] | None = None,
     outputs: Iterable[str] | None = None,
+    engine: str | None = None,
 ) -> Comparison:
-    """Whether the answer says what the reference says, and if not, where and why."""
+    """Whether the answer says what the reference says, and if not, where and why.
+
+    `engine` is "torch" or "python", which gives the same more slowly; by default torch, where it is installed.
+    `functions` are the opaque ones, on tensors or on lists as the engine has them.
+    """
     wanted = tuple(outputs) if outputs is not None else finals(reference)
     try:
         answer = adopt(answer, reference)
@@ -71,19 +76,19 @@ def compare(
         kind, tensor, message = found
         return Comparison(False, message, tensor, kind)
     scalar = min((len(reference.tensors[n].dims) for n in wanted), default=0) == 0
-    count = (
-        draws * 4 if scalar else draws
-    )  # one number a draw could agree by luck: relu(z) is z for half of all z
-    tests = _Tests(reference, answer, count, seed, functions)
+    # One number a draw could agree by luck: relu(z) is z for half of all z.
+    count = draws * 4 if scalar else draws
+    chosen = the_engine(engine)
+    tests = _Tests(answer, lambda number: draw(reference, number, seed, functions, chosen))
     for number in range(count):
         try:
-            draw, got = tests[number]
+            drawn, got = tests[number]
         except NotationError as error:
             return Comparison(False, error.message, kind="shape")
         except _Unrunnable as error:
             return Comparison(False, f"Your equations cannot be run: {error}", kind="shape")
-        if not all(_equal(draw.values[n], got[n], tolerance) for n in wanted):
-            return _Difference(tests, draw, got, wanted, tolerance).explain(diagnose)
+        if not all(_equal(drawn.values[n], got[n], tolerance) for n in wanted):
+            return _Difference(tests, number, wanted, tolerance).explain(diagnose)
     return Comparison(True, "The two agree.")
 
 
@@ -94,51 +99,60 @@ class _Unrunnable(Exception):
 class _Tests:
     """The draws, each with the answer's values, made when they are asked for."""
 
-    def __init__(self, reference: System, answer: System, count: int, seed: int, functions: Mapping | None):
-        self.answer = answer
-        self._draws = make_draws(reference, count, seed, functions)
-        self._tiny = lambda: tiny_draw(reference, seed, functions)
-        self._made: list[tuple[Draw, dict[str, Tensor]]] = []
+    def __init__(self, answer: System, draw: Callable[[int], Draw]):
+        self.answer, self.draw = answer, draw
+        self._made: dict[int, tuple[Draw, dict[str, Table]]] = {}
 
-    def __getitem__(self, number: int) -> tuple[Draw, dict[str, Tensor]]:
-        while len(self._made) <= number:
-            draw = next(self._draws)
-            self._made.append((draw, self._run(draw)))
+    def __getitem__(self, number: int) -> tuple[Draw, dict[str, Table]]:
+        if number not in self._made:
+            made = self.draw(number)
+            self._made[number] = made, self._run(made)
         return self._made[number]
 
-    def _run(self, draw: Draw) -> dict[str, Tensor]:
+    def _run(self, draw: Draw) -> dict[str, Table]:
         try:
             return draw.run(self.answer)
         except (RuntimeError, KeyError, IndexError) as error:
             raise _Unrunnable(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
 
-    def tiny(self) -> tuple[Draw, dict[str, Tensor]]:
-        draw = self._tiny()
-        return draw, self._run(draw)
 
-
-def _equal(expected: Tensor, got: Tensor, tolerance: float) -> bool:
+def _equal(expected: Table, got: Table, tolerance: float) -> bool:
     return expected.shape == got.shape and _error(expected, got) <= tolerance
 
 
-def _error(expected: Tensor, got: Tensor) -> float:
+def _error(expected: Table, got: Table) -> float:
     """The largest difference, relative to the largest entry; infinite where the answer is not finite."""
-    if not torch.isfinite(got).all():
-        return float("inf")
-    if not expected.numel():
-        return 0.0
-    scale = expected.abs().max().clamp_min(1e-300)
-    return float((expected - got).abs().max() / scale)
+    return _gap(expected.flat, got.flat) / _scale(expected.flat)
+
+
+def close(expected: Sequence[float], got: Sequence[float], tolerance: float) -> bool:
+    return _gap(expected, got) <= tolerance * _scale(expected)
+
+
+def _gap(expected: Sequence[float], got: Sequence[float]) -> float:
+    if not all(map(isfinite, got)):
+        return inf
+    return max((abs(a - b) for a, b in zip(expected, got, strict=True)), default=0.0)
+
+
+def _scale(values: Sequence[float]) -> float:
+    """The largest entry; what is zero but for rounding is held against numbers of its draw, which are about one."""
+    return max([_ZERO, *map(abs, values)])
+
+
+Sample = tuple[Draw, list[Place], list[float], list[float]]  # places, the reference's values, the answer's
 
 
 class _Difference:
-    """A draw on which the answer differs."""
+    """The first draw on which the answer differs."""
 
-    def __init__(
-        self, tests: _Tests, draw: Draw, got: dict[str, Tensor], wanted: tuple[str, ...], tolerance: float
-    ):
-        self.tests, self.draw, self.got, self.wanted, self.tolerance = tests, draw, got, wanted, tolerance
+    def __init__(self, tests: _Tests, number: int, wanted: tuple[str, ...], tolerance: float):
+        self.tests, self.wanted, self.tolerance = tests, wanted, tolerance
+        self.draw, self.got = tests[number]
         self.reference = self.draw.reference
+        self.number = number
+        # The draws that a diagnosis must explain, small ones first; in draw 0 all sizes are different.
+        self.numbers = [*dict.fromkeys([number or 1, *range(1, 5)]), 0]
         self.loops = {
             e.left.name: {self.reference.ranges[e][i]: step for i, step in b.loops}
             for b in self.reference.blocks
@@ -152,70 +166,73 @@ class _Difference:
         expected, got = self.draw.values[name], self.got[name]
         if expected.shape != got.shape:
             return self._shape(name, diagnose)
-        if not torch.isfinite(got).all():
-            at = tuple((~torch.isfinite(got)).nonzero()[0].tolist())
-            value = float(got[at])
+        if not all(map(isfinite, got.flat)):
+            at = next(p for p in got.places() if not isfinite(got[p]))
+            value = got[at]
             word = "not a number" if value != value else "infinite"
             message = f"{self._spot(name, at)} is {word}: look for a logarithm, a root or a division that cannot be."
-            return Comparison(
-                False, message, name, "not finite", at, float(expected[at]), value, float("inf")
-            )
+            return Comparison(False, message, name, "not finite", at, expected[at], value, inf)
         at = self.worst(name)
-        numbers = (at, float(expected[at]), float(got[at]), _error(expected, got))
+        numbers = (at, expected[at], got[at], _error(expected, got))
         kind, sentence = "different", f"`{name}` is not what it should be."
         if diagnose:
-            found = self._mutant(name) or self._whole(name)
-            kind, sentence = found or (kind, sentence)
+            kind, sentence = self._diagnosis(name) or (kind, sentence)
         where = (
             f"On random numbers {self._spot(name, at)} should be {numbers[1]:.6g}; yours is {numbers[2]:.6g}."
         )
-        return Comparison(False, f"{sentence} {where}", name, kind, *numbers)
+        return Comparison(False, f"{sentence} {where}", name, kind, *numbers, sentence)
 
     # ── where ──
 
     def first(self) -> str:
-        """The first tensor in the order of computation that both define and that differs, at the earliest
-        step of a recurrence at which one does."""
+        """The first tensor in the order of computation whose equation, on the reference's values of all others, does
+        not give what the reference's gives; where there is none, the one that differs at the earliest step."""
         shared = [n for n in self.order if n in self.got and (n in self.wanted or self._comparable(n))]
         differing = [n for n in shared if not _equal(self.draw.values[n], self.got[n], self.tolerance)]
-        return min(differing, key=lambda n: (self.block[n], self._step(n), self.order.index(n)))
+        early = min(differing, key=lambda n: (self.block[n], self._step(n), self.order.index(n)))
+        looped = [n for n in differing if self.block[n] == self.block[early]]
+        if len(looped) == 1 or any(self._shapes_differ(n) for n in looped):
+            return early
+        for name in looped:
+            if any(
+                not close(expected, got, self.tolerance) for _, _, expected, got in self._samples(name, 2)
+            ):
+                return name
+        return early
 
     def _comparable(self, name: str) -> bool:
         return self.draw.values[name].ndim == self.got[name].ndim
 
+    def _shapes_differ(self, name: str) -> bool:
+        return self.draw.values[name].shape != self.got[name].shape
+
     def _step(self, name: str) -> int:
         """The number of the first step of its recurrences at which a tensor differs (0: the first)."""
-        expected, got = self.draw.values[name], self.got[name]
-        if expected.shape != got.shape:
+        if self._shapes_differ(name):
             return 0
-        places = self.differing(name)
-        loops = self.loops[name]
-        axes = [(a, loops[d]) for a, d in enumerate(self.reference.tensors[name].dims) if d in loops]
-        if not axes or not len(places):
-            return 0
-        steps = [places[:, a] if way > 0 else expected.shape[a] - 1 - places[:, a] for a, way in axes]
-        return int(torch.stack(steps).sum(0).min())
-
-    def differing(self, name: str) -> Tensor:
-        expected, got = self.draw.values[name], self.got[name]
-        wrong = (expected - got).abs() > self.tolerance * expected.abs().max().clamp_min(1e-300)
-        return (wrong | ~torch.isfinite(got)).nonzero()
-
-    def worst(self, name: str) -> tuple[int, ...]:
-        """The place of the largest difference among those of the first step that differs."""
-        places = self._earliest(name, self.differing(name))
-        gap = (self.draw.values[name] - self.got[name]).abs()
-        return max((tuple(p) for p in places.tolist()), key=lambda p: float(gap[p]))
-
-    def _earliest(self, name: str, places: Tensor) -> Tensor:
         shape, loops = self.draw.values[name].shape, self.loops[name]
-        for axis, dim in enumerate(self.reference.tensors[name].dims):
-            if dim in loops and len(places):
-                steps = places[:, axis] if loops[dim] > 0 else shape[axis] - 1 - places[:, axis]
-                places = places[steps == steps.min()]
-        return places
+        axes = [(a, loops[d]) for a, d in enumerate(self.reference.tensors[name].dims) if d in loops]
+        steps = (
+            sum(p[a] if way > 0 else shape[a] - 1 - p[a] for a, way in axes) for p in self.differing(name)
+        )
+        return min(steps, default=0)
 
-    def _spot(self, name: str, at: tuple[int, ...]) -> str:
+    def differing(self, name: str) -> list[Place]:
+        expected, got = self.draw.values[name], self.got[name]
+        most = self.tolerance * _scale(expected.flat)
+        pairs = zip(expected.places(), expected.flat, got.flat, strict=True)
+        return [place for place, a, b in pairs if not abs(a - b) <= most]
+
+    def worst(self, name: str) -> Place:
+        """The place of the largest difference among those of the first step that differs."""
+        places, loops = self.differing(name), self.loops[name]
+        for axis, dim in enumerate(self.reference.tensors[name].dims):
+            if dim in loops:
+                edge = (min if loops[dim] > 0 else max)(p[axis] for p in places)
+                places = [p for p in places if p[axis] == edge]
+        return max(places, key=lambda p: abs(self.draw.values[name][p] - self.got[name][p]))
+
+    def _spot(self, name: str, at: Place) -> str:
         return f"`{name}[{','.join(map(str, at))}]`" if at else f"`{name}`"
 
     # ── what ──
@@ -230,120 +247,89 @@ class _Difference:
                 message += f"the right order is `{name}[{','.join(indices)}]`."
                 return Comparison(False, message, name, "index swapped")
         for mutation in mutations(self.reference, (name,)) if diagnose else ():
-            if mutation.kind in _RESHAPING and self._agrees(name, self._values(mutation, name), whole=True):
+            if mutation.kind in _RESHAPING and self._reshapes(mutation, name):
                 return Comparison(False, mutation.sentence, name, mutation.kind)
-        sizes = {size: dim for dim, size in self.draw.sizes.items()}
-        sizes |= {size: capital_of(i) for i, size in zip(indices, expected.shape, strict=True)}
-        mine, theirs = ([sizes.get(n, str(n)) for n in t.shape] for t in (expected, got))
-        message = f"`{name}` must have the shape ({', '.join(mine)}); yours has ({', '.join(theirs)})."
+        mine = ", ".join(map(capital_of, indices))
+        message = f"`{name}` must have the shape ({mine}), here {expected.shape}; yours has {got.shape}."
         return Comparison(False, message, name, "shape")
 
-    def _mutant(self, name: str) -> tuple[str, str] | None:
-        """The mutation of the reference that the answer is, where it first goes wrong. One that has the whole
-        tensor is taken at once; one that has its first wrong step only, if there is no better."""
-        screen = self._screen(name)
-        partly: tuple[str, str] | None = None
-        for tried, mutation in enumerate(mutations(self.reference, self._suspects(name))):
-            if tried > _MOST_MUTANTS:
-                break
-            if self._turned(mutation, name) or screen.agrees(mutation, _SCREENED):
-                values = self._values(mutation, name)
-                if self._agrees(name, values, whole=True):
-                    return mutation.kind, mutation.sentence
-                if partly is None and self._agrees(name, values, whole=False):
-                    partly = mutation.kind, mutation.sentence
-        return partly
-
-    def _turned(self, mutation: Mutation, name: str) -> bool:
-        """Whether the mutant runs through its steps the other way, so that single entries do not show it."""
-        if mutation.kind != "shifted index" or mutation.tensor != name:
-            return False
-        loops = self.loops[name]
-        return any(
-            affine.const * loops[dim] > 0
-            for ref in references(mutation.new.right)
-            if self.block.get(ref.name) == self.block[name]
-            for affine, dim in zip(ref.indices, self.reference.tensors[ref.name].dims, strict=True)
-            if dim in loops
-        )
-
-    def _values(self, mutation: Mutation, name: str) -> Tensor | None:
-        """The mutant's tensor on this draw, if it can be run."""
+    def _reshapes(self, mutation: Mutation, name: str) -> bool:
+        """Whether the mutant, run, has the answer's tensor in every draw whose sizes suit the answer."""
         try:
-            return self.draw.run(check(mutation.program, broadcast=True))[name]
+            mutant = check(mutation.program, broadcast=True)
+            runs = [(self.draw, self.got), *self._others()]
+            return all(_equal(draw.run(mutant)[name], got[name], _SCREENED) for draw, got in runs)
         except (NotationError, RuntimeError, KeyError, IndexError):
+            return False
+
+    def _others(self) -> Iterator[tuple[Draw, dict[str, Table]]]:
+        for number in self.numbers:
+            try:
+                yield self.tests[number]
+            except (NotationError, _Unrunnable):
+                continue
+
+    def _samples(self, name: str, draws: int | None = None) -> list[Sample]:
+        """Entries of the answer's equation on the reference's values of all other tensors, beside the right ones:
+        many of the small draws, a few of the first, whose sizes are all different."""
+        found: list[Sample] = []
+        for number in self.numbers[:draws]:
+            try:
+                draw = self.tests.draw(number)
+                local = Local(draw, self.tests.answer)
+            except NotationError:
+                continue
+            known = self.differing(name) if number == self.number else ()
+            places = sample(draw.values[name], 24 if number else 8, known)
+            values = local.entries(name, places)
+            if values is not None:
+                found.append((draw, places, [draw.values[name][p] for p in places], values))
+        return found
+
+    def _diagnosis(self, name: str) -> tuple[str, str] | None:
+        """What explains every sample; no mistake is told after one draw."""
+        samples = self._samples(name)
+        if all(close(expected, got, self.tolerance) for _, _, expected, got in samples):
             return None
+        return self._mutant(name, samples) or self._factor(name, samples) or self._turned(name)
 
-    def _agrees(self, name: str, values: Tensor | None, whole: bool) -> bool:
-        got = self.got[name]
-        if values is None or values.shape != got.shape:
-            return False
-        if whole:
-            return _equal(values, got, _SCREENED)
-        places = tuple(self._earliest(name, self.differing(name)).T)
-        return _equal(values[places], got[places], _SCREENED)
+    def _mutant(self, name: str, samples: list[Sample]) -> tuple[str, str] | None:
+        """The mutation of the reference that the answer's equation is."""
+        local = cache(lambda k: Local(samples[k][0], self.reference))
+        reads = {t: {n for n in names if n not in self.got} for t, names in all_reads(self.reference).items()}
+        suspects = [n for n in upstream(reads, name) if self.reference.tensors[n].defined]
+        through = {s: [n for n in suspects if s in upstream(reads, n)] for s in suspects}
+        looks = [(0, 4), *((k, None) for k in range(len(samples)))]  # a few entries at first
+        for mutation in islice(mutations(self.reference, suspects), _MOST_MUTANTS):
+            for k, some in looks:
+                _, places, _, got = samples[k]
+                values = local(k).entries(name, places[:some], mutation.new, through[mutation.tensor])
+                if values is None or not close(got[:some], values, _SCREENED):
+                    break
+            else:
+                return mutation.kind, mutation.sentence
+        return None
 
-    def _screen(self, name: str) -> Screen:
-        """A few entries of a tiny draw, if the answer is wrong there too; else of this one."""
-        try:
-            small = _Difference(self.tests, *self.tests.tiny(), self.wanted, self.tolerance)
-        except (NotationError, _Unrunnable):
-            small = self
-        if not len(small.differing(name)):
-            small = self
-        places = small._earliest(name, small.differing(name))
-        generator = torch.Generator().manual_seed(1)
-        chosen = places[torch.randperm(len(places), generator=generator)[:4]].tolist()
-        first = bool(self.loops[name]) and small._step(name) == 0
-        return Screen(small.draw, name, chosen, [float(small.got[name][tuple(p)]) for p in chosen], first)
+    def _factor(self, name: str, samples: list[Sample]) -> tuple[str, str] | None:
+        """A sign or a constant factor of the whole tensor."""
+        _, _, expected, got = samples[0]
+        norm = sum(e * e for e in expected)
+        factor = sum(e * g for e, g in zip(expected, got, strict=True)) / norm if norm else 0.0
+        near = self.tolerance * 100
+        if not factor or any(not close([factor * e for e in es], gs, near) for _, _, es, gs in samples):
+            return None
+        if abs(factor + 1) < near:
+            return "sign", f"The sign of `{name}` is wrong: yours is -1 times the right one."
+        return "constant factor", f"`{name}` is {_number(factor)} times what it should be."
 
-    def _suspects(self, name: str) -> tuple[str, ...]:
-        """The tensor itself, and what goes into it in the same step and is not known to be right: tensors that
-        the answer does not define, or defines differently."""
-        reads = {
-            t: {n for n in names if not self._right(n, name)}
-            for t, names in same_step(self.reference).items()
-        }
-        return tuple(n for n in upstream(reads, name) if self.reference.tensors[n].defined)
-
-    def _right(self, name: str, wrong: str) -> bool:
-        """Whether the answer has the reference's tensor at the step where `wrong` first goes wrong."""
-        if name not in self.got or self.got[name].shape != self.draw.values[name].shape:
-            return False
-        if _equal(self.draw.values[name], self.got[name], self.tolerance):
-            return True
-        return self.block[name] == self.block[wrong] and self._step(name) > self._step(wrong)
-
-    def _whole(self, name: str) -> tuple[str, str] | None:
-        """Differences of a whole tensor: its sign, a constant factor, its axes."""
-        expected, got = self.draw.values[name], self.got[name]
-        factor = _factor(expected, got)
-        if factor and _equal(factor * expected, got, self.tolerance) and self._same_factor(name, factor):
-            if abs(factor + 1) < self.tolerance:
-                return "sign", f"The sign of `{name}` is wrong: yours is -1 times the right one."
-            return "constant factor", f"`{name}` is {_number(factor)} times what it should be."
-        for order in permutations(range(expected.ndim)):
-            turned = expected.permute(order)
-            if (
-                order != tuple(range(expected.ndim))
-                and turned.shape == got.shape
-                and _equal(turned, got, self.tolerance)
+    def _turned(self, name: str) -> tuple[str, str] | None:
+        pairs = [(draw.values[name], got[name]) for draw, got in [(self.draw, self.got), *self._others()]]
+        for order in permutations(range(pairs[0][0].ndim)):
+            if order != tuple(sorted(order)) and all(
+                _equal(a.permute(order), b, self.tolerance) for a, b in pairs
             ):
                 return "transpose", f"`{name}` is transposed: its axes are in another order."
         return None
-
-    def _same_factor(self, name: str, factor: float) -> bool:
-        """A factor that is constant is the same on another draw."""
-        try:
-            draw, got = self.tests.tiny()
-        except (NotationError, _Unrunnable):
-            return False
-        return _equal(factor * draw.values[name], got[name], self.tolerance * 100)
-
-
-def _factor(expected: Tensor, got: Tensor) -> float:
-    norm = float((expected * expected).sum())
-    return float((expected * got).sum()) / norm if norm else 0.0
 
 
 def _number(value: float) -> str:

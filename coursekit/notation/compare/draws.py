@@ -1,26 +1,26 @@
 """Random values on which a reference and an answer are run: what must differ, differs.
 
-No two dimensions have one size; words repeat in some draws and not in others; states before the first step
-are not zero; weights have unit scale; everything is float64 and depends on the seed alone.
+Sizes change from draw to draw, and in the first no two dimensions share one; words repeat in some draws and
+not in others; states before the first step are not zero; weights have unit scale; everything depends on the
+seed alone, and on no engine.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from functools import lru_cache, partial
+from random import Random
 
 from ..check.ranges import equalities
 from ..errors import NotationError
-from ..run.runner import run
+from ..meaning.evaluate import Engine, Opaque
+from ..meaning.sizes import sides
+from ..meaning.table import Table
 from ..system import System
-from ..tree import Apply, Directive, walk
-
-__all__ = ["Draw", "draws", "opaque_functions", "tiny_draw"]
+from ..tree import Apply, walk
 
 _SMALL = (2, 3, 4, 5, 7, 6, 8, 9, 10)
 
@@ -31,19 +31,29 @@ class Draw:
 
     seed: int
     reference: System
+    engine: Engine
     sizes: dict[str, int]
-    inputs: dict[str, Tensor]
-    functions: Mapping[str, Callable]
-    values: dict[str, Tensor]
+    inputs: dict[str, Table]
+    opaque: dict[str, Opaque]
+    functions: Mapping[str, Callable]  # those that were given, in place of opaque ones
+    values: dict[str, Table]
 
-    def run(self, system: System) -> dict[str, Tensor]:
+    def __post_init__(self) -> None:
+        self._given = {name: self.engine.give(table) for name, table in self.inputs.items()}
+        self._outside: dict[tuple, Table] = {}
+
+    def run(self, system: System) -> dict[str, Table]:
         """A system (the answer, or a mutant) on these values; it may read fewer inputs."""
-        inputs = {name: self.inputs[name] for name in system.inputs}
-        return run(system, inputs, self.boundary(system), self.free_sizes(system), self.functions)
+        given = {name: self._given[name] for name in system.inputs}
+        edges = {
+            n: [self.engine.give(e) if isinstance(e, Table) else e for e in sides(system, n, value)]
+            for n, value in self.boundary(system).items()
+        }
+        return self.engine.run(system, given, edges, self.free_sizes(system), self.opaque, self.functions)
 
-    def boundary(self, system: System) -> dict[str, Tensor | float | tuple]:
+    def boundary(self, system: System) -> dict[str, Table | float | tuple]:
         """The values outside each tensor's range: the same for every system, and zero where the reference pads."""
-        found: dict[str, Tensor | float | tuple] = {}
+        found: dict[str, Table | float | tuple] = {}
         for name, places in system.boundary.items():
             if name in system.padded:
                 continue
@@ -53,20 +63,23 @@ class Draw:
                 found[name] = tuple(self._edge(system, name, axis, steps) for axis, steps in places)
         return found
 
-    def _edge(self, system: System, name: str, axis: int, steps: int) -> Tensor:
-        deep = torch.stack(
-            [self.outside(system, name, axis, k if steps > 0 else -k) for k in range(1, abs(steps) + 1)], axis
-        )
-        if abs(steps) == 1:
-            return deep.select(axis, 0)
-        return deep.flip(axis) if steps < 0 else deep
+    def _edge(self, system: System, name: str, axis: int, steps: int) -> Table:
+        away = range(1, steps + 1) if steps > 0 else range(steps, 0)
+        layers = [self.outside(system, name, axis, k) for k in away]
+        if len(layers) == 1:
+            return layers[0]
+        shape = (*layers[0].shape[:axis], len(layers), *layers[0].shape[axis:])
+        places = Table(shape, []).places()
+        return Table(shape, [layers[p[axis]][p[:axis] + p[axis + 1 :]] for p in places])
 
-    def outside(self, system: System, name: str, axis: int, away: int) -> Tensor:
+    def outside(self, system: System, name: str, axis: int, away: int) -> Table:
         """A tensor's values `away` steps before (-) or after (+) its range, without that axis."""
         shape = list(self._shape(system, name))
         del shape[axis]
-        generator = _generator(self.seed, name, axis, away)
-        return torch.randn(shape, generator=generator, dtype=torch.float64)
+        key = (name, axis, away, *shape)
+        if key not in self._outside:
+            self._outside[key] = _normal(shape, _generator(self.seed, name, axis, away))
+        return self._outside[key]
 
     def _shape(self, system: System, name: str) -> tuple[int, ...]:
         for source in (self.values, self.inputs):
@@ -95,90 +108,90 @@ class Draw:
         return {d: known[d] for d in _unfixed(system) if d in known}
 
 
-def _generator(*key: object) -> torch.Generator:
-    return torch.Generator().manual_seed(zlib.crc32(repr(key).encode()))
+def _generator(*key: object) -> Random:
+    return Random(zlib.crc32(repr(key).encode()))
+
+
+def _normal(shape: Iterable[int], generator: Random) -> Table:
+    shape = tuple(shape)
+    return Table(shape, [generator.gauss(0.0, 1.0) for _ in range(math.prod(shape))])
 
 
 def _unfixed(system: System) -> list[str]:
     fixed = {d for n in system.inputs for d in system.tensors[n].dims}
-    fixed |= set(system.derived) | set(system.joined)
-    fixed |= set(_given(system))
+    fixed |= {*system.derived, *system.joined, *system.stated}
     dims = dict.fromkeys(d for r in system.ranges.values() for d in r.values())
     return [d for d in dims if d not in fixed]
 
 
-def _given(system: System) -> dict[str, int]:
-    """The sizes that the program itself states."""
-    stated = [s for s in system.program.statements if isinstance(s, Directive) and s.word == "size"]
-    return {system.dimension(s.names[0]) or s.names[0]: int(s.values[0]) for s in stated}
+_KEPT = 256
+_draws: dict[tuple, Draw] = {}
 
 
-def draws(
-    reference: System, count: int, seed: int, functions: Mapping[str, Callable] | None
-) -> Iterator[Draw]:
-    """`count` draws, each with the reference already run."""
-    for number in range(count):
-        yield _draw(reference, number, seed, functions)
-
-
-def tiny_draw(reference: System, seed: int, functions: Mapping[str, Callable] | None) -> Draw:
-    """A draw with sizes of two and three, on which single entries are soon computed by hand."""
-    return _draw(reference, 0, seed, functions, _tiny_sizes)
+def draw(
+    reference: System, number: int, seed: int, functions: Mapping[str, Callable] | None, engine: Engine
+) -> Draw:
+    """The draw of that number, with the reference already run. In draw 0 no two dimensions have one size; the
+    others are small, so that single entries are soon computed."""
+    if functions:
+        return _draw(reference, number, seed, functions, engine)
+    key = (id(reference), number, seed, engine)  # a draw keeps its reference, whose id then stays its own
+    if key not in _draws:
+        _draws[key] = _draw(reference, number, seed, {}, engine)
+        while len(_draws) > _KEPT:
+            _draws.pop(next(iter(_draws)), None)
+    return _draws[key]
 
 
 def _draw(
-    reference: System,
-    number: int,
-    seed: int,
-    functions: Mapping[str, Callable] | None,
-    choose: Callable | None = None,
+    reference: System, number: int, seed: int, functions: Mapping[str, Callable], engine: Engine
 ) -> Draw:
     problem: NotationError | None = None
     for attempt in range(6):  # sizes that do not fit together, or a logarithm below zero, are drawn again
-        # three sets of sizes: a plan is made once for each
-        sizes = (choose or _sizes)(reference, number % 3 + attempt)
+        # A plan is made once for each of these sizes.
+        sizes = (_small_sizes if number else _sizes)(reference, number % 3 + attempt)
         positive = attempt % 2 == 1
         inputs = {n: _input(reference, n, sizes, (seed, number, attempt), positive) for n in reference.inputs}
-        known = opaque_functions(reference, sizes, seed) | dict(functions or {})
-        draw = Draw(seed * 1000 + number, reference, sizes, inputs, known, {})
+        opaque = _opaque(reference, sizes, seed)
+        draw = Draw(seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions, {})
         draw.values = _shapes(reference, sizes)
         try:
             draw.values = draw.run(reference)
         except NotationError as error:
             problem = error
             continue
-        if all(torch.isfinite(v).all() for v in draw.values.values()):
+        if all(math.isfinite(x) for v in draw.values.values() for x in v.flat):
             return draw
     raise problem or NotationError("the reference has no finite values on random tensors")
 
 
-def _shapes(reference: System, sizes: dict[str, int]) -> dict[str, Tensor]:
+def _shapes(reference: System, sizes: dict[str, int]) -> dict[str, Table]:
     """Empty tensors of the reference's shapes, as far as its sizes are known before it has run."""
     return {
-        n: torch.empty([sizes[d] for d in reference.tensors[n].dims])
+        n: Table([sizes[d] for d in reference.tensors[n].dims], [])
         for n in reference.outputs
         if all(d in sizes for d in reference.tensors[n].dims)
     }
 
 
-def _input(system: System, name: str, sizes: dict[str, int], key: tuple, positive: bool) -> Tensor:
+def _input(system: System, name: str, sizes: dict[str, int], key: tuple, positive: bool) -> Table:
     tensor = system.tensors[name]
     shape = [sizes[d] for d in tensor.dims]
     generator = _generator(*key, name)
     into = tensor.indexes or _counted(system, name)
     if into is None:
-        values = torch.randn(shape, generator=generator, dtype=torch.float64)
+        values = _normal(shape, generator)
         if not shape and key[1] % 3:  # a bound such as the c of min(c, …) is sometimes large
-            values = values.abs() * 5 ** (key[1] % 3) + 1
-        return values.abs() + 0.1 if positive else values
-    count, top = max(1, torch.Size(shape).numel()), sizes[into]
+            values = values.map(lambda x: abs(x) * 5 ** (key[1] % 3) + 1)
+        return values.map(lambda x: abs(x) + 0.1) if positive else values
+    count, top = math.prod(shape), sizes[into]
     if key[1] % 2 and count <= top:
-        words = torch.randperm(top, generator=generator)[:count]
+        words = generator.sample(range(top), count)
     else:
-        words = torch.randint(top, (count,), generator=generator)
+        words = [generator.randrange(top) for _ in range(count)]
         if count > 1:
             words[-1] = words[0]  # at least one word twice
-    return words.reshape(shape) if tensor.indexes else words.reshape(shape).double()
+    return Table(shape, words if tensor.indexes else [float(w) for w in words])
 
 
 def _counted(system: System, name: str) -> str | None:
@@ -196,7 +209,7 @@ class _Roles:
     def __init__(self, system: System):
         dims = dict.fromkeys(d for t in system.tensors.values() for d in t.dims)
         dims |= dict.fromkeys(d for r in system.ranges.values() for d in r.values())
-        self.given = _given(system)
+        self.given = system.stated
         computed = {*system.derived, *system.joined, *self.given}
         self.free = [d for d in dims if d not in computed]
         self.centred = {d for r in system.ranges.values() for i, d in r.items() if i in system.centered}
@@ -224,13 +237,16 @@ def _sizes(system: System, number: int) -> dict[str, int]:
     return _with_joined(system, sizes)
 
 
-def _tiny_sizes(system: System, number: int) -> dict[str, int]:
+def _small_sizes(system: System, number: int) -> dict[str, int]:
+    """Sizes of two to four, where a dimension's role does not ask for more."""
     roles = _Roles(system)
     sizes = dict(roles.given)
     for k, dim in enumerate(roles.free):
-        sizes[dim] = (
-            3 if dim in roles.centred else 7 + number if dim in roles.reached else 2 + (k + number) % 2
-        )
+        sizes[dim] = 2 + (k + number) % 3
+        if dim in roles.centred:
+            sizes[dim] = 3
+        elif dim in roles.reached or dim in roles.words:
+            sizes[dim] = (8 if dim in roles.reached else 6) + number
     return _with_joined(system, sizes)
 
 
@@ -243,27 +259,20 @@ def _with_joined(system: System, sizes: dict[str, int]) -> dict[str, int]:
     return sizes
 
 
-def opaque_functions(system: System, sizes: Mapping[str, int], seed: int) -> dict[str, Callable]:
+def _opaque(system: System, sizes: Mapping[str, int], seed: int) -> dict[str, Opaque]:
     """For each function that the language does not know, a smooth one of all its arguments, told apart."""
-    found: dict[str, Callable] = {}
+    found: dict[str, Opaque] = {}
     for equation, ranges in system.ranges.items():
         for node in walk(equation.right):
             if isinstance(node, Apply) and node.function not in found:
                 shape = [sizes.get(ranges[i], 1) for i in node.out]
-                found[node.function] = _opaque(node.function, shape, [len(s) for s in node.slices], seed)
+                weights = partial(_weights, seed, node.function, math.prod(shape))
+                found[node.function] = Opaque(shape, [len(s) for s in node.slices], weights)
     return found
 
 
-def _opaque(name: str, shape: list[int], ranks: list[int], seed: int) -> Callable:
-    def function(*args: Tensor) -> Tensor:
-        total: Tensor | float = 0.0
-        for k, arg in enumerate(args):
-            rank = ranks[k] if k < len(ranks) else 1
-            vector = arg.flatten(arg.ndim - rank) if rank else arg.unsqueeze(-1)  # (*lead, n)
-            n, m = vector.shape[-1], torch.Size(shape).numel()
-            weight = torch.randn(n, m, generator=_generator(seed, name, k, n, m), dtype=torch.float64)
-            total = total + torch.tanh(vector.to(weight)) @ weight
-        result = torch.tanh(torch.as_tensor(total))
-        return result.reshape(*result.shape[:-1], *shape)
-
-    return function
+@lru_cache(256)
+def _weights(seed: int, name: str, wide: int, number: int, long: int) -> list[list[float]]:
+    """A matrix for each argument: a row for each of its entries."""
+    generator = _generator(seed, name, number, long, wide)
+    return [[generator.gauss(0.0, 1.0) for _ in range(wide)] for _ in range(long)]

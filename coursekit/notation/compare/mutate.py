@@ -15,8 +15,6 @@ from ..system import System
 from ..tree import Directive, Equation, Expr, Program
 from .sites import Site, sites
 
-__all__ = ["RULES", "Change", "Mutation", "mutations", "rule"]
-
 
 @dataclass(frozen=True)
 class Change:
@@ -40,14 +38,14 @@ class Mutation:
 
 
 Rule = Callable[[Site], Iterator[Change]]
-RULES: list[tuple[str, Rule]] = []
+RULES: list[tuple[str, tuple[type, ...], Rule]] = []
 
 
-def rule(kind: str) -> Callable[[Rule], Rule]:
-    """Registers a rule. The order of registration is the order of trial: likely mistakes first."""
+def rule(kind: str, *nodes: type) -> Callable[[Rule], Rule]:
+    """Registers a rule for such nodes; without any, for the whole of a right side."""
 
     def register(function: Rule) -> Rule:
-        RULES.append((kind, function))
+        RULES.append((kind, nodes, function))
         return function
 
     return register
@@ -66,9 +64,11 @@ def mutations(system: System, only: Collection[str] | None = None) -> Iterator[M
     base = program_of(system)
     places = [s for e in base.equations if only is None or e.left.name in only for s in sites(system, e)]
     seen: set[tuple[Equation, Equation]] = set()
-    for kind, propose in sorted(RULES, key=lambda r: _ORDER.index(r[0])):
+    for kind, nodes, propose in sorted(RULES, key=lambda r: _ORDER.index(r[0])):
         for site in places:
-            for change in propose(site):
+            for change in (
+                propose(site) if (isinstance(site.node, nodes) if nodes else not site.parents) else ()
+            ):
                 new = site.with_node(change.node)
                 if new == site.equation or (site.equation, new) in seen:
                     continue
@@ -81,7 +81,8 @@ def mutations(system: System, only: Collection[str] | None = None) -> Iterator[M
 # Likely mistakes first. Of two rules that make the same system, the one named first gives the sentence.
 _ORDER = [
     "gate swapped", "softmax index", "sign", "activation", "complement", "scale", "missing term",
-    "missing factor", "shifted index", "transpose", "index swapped", "wrong tensor", "reset after product",
+    "missing factor", "epsilon", "gate misplaced", "shifted index", "transpose", "index swapped", "wrong tensor",
+    "reset after product",
     "stride", "flipped window", "mask", "sum scope", "missing sum", "mean for sum", "softmax of each term",
     "missing softmax", "hard choice", "interleaved", "residual", "constant factor", "extra factor",
     "averaged", "extra activation",

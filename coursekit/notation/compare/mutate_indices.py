@@ -7,24 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 
-from ..tree import (
-    Add,
-    Call,
-    Compare,
-    Div,
-    Flatten,
-    Mul,
-    Num,
-    Ref,
-    Size,
-    Softmax,
-    Sum,
-    free_indices,
-    index,
-    references,
-    substitute,
-    transform,
-)  # fmt: skip
+from .. import tree as T
 from .mutate import Change, code, rule
 from .mutate_values import indices, product
 from .sites import Site, is_gate, is_scale
@@ -32,12 +15,10 @@ from .sites import Site, is_gate, is_scale
 # ── softmax ──
 
 
-@rule("softmax index")
+@rule("softmax index", T.Softmax)
 def softmax_index(site: Site) -> Iterator[Change]:
     node = site.node
-    if not isinstance(node, Softmax):
-        return
-    right, free = node.indices, sorted(free_indices(node.body))
+    right, free = node.indices, sorted(T.free_indices(node.body))
     must = f"it must run over {indices(right)}" + (" together." if len(right) > 1 else ".")
     for other in [*((i,) for i in free), *combinations(free, 2)]:
         if set(other) != set(right):
@@ -50,42 +31,38 @@ def softmax_index(site: Site) -> Iterator[Change]:
         yield Change(f"You multiplied a softmax over each of {indices(right)}; one softmax {must[3:]}", each)
 
 
-@rule("softmax of each term")
+@rule("softmax of each term", T.Softmax)
 def softmax_of_each_term(site: Site) -> Iterator[Change]:
     node = site.node
-    if not isinstance(node, Softmax) or not isinstance(node.body, Add):
+    if not isinstance(node.body, T.Add):
         return
     parts = tuple(replace(node, body=t) for t in node.body.terms)
     one = "one softmax must be taken of the sum."
     yield Change(
-        f"You took the mean of {len(parts)} softmaxes; {one}", Div(Add(parts), Num(Fraction(len(parts))))
+        f"You took the mean of {len(parts)} softmaxes; {one}",
+        T.Div(T.Add(parts), T.Num(Fraction(len(parts)))),
     )
-    yield Change(f"You added {len(parts)} softmaxes; {one}", Add(parts))
+    yield Change(f"You added {len(parts)} softmaxes; {one}", T.Add(parts))
     yield Change(
-        f"You multiplied {len(parts)} softmaxes, and the product is not normalised; {one}", Mul(parts)
+        f"You multiplied {len(parts)} softmaxes, and the product is not normalised; {one}", T.Mul(parts)
     )
     text = f"Only the first term is under your softmax; {one}"
-    yield Change(text, Add((replace(node, body=node.body.terms[0]), *node.body.terms[1:])))
+    yield Change(text, T.Add((replace(node, body=node.body.terms[0]), *node.body.terms[1:])))
 
 
-@rule("missing softmax")
+@rule("missing softmax", T.Softmax)
 def missing_softmax(site: Site) -> Iterator[Change]:
-    node = site.node
-    if isinstance(node, Softmax):
-        yield Change(f"The softmax is missing from `{site.tensor}`: these are the raw scores.", node.body)
-        text = f"You used `sigmoid` in `{site.tensor}`; it must be a softmax over {indices(node.indices)}."
-        yield Change(text, Call("sigmoid", (node.body,)), "activation")
-        text = (
-            f"The exponentials in `{site.tensor}` are not divided by their sum over {indices(node.indices)}."
-        )
-        yield Change(text, Call("exp", (node.body,)))
+    body, over = site.node.body, indices(site.node.indices)
+    yield Change(f"The softmax is missing from `{site.tensor}`: these are the raw scores.", body)
+    text = f"You used `sigmoid` in `{site.tensor}`; it must be a softmax over {over}."
+    yield Change(text, T.Call("sigmoid", (body,)), "activation")
+    text = f"The exponentials in `{site.tensor}` are not divided by their sum over {over}."
+    yield Change(text, T.Call("exp", (body,)))
 
 
-@rule("mask")
+@rule("mask", T.Softmax)
 def mask(site: Site) -> Iterator[Change]:
     node = site.node
-    if not isinstance(node, Softmax):
-        return
     if node.where is not None:
         yield Change(
             f"The condition on {indices(node.indices)} is missing from the softmax.",
@@ -93,25 +70,70 @@ def mask(site: Site) -> Iterator[Change]:
         )
         return
     for inner in node.indices:
-        for outer in sorted(free_indices(node.body) - set(node.indices)):
-            if site.ranges[outer] != site.ranges[inner]:
-                continue
-            causal = Compare(index(inner), "<=", index(outer))
+        for outer in sorted(T.free_indices(node.body) - set(node.indices)):
+            causal = T.Compare(T.index(inner), "<=", T.index(outer))
             text = f"You masked the future (`{inner} <= {outer}`); here every position is seen."
             yield Change(text, replace(node, where=causal))
+            if site.ranges[outer] != site.ranges[inner]:
+                continue
             text = f"You left out the position itself (`{inner} != {outer}`); it is seen too."
-            yield Change(text, replace(node, where=Compare(index(inner), "!=", index(outer))))
+            yield Change(text, replace(node, where=T.Compare(T.index(inner), "!=", T.index(outer))))
+
+
+_STRICT = {"<=": "<", "<": "<=", ">=": ">", ">": ">="}
+_TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+
+
+@rule("mask", T.Compare)
+def condition(site: Site) -> Iterator[Change]:
+    """A condition on positions that is strict where it must not be, or the wrong way round."""
+    node = site.node
+    if node.operator not in _STRICT or isinstance(node.left, T.Num):
+        return
+    strict = replace(node, operator=_STRICT[node.operator])
+    itself = "the equal ones count too" if "=" in node.operator else "the equal ones do not count"
+    yield Change(f"You wrote {code(strict)} in `{site.tensor}`; it must be {code(node)}: {itself}.", strict)
+    for turned in (replace(n, operator=_TURNED[n.operator]) for n in (node, strict)):
+        text = f"A condition in `{site.tensor}` is the wrong way round: you wrote {code(turned)}; "
+        yield Change(f"{text}it must be {code(node)}.", turned)
+
+
+@rule("mask", T.Sum, T.Reduce)
+def missing_condition(site: Site) -> Iterator[Change]:
+    node = site.node
+    if node.where is not None:
+        text = f"The condition on {indices(node.indices)} is missing from `{site.tensor}`."
+        yield Change(text, replace(node, where=None))
+
+
+@rule("hard choice", T.Reduce, T.Call)
+def soft_and_hard(site: Site) -> Iterator[Change]:
+    """The largest for the log of the sum of the exponentials, or the other way round; the least for the largest."""
+    names = {
+        "max": "the maximum",
+        "min": "the minimum",
+        "logsumexp": "the log of the sum of the exponentials",
+    }
+    match site.node:
+        case T.Reduce(function, over, body, where) if function in names:
+            right = names[function]
+        case T.Call("log", (T.Sum(over, T.Call("exp", (body,)), where),)):
+            function, right = "logsumexp", names["logsumexp"]
+        case _:
+            return
+    for other in names:
+        if other != function:
+            text = f"You took {names[other]} over {indices(over)} in `{site.tensor}`; it must be {right}."
+            yield Change(text, T.Reduce(other, over, body, where))
 
 
 # ── swaps ──
 
 
-@rule("transpose")
+@rule("transpose", T.Ref)
 def axes_swapped(site: Site) -> Iterator[Change]:
     """Two axes of one tensor exchanged: a transpose, or a sum over the wrong axis."""
     node = site.node
-    if not isinstance(node, Ref):
-        return
     dims, summed = site.dims(node), site.summed()
     for a, b in combinations(range(len(node.indices)), 2):
         if dims[a] != dims[b] or node.indices[a] == node.indices[b]:
@@ -119,7 +141,7 @@ def axes_swapped(site: Site) -> Iterator[Change]:
         turned = list(node.indices)
         turned[a], turned[b] = turned[b], turned[a]
         new = replace(node, indices=tuple(turned))
-        bound = [bool(free_indices(node.indices[k]) & summed) for k in (a, b)]
+        bound = [bool(T.free_indices(node.indices[k]) & summed) for k in (a, b)]
         if not any(bound):
             kind, text = (
                 "index swapped",
@@ -139,21 +161,17 @@ def axes_swapped(site: Site) -> Iterator[Change]:
 @rule("index swapped")
 def free_indices_swapped(site: Site) -> Iterator[Change]:
     """Two of the left side's indices exchanged on the whole right side."""
-    if site.parents:
-        return
     names = [a.plain for a in site.equation.left.indices if a.plain]
     for i, j in combinations(names, 2):
         if site.ranges[i] == site.ranges[j]:
             text = f"You swapped the indices `{i}` and `{j}` in `{site.tensor}`."
-            yield Change(text, substitute(site.node, {i: j, j: i}))
+            yield Change(text, T.substitute(site.node, {i: j, j: i}))
 
 
-@rule("wrong tensor")
+@rule("wrong tensor", T.Ref)
 def wrong_tensor(site: Site) -> Iterator[Change]:
     """Another tensor of the same shape in a tensor's place."""
     node = site.node
-    if not isinstance(node, Ref):
-        return
     for other in _alike(site, node):
         new = replace(node, name=other)
         yield Change(f"You used {code(new)} in `{site.tensor}` where {code(node)} belongs.", new)
@@ -165,64 +183,57 @@ def wrong_tensor(site: Site) -> Iterator[Change]:
 @rule("wrong tensor")
 def wrong_tensor_throughout(site: Site) -> Iterator[Change]:
     """One tensor used for another in the whole equation, or the two exchanged."""
-    if site.parents:
-        return
-    refs = list(references(site.node))
+    refs = list(T.references(site.node))
     for ref in {r.name: r for r in refs}.values():
         for other in _alike(site, ref):
             text = f"You used `{other}` in `{site.tensor}` where `{ref.name}` belongs."
-            yield Change(text, _renamed(site.node, {ref.name: other}))
+            yield Change(text, T.rename_tensors(site.node, {ref.name: other}))
             if ref.name < other and any(r.name == other for r in refs):
-                swapped = _renamed(site.node, {ref.name: other, other: ref.name})
+                swapped = T.rename_tensors(site.node, {ref.name: other, other: ref.name})
                 if _sorted(swapped) != _sorted(site.node):  # in a product of the two nothing has changed
                     text = f"You swapped `{ref.name}` and `{other}` in `{site.tensor}`."
                     yield Change(text, swapped, "tensors swapped")
 
 
-def _alike(site: Site, ref: Ref) -> list[str]:
+def _alike(site: Site, ref: T.Ref) -> list[str]:
     own = site.system.tensors[ref.name]
     found = site.system.tensors.values()
     return [t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes]
-
-
-def _renamed(node, names: dict[str, str]):
-    return transform(node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, Ref) else n)
 
 
 def _sorted(node):
     """The expression with factors and terms in a fixed order."""
 
     def sort(n):
-        if isinstance(n, Mul):
+        if isinstance(n, T.Mul):
             return replace(n, factors=tuple(sorted(n.factors, key=repr)))
-        return replace(n, terms=tuple(sorted(n.terms, key=repr))) if isinstance(n, Add) else n
+        return replace(n, terms=tuple(sorted(n.terms, key=repr))) if isinstance(n, T.Add) else n
 
-    return transform(node, sort)
+    return T.transform(node, sort)
 
 
-@rule("interleaved")
+@rule("interleaved", T.Flatten)
 def interleaved(site: Site) -> Iterator[Change]:
     """The heads laid end to end entry by entry, instead of one head after another."""
     node = site.node
-    if isinstance(node, Flatten):
-        for order in permutations(node.indices):
-            text = f"You laid {code(node.body)} end to end with `{order[-1]}` running fastest; "
-            text += f"`{node.indices[-1]}` must run fastest, and `{node.indices[0]}` slowest."
-            if order != node.indices:
-                yield Change(text, replace(node, indices=order))
+    for order in permutations(node.indices):
+        text = f"You laid {code(node.body)} end to end with `{order[-1]}` running fastest; "
+        text += f"`{node.indices[-1]}` must run fastest, and `{node.indices[0]}` slowest."
+        if order != node.indices:
+            yield Change(text, replace(node, indices=order))
 
 
 # ── sums ──
 
 
-@rule("sum scope")
+@rule("sum scope", T.Sum)
 def sum_scope(site: Site) -> Iterator[Change]:
     """`(sum a)(sum b)` for `sum (a b)`."""
     node = site.node
-    if not isinstance(node, Sum) or not isinstance(node.body, Mul):
+    if not isinstance(node.body, T.Mul):
         return
     parts = tuple(f for f in node.body.factors if not is_scale(f))
-    if len(parts) < 2 or not all(set(node.indices) & free_indices(p) for p in parts):
+    if len(parts) < 2 or not all(set(node.indices) & T.free_indices(p) for p in parts):
         return
     split = product(tuple(_summed(f, node) for f in node.body.factors))
     yield Change(
@@ -231,25 +242,25 @@ def sum_scope(site: Site) -> Iterator[Change]:
     )
 
 
-def _summed(factor, node: Sum):
-    own = tuple(i for i in node.indices if i in free_indices(factor))
+def _summed(factor, node: T.Sum):
+    own = tuple(i for i in node.indices if i in T.free_indices(factor))
     return replace(node, indices=own, body=factor) if own else factor
 
 
-@rule("mean for sum")
+@rule("mean for sum", T.Sum)
 def mean_for_sum(site: Site) -> Iterator[Change]:
     node = site.node
-    if not isinstance(node, Sum) or node.where is not None:
+    if node.where is not None:
         return
-    sizes = product(tuple(Size(site.ranges[i]) for i in node.indices))
-    yield Change(f"You took the mean over {indices(node.indices)}; it must be the sum.", Div(node, sizes))
+    sizes = product(tuple(T.Size(site.ranges[i]) for i in node.indices))
+    yield Change(f"You took the mean over {indices(node.indices)}; it must be the sum.", T.Div(node, sizes))
 
 
-@rule("averaged")
+@rule("averaged", T.Ref)
 def averaged(site: Site) -> Iterator[Change]:
     """A gate averaged over an axis before it is used."""
     node = site.node
-    if not isinstance(node, Ref) or not is_gate(site, node) or not site.parents:
+    if not is_gate(site, node) or not site.parents:
         return
     name = node.indices[-1].plain if node.indices else None
     if name is None or name in site.summed():
@@ -260,19 +271,17 @@ def averaged(site: Site) -> Iterator[Change]:
 @rule("averaged")
 def averaged_throughout(site: Site) -> Iterator[Change]:
     """The same gate averaged wherever the equation reads it."""
-    if site.parents:
-        return
-    gates = [r for r in references(site.node) if is_gate(site, r)]
+    gates = [r for r in T.references(site.node) if is_gate(site, r)]
     for gate in {r for r in gates if gates.count(r) > 1 and r.indices}:
         if (name := gate.indices[-1].plain) is not None:
             swap = lambda n, gate=gate, name=name: _mean(site, gate, name) if n == gate else n
-            yield Change(_each_its_own(gate, name), transform(site.node, swap))
+            yield Change(_each_its_own(gate, name), T.transform(site.node, swap))
 
 
-def _mean(site: Site, ref: Ref, name: str) -> Div:
+def _mean(site: Site, ref: T.Ref, name: str) -> T.Div:
     other = name + "'"
-    return Div(Sum((other,), substitute(ref, {name: other})), Size(site.ranges[name]))
+    return T.Div(T.Sum((other,), T.substitute(ref, {name: other})), T.Size(site.ranges[name]))
 
 
-def _each_its_own(ref: Ref, name: str) -> str:
+def _each_its_own(ref: T.Ref, name: str) -> str:
     return f"You averaged `{ref.name}` over `{name}`; each `{name}` has its own gate."

@@ -11,12 +11,10 @@ from .mutate_values import indices
 from .sites import Site
 
 
-@rule("shifted index")
+@rule("shifted index", Ref)
 def shifted_index(site: Site) -> Iterator[Change]:
     """A step of time too early or too late."""
     node = site.node
-    if not isinstance(node, Ref):
-        return
     looped = {name for block in site.system.blocks for name, _ in block.loops}
     timed = {
         _lone(a) for e in site.system.ranges for r in references(e.right) for a in r.indices if a.const
@@ -35,8 +33,6 @@ def shifted_index(site: Site) -> Iterator[Change]:
 @rule("shifted index")
 def shifts_left_out(site: Site) -> Iterator[Change]:
     """Every tensor read now, where each is read a step before or after."""
-    if site.parents:
-        return
     shifted = [r for r in references(site.node) if any(a.const and _lone(a) for a in r.indices)]
     if len(shifted) < 2:
         return
@@ -45,11 +41,11 @@ def shifts_left_out(site: Site) -> Iterator[Change]:
     yield Change(f"{text}{' and '.join(code(r) for r in dict.fromkeys(shifted))}.", now)
 
 
-@rule("shifted index")
+@rule("shifted index", Ref)
 def window_off_centre(site: Site) -> Iterator[Change]:
     """A window that begins one place too early or too late on every axis."""
     node = site.node
-    if not isinstance(node, Ref) or sum(len(a.terms) > 1 for a in node.indices) < 2:
+    if sum(len(a.terms) > 1 for a in node.indices) < 2:
         return
     for step in (1, -1):
         moved = tuple(replace(a, const=a.const + step) if len(a.terms) > 1 else a for a in node.indices)
@@ -65,12 +61,10 @@ def _with_index(ref: Ref, at: int, affine: Affine) -> Ref:
     return replace(ref, indices=(*ref.indices[:at], affine, *ref.indices[at + 1 :]))
 
 
-@rule("stride")
+@rule("stride", Ref)
 def stride(site: Site) -> Iterator[Change]:
     """`t+dt` or `2*(t+dt)` for `2*t+dt`."""
     node = site.node
-    if not isinstance(node, Ref):
-        return
     for at, affine in enumerate(node.indices):
         strides = {abs(c) for c, _ in affine.terms if abs(c) != 1}
         if len(strides) != 1 or len(affine.terms) < 2:
@@ -83,12 +77,10 @@ def stride(site: Site) -> Iterator[Change]:
             yield Change(f"The stride is wrong: you read {code(new)}; it must be {code(node)}.", new)
 
 
-@rule("flipped window")
+@rule("flipped window", Ref)
 def flipped_window(site: Site) -> Iterator[Change]:
     """`x-dx` for `x+dx`, on one axis or on all."""
     node = site.node
-    if not isinstance(node, Ref):
-        return
     summed = site.summed()
     flipped = tuple(_flip(a, summed) for a in node.indices)
     places = [k for k, (a, b) in enumerate(zip(node.indices, flipped, strict=True)) if a != b]
@@ -109,19 +101,17 @@ def _only(old: tuple, new: tuple, at: int) -> tuple:
     return tuple(b if k == at else a for k, (a, b) in enumerate(zip(old, new, strict=True)))
 
 
-@rule("missing sum")
+@rule("missing sum", Sum)
 def missing_sum(site: Site) -> Iterator[Change]:
     """Only the middle of a window, or only one position, instead of the sum over it."""
     node = site.node
-    if not isinstance(node, Sum):
-        return
     windows = {
         a
         for r in references(node.body)
         for affine in r.indices
         if len(affine.terms) > 1
         for _, a in affine.terms
-        if a in node.indices
+        if isinstance(a, str) and a in node.indices
     }
     if not windows:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from ..names import capital_of
 from ..system import System
@@ -46,7 +47,7 @@ def put(node, path: Path, new):
 class Site:
     """A node of an equation's right side, with all that stands around it."""
 
-    node: Expr
+    node: Any  # an expression or a condition
     path: Path
     parents: tuple[Expr, ...]  # outermost first
     equation: Equation

@@ -19,8 +19,6 @@ from .count import Count, Counter
 from .depth import Depth, depth
 from .polynomial import Polynomial
 
-__all__ = ["Cost", "cost"]
-
 
 @dataclass(frozen=True, repr=False)
 class Cost:
@@ -82,10 +80,7 @@ def cost(system: System, parameters: Sequence[str] | None = None, of: str | None
         if name not in system.tensors:
             known = ", ".join(system.inputs)
             raise NotationError(f"There is no tensor {name} to count as a parameter; the inputs are {known}.")
-        size = Polynomial.number(1)
-        for dim in system.tensors[name].dims:
-            size = size * counter.dimension(dim)
-        total = total + size
+        total = total + counter.size_of(system.tensors[name].dims)
     wrt = names or tuple(n for n in system.inputs if system.tensors[n].indexes is None)
     scalars = [n for n in system.outputs if not system.tensors[n].dims]
     end = of or (scalars or [system.blocks[-1].equations[-1].left.name])[-1]
@@ -93,10 +88,8 @@ def cost(system: System, parameters: Sequence[str] | None = None, of: str | None
 
 
 def _total(counter: Counter) -> Count:
-    total = Count()
-    for block in counter.system.blocks:
-        for equation in block.equations:
-            total = total + counter.equation(equation)
+    equations = (e for block in counter.system.blocks for e in block.equations)
+    total = sum(map(counter.equation, equations), Count())
     aliases = counter.system.aliases
     return Count(
         total.multiply_adds.named(aliases), total.elementwise.named(aliases), total.functions.named(aliases)

@@ -17,36 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import prod
 
-from ..run.pairing import Pair, Pairing, cheapest
+from .. import tree as T
+from ..meaning.pairing import Pair, Pairing, cheapest, leaves
 from ..system import System
-from ..tree import (
-    Add,
-    Apply,
-    Call,
-    Cases,
-    Concat,
-    Div,
-    Equation,
-    Expr,
-    Flatten,
-    Iverson,
-    Mul,
-    Neg,
-    Num,
-    Position,
-    Pow,
-    Reduce,
-    Ref,
-    Softmax,
-    Sum,
-    free_indices,
-    references,
-    walk,
-)
 from .polynomial import Polynomial
-
-__all__ = ["Count", "Counter"]
 
 ZERO = Polynomial()
 EQUAL = 1000  # the size of every dimension when orders of multiplication are weighed
@@ -77,7 +53,7 @@ class Counter:
         self.weights = dict(weights or {})
         self.ranges: Mapping[str, str] = {}
 
-    def equation(self, equation: Equation) -> Count:
+    def equation(self, equation: T.Equation) -> Count:
         self.ranges = self.system.ranges[equation]
         return self._count(equation.right)
 
@@ -86,61 +62,53 @@ class Counter:
         joined = self.system.joined.get(dim)
         if joined is None:
             return Polynomial.size(dim)
-        total = ZERO
-        for part in joined.parts:
-            product = Polynomial.number(1)
-            for name in part:
-                product = product * self.dimension(name)
-            total = total + product
-        return total
+        return sum((self.size_of(part) for part in joined.parts), ZERO)
+
+    def size_of(self, dims: Iterable[str]) -> Polynomial:
+        return prod(map(self.dimension, dims), start=Polynomial.number(1))
 
     def _size(self, names: Iterable[str], special: Mapping[str, Polynomial] | None = None) -> Polynomial:
-        product = Polynomial.number(1)
-        for name in names:
-            product = product * ((special or {}).get(name) or self.dimension(self.ranges[name]))
-        return product
+        sizes = ((special or {}).get(name) or self.dimension(self.ranges[name]) for name in names)
+        return prod(sizes, start=Polynomial.number(1))
 
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
-    def _count(self, node: Expr) -> Count:
+    def _count(self, node: T.Expr) -> Count:
         match node:
-            case Sum(indices, body, _):
+            case T.Sum(indices, body, _):
                 return self._product(list(_factors(body)), set(indices))
-            case Mul() | Div():
+            case T.Mul() | T.Div():
                 return self._product(list(_factors(node)), set())
-            case Pow(inner, exponent):
-                times = abs(exponent.value) - 1 if isinstance(exponent, Num) else 1
-                whole = isinstance(exponent, Num) and exponent.value.denominator == 1
-                one = Count(elementwise=self._size(free_indices(node)) * (int(times) if whole else 1))
+            case T.Pow(inner, exponent):
+                times = abs(exponent.value) - 1 if isinstance(exponent, T.Num) else 1
+                whole = isinstance(exponent, T.Num) and exponent.value.denominator == 1
+                one = Count(elementwise=self._size(T.free_indices(node)) * (int(times) if whole else 1))
                 return self._count(inner) + self._count(exponent) + one
-            case Call(_, args):
-                own = Count(functions=self._size(free_indices(node)))
+            case T.Call(_, args):
+                own = Count(functions=self._size(T.free_indices(node)))
                 return sum((self._count(a) for a in args), own)
-            case Softmax(_, body, _):
-                size = self._size(free_indices(node))
+            case T.Softmax(_, body, _):
+                size = self._size(T.free_indices(node))
                 return self._count(body) + Count(elementwise=size, functions=size)
-            case Reduce(function, _, body, _):
-                product = self._size(free_indices(body)) if function == "prod" else ZERO
+            case T.Reduce(function, _, body, _):
+                product = self._size(T.free_indices(body)) if function == "prod" else ZERO
                 return self._count(body) + Count(elementwise=product)
-        total = Count()
-        for part in _below(node):
-            total = total + self._count(part)
-        return total
+        return sum(map(self._count, T.expressions(node)), Count())
 
-    def _product(self, factors: list[tuple[Expr, bool]], sums: set[str]) -> Count:
+    def _product(self, factors: list[tuple[T.Expr, bool]], sums: set[str]) -> Count:
         """A product of factors (`True`: divided by), summed over `sums`."""
         total = Count()
         for factor, _ in factors:
             total = total if _constant(factor) else total + self._count(factor)
-        free = [free_indices(f) for f, _ in factors]
+        free = [T.free_indices(f) for f, _ in factors]
         keep = set().union(*free) - sums
         # A condition picks entries and costs nothing, but the indices it tests must still be there.
-        keep |= set().union(*(s for s, (f, _) in zip(free, factors, strict=True) if isinstance(f, Iverson)))
+        keep |= set().union(*(s for s, (f, _) in zip(free, factors, strict=True) if isinstance(f, T.Iverson)))
         shared = {i for s in free for i in s if sum(i in other for other in free) > 1}
         real = [
             (s & (keep | shared), under)  # what stands in one factor alone is summed there, by adds
             for s, (f, under) in zip(free, factors, strict=True)
-            if not isinstance(f, Iverson) and not _constant(f)
+            if not isinstance(f, T.Iverson) and not _constant(f)
         ]
         special = self._special(factors)
         if real and real[0][1] and len(real) == 1:
@@ -158,7 +126,7 @@ class Counter:
         """The axes and the cost of a part of a product."""
         if not isinstance(tree, Pair):
             return sets[tree], Count()
-        inside = _leaves(tree)
+        inside = leaves(tree)
         outer = keep | set().union(*(s for n, s in enumerate(sets) if n not in inside))
         left, first = self._tree(tree.left, sets, keep, special)
         right, second = self._tree(tree.right, sets, keep, special)
@@ -169,10 +137,10 @@ class Counter:
         own = Count(multiply_adds=work) if matrix else Count(elementwise=work)
         return axes, first + second + own
 
-    def _special(self, factors: list[tuple[Expr, bool]]) -> dict[str, Polynomial]:
+    def _special(self, factors: list[tuple[T.Expr, bool]]) -> dict[str, Polynomial]:
         """Shorter ranges: what reads a `zero` tensor outside its range is not computed."""
         found: dict[str, Polynomial] = {}
-        for ref in (r for f, _ in factors for r in references(f) if r.name in self.zero):
+        for ref in (r for f, _ in factors for r in T.references(f) if r.name in self.zero):
             dims = self.system.tensors[ref.name].dims
             for affine, dim in zip(ref.indices, dims, strict=True):
                 names = [a for _, a in affine.terms if isinstance(a, str)]
@@ -183,40 +151,21 @@ class Counter:
         return found
 
 
-def _constant(node: Expr) -> bool:
+def _constant(node: T.Expr) -> bool:
     """A number that needs no tensor and no index: `1/sqrt(I)`."""
-    return not any(isinstance(n, (Ref, Position)) for n in walk(node))
+    return not any(isinstance(n, (T.Ref, T.Position)) for n in T.walk(node))
 
 
-def _leaves(tree: Pairing) -> set[int]:
-    return _leaves(tree.left) | _leaves(tree.right) if isinstance(tree, Pair) else {tree}
-
-
-def _factors(node: Expr) -> Iterable[tuple[Expr, bool]]:
+def _factors(node: T.Expr) -> Iterable[tuple[T.Expr, bool]]:
     """The factors of a product, with those that it is divided by marked."""
     match node:
-        case Mul(factors):
+        case T.Mul(factors):
             for factor in factors:
                 yield from _factors(factor)
-        case Neg(body):
+        case T.Neg(body):
             yield from _factors(body)
-        case Div(above, below):
+        case T.Div(above, below):
             yield from _factors(above)
             yield from ((f, not under) for f, under in _factors(below))
         case _:
             yield node, False
-
-
-def _below(node: Expr) -> list[Expr]:
-    match node:
-        case Add(terms):
-            return list(terms)
-        case Neg(body) | Flatten(_, _, body):
-            return [body]
-        case Concat(_, parts):
-            return [part for _, part in parts]
-        case Cases(branches, otherwise):
-            return [*(value for value, _ in branches), otherwise]
-        case Apply(_, args):
-            return list(args)
-    return []

@@ -23,8 +23,6 @@ from ..tree import Equation, Ref, SizeOf, references
 from .count import Counter
 from .polynomial import Number, Polynomial
 
-__all__ = ["Depth", "depth"]
-
 
 @dataclass(frozen=True)
 class Depth:

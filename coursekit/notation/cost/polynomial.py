@@ -12,20 +12,13 @@ from fractions import Fraction
 from typing import Union
 
 from ..errors import NotationError
+from ..formulas.normal import Monomial, add, product
 
-Monomial = tuple[tuple[str, int], ...]  # ((name, exponent), ...), names in order, exponents > 0
 Number = Union[int, Fraction]
 
 
-def _times(a: Monomial, b: Monomial) -> Monomial:
-    powers = dict(a)
-    for name, exponent in b:
-        powers[name] = powers.get(name, 0) + exponent
-    return tuple(sorted(powers.items()))
-
-
-def _degree(monomial: Monomial) -> int:
-    return sum(exponent for _, exponent in monomial)
+def _degree(monomial: Monomial) -> Fraction:
+    return sum((exponent for _, exponent in monomial), Fraction(0))
 
 
 def _divides(a: Monomial, b: Monomial) -> bool:
@@ -52,7 +45,7 @@ class Polynomial:
     @staticmethod
     def _of(terms: Mapping[Monomial, Fraction], aliases: Mapping[str, str]) -> Polynomial:
         kept = [(m, c) for m, c in terms.items() if c]
-        kept.sort(key=lambda item: (-_degree(item[0]), [n for n, e in item[0] for _ in range(e)]))
+        kept.sort(key=lambda item: (-_degree(item[0]), [n for n, e in item[0] for _ in range(int(e))]))
         return Polynomial(tuple(kept), aliases)
 
     @staticmethod
@@ -61,7 +54,7 @@ class Polynomial:
 
     @staticmethod
     def size(name: str) -> Polynomial:
-        return Polynomial((((((name, 1),)), Fraction(1)),))
+        return Polynomial(((((name, Fraction(1)),), Fraction(1)),))
 
     def named(self, aliases: Mapping[str, str]) -> Polynomial:
         """The same polynomial, callable with these names too."""
@@ -73,7 +66,7 @@ class Polynomial:
 
     @property
     def degree(self) -> int:
-        return max((_degree(m) for m, _ in self.terms), default=0)
+        return int(max((_degree(m) for m, _ in self.terms), default=0))
 
     def _lift(self, other: object) -> Polynomial | None:
         if isinstance(other, Polynomial):
@@ -87,21 +80,13 @@ class Polynomial:
         right = self._lift(other)
         if right is None:
             return NotImplemented
-        terms = dict(self.terms)
-        for monomial, coefficient in right.terms:
-            terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
-        return Polynomial._of(terms, self._aliases(right))
+        return Polynomial._of(add(dict(self.terms), dict(right.terms)), self._aliases(right))
 
     def __mul__(self, other: Polynomial | Number) -> Polynomial:
         right = self._lift(other)
         if right is None:
             return NotImplemented
-        terms: dict[Monomial, Fraction] = {}
-        for a, x in self.terms:
-            for b, y in right.terms:
-                product = _times(a, b)
-                terms[product] = terms.get(product, Fraction(0)) + x * y
-        return Polynomial._of(terms, self._aliases(right))
+        return Polynomial._of(product(dict(self.terms), dict(right.terms)), self._aliases(right))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -129,11 +114,11 @@ class Polynomial:
         """Each named size replaced by a polynomial or a number."""
         total = Polynomial.number(0).named(self.aliases)
         for monomial, coefficient in self.terms:
-            product = Polynomial.number(coefficient)
+            term = Polynomial.number(coefficient)
             for name, exponent in monomial:
                 value = sizes.get(name, Polynomial.size(name))
-                product = product * (self._lift(value) or Polynomial.number(0)) ** exponent
-            total = total + product
+                term = term * (self._lift(value) or Polynomial.number(0)) ** int(exponent)
+            total = total + term
         return total
 
     def __call__(self, **sizes: Number) -> Number:
@@ -147,7 +132,7 @@ class Polynomial:
         total = Fraction(0)
         for monomial, coefficient in self.terms:
             for name, exponent in monomial:
-                coefficient *= Fraction(values[name]) ** exponent
+                coefficient *= Fraction(values[name]) ** int(exponent)
             total += coefficient
         return int(total) if total.denominator == 1 else total
 

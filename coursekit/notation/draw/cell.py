@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from ..show import show
 from ..system import System
-from ..tree import Affine, Ref
+from ..tree import Ref
 from .graph import Arrow, arrows, operation, time_dims
 from .layout import layered
-from .svg import SIZE, Box, Label, Picture, Run, bend, curve, name_runs, width
+from .svg import LABEL, Box, Label, Picture, Run, bend, curve, name_runs, width
 
 MARGIN = 16.0
 GAP = 26.0  # least distance of two boxes in a layer
@@ -72,15 +72,10 @@ class _Cell:
             for w in self.arrows
             if self.key(w.source, w) == key
         )
-        return ",".join(_spell(a) for a in affines)
+        return ",".join(show(a) for a in affines)
 
     def text(self, key: tuple) -> str:
         return key[0] + (f"[{self.place(key)}]" if key[1] else "")
-
-
-def _spell(affine: Affine) -> str:
-    name = "".join(str(a) for _, a in affine.terms if isinstance(a, str))
-    return name + (f"{affine.const:+d}" if affine.const else "")
 
 
 def cell_picture(system: System) -> Picture:
@@ -99,7 +94,7 @@ def cell_picture(system: System) -> Picture:
     ]
     room = [0.0] * count  # before each layer, for the labels on the wires that end there
     for (_, target), names in cell.wires.items():
-        room[laid.layer[target]] = max(room[laid.layer[target]], width(label_runs(names), SIZE * 0.8))
+        room[laid.layer[target]] = max(room[laid.layer[target]], width(label_runs(names), LABEL))
     left, x = [], MARGIN + 12.0 * sum(1 for k in cell.nodes if k[1])
     for n in range(count):
         x += (room[n] + 76.0) if n else 0.0
@@ -137,7 +132,7 @@ def cell_picture(system: System) -> Picture:
             picture.wires.append((curve(points), ""))
             if names:
                 text = label_runs(names)
-                picture.labels.append(Label(boxes[target].x - 16 - width(text, SIZE * 0.8), port - 5, text))
+                picture.labels.append(Label(boxes[target].x - 16 - width(text, LABEL), port - 5, text))
             words.append(sentence(cell.text(source), cell.text(target), names))
     bottom = max([b.bottom for b in picture.boxes] + [MARGIN + y for y in laid.across.values()])
     picture.width = max(b.right for b in picture.boxes) + MARGIN

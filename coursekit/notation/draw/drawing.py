@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from ..system import System
 from .cell import cell_picture
-from .graph import edges, time_dims
+from .graph import time_dims
 from .svg import Box, Label, Picture, render
 from .unrolled import lattice_picture, unrolled_picture
-
-__all__ = ["Drawing", "draw", "edges"]
 
 
 class Drawing:

@@ -16,8 +16,6 @@ from ..errors import NotationError
 from ..system import System
 from ..tree import Affine, Call, Equation, Lookup, Mul, Neg, Pow, Ref, Softmax, Sum, references
 
-__all__ = ["Arrow", "Point", "arrows", "edges", "parameters", "time_dims", "unrolled"]
-
 _WEIGHTS = re.compile(r"(W\w*|[BUbeE](_\w*|\d*)|beta)$")
 WINDOW = 3  # how wide a window is drawn
 

@@ -4,6 +4,7 @@ who cannot see it."""
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -20,14 +21,18 @@ _ACCENTS = {
     "dot": "\u0307",
 }
 SIZE = 15.0  # the font's
-SMALL = 0.72
+LABEL = 13.0  # of a text on a wire
+SMALL = 0.74
+SHRINK = 0.95  # of the width: a drawing that has less room scrolls, for smaller letters could not be read
 
 Run = tuple[str, str]  # a piece of text and "", "sub" or "plain" (upright)
 
 
 def name_runs(name: str, at: str = "") -> list[Run]:
-    """A tensor's name as typeset pieces: `W_hG` is W with a subscript, `h_tilde` carries its tilde."""
-    base, *groups = name.rstrip("'").split("_")
+    """A tensor's name as typeset pieces: `W_hG` and `G1` have a subscript, `h_tilde` carries its tilde."""
+    base, *groups = re.sub(r"^([A-Za-z])(\d+)$|^([A-Z])([a-z]\d*)$", r"\1\3_\2\4", name.rstrip("'")).split(
+        "_"
+    )
     primes = "′" * (len(name) - len(name.rstrip("'")))
     over = [
         g for g in groups if g in _ACCENTS and not (g == "left" and base.isupper())
@@ -81,7 +86,7 @@ class Label:
 
     @property
     def w(self) -> float:
-        return width(self.runs, SIZE * 0.8)
+        return width(self.runs, LABEL)
 
 
 @dataclass
@@ -151,7 +156,7 @@ def render(picture: Picture) -> str:
         [
             *(_wire(path, style) for path, style in picture.wires),
             *(_box(box) for box in picture.boxes),
-            *(_text(label.runs, label.x, label.y, SIZE * 0.8, "start") for label in picture.labels),
+            *(_text(label.runs, label.x, label.y, LABEL, "start") for label in picture.labels),
         ]
     )
     tag = "ck" + hashlib.sha256((picture.title + content).encode()).hexdigest()[:8]
@@ -162,7 +167,7 @@ def render(picture: Picture) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ck-drawing" role="img" aria-labelledby="{tag}-t {tag}-d" '
         f'viewBox="0 0 {picture.width:.0f} {picture.height:.0f}" width="{picture.width:.0f}" '
-        f'height="{picture.height:.0f}" style="max-width:100%;height:auto">'
+        f'height="{picture.height:.0f}" style="min-width:{SHRINK * picture.width:.0f}px;max-width:100%;height:auto">'
         f'<title id="{tag}-t">{escape(picture.title)}</title><desc id="{tag}-d">{escape(picture.words)}</desc>'
         f"<style>{_STYLE}</style><defs>{head}</defs>{content.replace('HEAD', tag + '-head')}</svg>"
     )
@@ -176,9 +181,9 @@ def _wire(path: str, style: str) -> str:
 
 def _box(box: Box) -> str:
     x, y = box.centre
-    up = 6.0 if box.below else 0.0
+    up = 8.0 if box.below else 0.0
     small = (
-        f'<text class="ck-small" x="{x:.1f}" y="{y + 15:.1f}" text-anchor="middle">{escape(box.below)}</text>'
+        f'<text class="ck-small" x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle">{escape(box.below)}</text>'
     )
     return (
         f'<g class="ck-{box.style}"><title>{escape(box.title)}</title>'

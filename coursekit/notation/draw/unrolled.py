@@ -9,7 +9,7 @@ from ..system import System
 from .cell import MARGIN, label_runs, sentence, style_of
 from .graph import Arrow, Point, operation, time_dims, unrolled
 from .layout import Layout, layered
-from .svg import SIZE, Box, Label, Picture, bend, curve, name_runs, width
+from .svg import LABEL, Box, Label, Picture, bend, curve, name_runs, width
 
 HIGH = 40.0  # a box
 BUS = 9.0  # distance of two wires that run side by side
@@ -39,7 +39,7 @@ class _Unrolled:
         self.inside = [w for w in self.wires if _column(w[0]) == _column(w[1])]
         self.across = [w for w in self.wires if _column(w[0]) != _column(w[1])]
         self.into = {p: [w for w in self.wires if w[1] == p] for p in self.points}
-        self.port = max([24.0] + [width(label_runs(a.parameters), SIZE * 0.8) + 12 for _, _, a in self.wires])
+        self.port = max([24.0] + [width(label_runs(a.parameters), LABEL) + 12 for _, _, a in self.wires])
         self.names = list(dict.fromkeys(p.name for p in self.points))
         ports = {
             n: max(sum(w[0].name != n for w in self.into[p]) for p in self.points if p.name == n)
@@ -140,7 +140,7 @@ def unrolled_picture(system: System, steps: int) -> Picture:
             ends = (a.right, b.x - 2) if a.x < b.x else (a.x, b.right + 2)
             height = a.centre[1]
             picture.wires.append((bend([(ends[0], height), (ends[1], height)]), ""))
-            spot = (min(a.right, b.right) + (net.gutter - width(label, SIZE * 0.8)) / 2, height - 5)
+            spot = (min(a.right, b.right) + (net.gutter - width(label, LABEL)) / 2, height - 5)
         else:
             x, y = net.bottom_port(wire)
             picture.wires.append((_route(net, wire, (x, y + 2)), ""))
@@ -194,7 +194,7 @@ def lattice_picture(system: System, steps: int) -> Picture:
     wires = unrolled(system, steps)
     states = [n for n in system.outputs if n in system.boundary]
     points = list(dict.fromkeys(p for s, t, _ in wires for p in (s, t) if len(p.at) == 2))
-    label = max([24.0] + [width(label_runs(a.parameters), SIZE * 0.8) for _, _, a in wires])
+    label = max([24.0] + [width(label_runs(a.parameters), LABEL) for _, _, a in wires])
     wide = {n: max(56.0, width(name_runs(n, "0,0")) + 18) for n in {p.name for p in points}}
     others = [n for n in wide if n not in states]
     pitch_x = max(wide.values()) + label + 44

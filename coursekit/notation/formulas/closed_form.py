@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Context, Decimal, DecimalException, localcontext
 from fractions import Fraction
@@ -19,9 +19,7 @@ from ..errors import NotationError
 from ..tree import Add, Call, Div, Expr, Mul, Neg, Num, Pow, Size, transform
 from .formula import read, symbols_of
 from .formula_latex import latex
-from .normal import Monomial, Poly, Quotient, inverse, normal, opaque, plus, show, show_sum, times
-
-__all__ = ["ClosedForm", "ClosedFormComparison"]
+from .normal import ONE, Monomial, Poly, Quotient, inverse, normal, opaque, plus, show, show_sum, times
 
 _DIGITS = 60
 _CLOSE = Decimal(10) ** -40
@@ -73,7 +71,7 @@ class ClosedForm:
         answer = self._other(other)
         if self.equals(answer):
             return ClosedFormComparison(True, "The two are equal.")
-        for rule in (_sign, _reciprocal, _constant_factor, _one_more, _one_term, _shifted, _terms, _factor):
+        for rule in (_turned, _constant_factor, _one_more, _one_term, _shifted, _terms, _factor):
             found = rule(self, answer)
             if found is not None:
                 return ClosedFormComparison(False, found[1], found[0])
@@ -116,19 +114,12 @@ def _is(tree: Expr, answer: ClosedForm) -> bool:
         return False
 
 
-def _sign(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
+def _turned(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
     if _is(Neg(right.tree), answer):
         return "sign", "The sign is wrong: your formula is the right one times -1."
-    return None
-
-
-def _reciprocal(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
     if _is(Div(Num(Fraction(1)), right.tree), answer):
         return "reciprocal", "Your formula is upside down: it is one over the right one."
     return None
-
-
-_BASES = {2: "2", 10: "10"}
 
 
 def _constant_factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
@@ -136,7 +127,7 @@ def _constant_factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] |
     if len(ratios) < 2 or not all(_same(r, ratios[0]) for r in ratios) or not symbols_of(right.tree):
         return None
     ratio = float(ratios[0])
-    for base in _BASES:
+    for base in (2, 10):
         for factor in (math.log(base), 1 / math.log(base)):
             if abs(ratio - factor) < 1e-12:
                 return (
@@ -223,12 +214,9 @@ def _factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
 
 def _reduced(ratio: Quotient) -> Quotient:
     """The quotient of two sums where one is the other times a monomial."""
-    (m1, c1), (m2, c2) = (
-        next(iter(sorted(ratio.above.items(), key=repr))),
-        next(iter(sorted(ratio.below.items(), key=repr))),
-    )
-    candidate = times(Quotient({m1: c1}, {(): Fraction(1)}), inverse(Quotient({m2: c2}, {(): Fraction(1)})))
-    scaled = times(candidate, Quotient(ratio.below, {(): Fraction(1)}))
+    (m1, c1), (m2, c2) = (min(side.items(), key=repr) for side in (ratio.above, ratio.below))
+    candidate = times(Quotient({m1: c1}, ONE), inverse(Quotient({m2: c2}, ONE)))
+    scaled = times(candidate, Quotient(ratio.below, ONE))
     return candidate if scaled.above == ratio.above else ratio
 
 
@@ -297,24 +285,20 @@ def _compute(node: Expr, sizes: dict[str, Decimal]) -> Decimal:
             return of(above) / of(below)
         case Pow(base, exponent):
             return of(base) ** of(exponent)
-        case Call("sqrt", (body,)):
-            return of(body).sqrt()
-        case Call("log", (body,)):
-            return of(body).ln()
-        case Call("log2", (body,)):
-            return of(body).ln() / Decimal(2).ln()
-        case Call("log10", (body,)):
-            return of(body).log10()
-        case Call("exp", (body,)):
-            return of(body).exp()
-        case Call("abs", (body,)):
-            return abs(of(body))
-        case Call("ceil", (body,)):
-            return Decimal(math.ceil(of(body)))
-        case Call("floor", (body,)):
-            return Decimal(math.floor(of(body)))
-        case Call("max", args):
-            return max(map(of, args))
-        case Call("min", args):
-            return min(map(of, args))
+        case Call(function, args):
+            return _CALLS[function](*map(of, args))
     raise TypeError(f"{type(node).__name__} is not part of a formula")
+
+
+_CALLS: dict[str, Callable[..., Decimal]] = {
+    "sqrt": Decimal.sqrt,
+    "log": Decimal.ln,
+    "log2": lambda x: x.ln() / Decimal(2).ln(),
+    "log10": Decimal.log10,
+    "exp": Decimal.exp,
+    "abs": abs,
+    "ceil": lambda x: Decimal(math.ceil(x)),
+    "floor": lambda x: Decimal(math.floor(x)),
+    "max": lambda *xs: max(xs),
+    "min": lambda *xs: min(xs),
+}

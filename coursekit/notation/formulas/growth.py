@@ -12,24 +12,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 
 from ..errors import NotationError
-from .cone import Vector, escape
+from .cone import Vector, escape, minus
 from .formula import read, symbols_of
-from .normal import MAX_TERMS, Atom, Monomial, Poly, Quotient, normal, show
+from .normal import ONE, Atom, Monomial, Poly, Quotient, normal, plus, product, show, times
 
-__all__ = ["Growth", "GrowthComparison"]
-
-
-@dataclass(frozen=True)
-class _Ratio:
-    """A quotient of two sums of monomials in which constants have been forgotten."""
-
-    above: frozenset[Monomial]
-    below: frozenset[Monomial]
-
-
-_UNIT = _Ratio(frozenset([()]), frozenset([()]))
+_UNIT = Quotient(ONE, ONE)
 
 
 @dataclass(frozen=True)
@@ -67,7 +57,7 @@ class Growth:
         self._given = tuple(_cone(given, self.symbols))
         self._ratio = self._read(tree)
 
-    def _read(self, tree) -> _Ratio:
+    def _read(self, tree) -> Quotient:
         return _quotient(normal(tree), self._given)
 
     def compare(self, other: Growth | str) -> GrowthComparison:
@@ -88,22 +78,22 @@ class Growth:
         message += f"and {_list(excess)} {_verb(excess, 'be')} more than needed{beyond}."
         return GrowthComparison("incomparable", message, missing, excess)
 
-    def _unbounded(self, of: _Ratio, by: _Ratio) -> tuple[tuple[str, ...], str]:
+    def _unbounded(self, of: Quotient, by: Quotient) -> tuple[tuple[str, ...], str]:
         """The terms of `of` that `by` does not bound, and a case in which the first is the larger."""
-        bounds = [dict(m) for m in _product(by.above, of.below)]
+        bounds = [dict(m) for m in product(by.above, of.below)]
         terms, where = [], ""
         for term in self._sorted(of.above):
             for below in by.below:
-                found = escape(dict(_join(term, below)), bounds, self._given)
+                found = escape(_together(term, below), bounds, self._given)
                 if found is not None:
                     terms.append(self._show(term, of.below))
                     where = where or _case(found, self.symbols)
                     break
         return tuple(terms), where
 
-    def _show(self, term: Monomial, below: frozenset[Monomial]) -> str:
+    def _show(self, term: Monomial, below: Poly) -> str:
         text = self._term(term)
-        if below == _UNIT.below:
+        if below == ONE:
             return text
         divisor = " + ".join(map(self._term, self._sorted(below)))
         return f"{text}/({divisor})"
@@ -198,87 +188,62 @@ def _cone(given: str, symbols: Sequence[str]) -> Iterable[Vector]:
 
 def _below(small: str, large: str, symbols: Sequence[str], condition: str) -> Iterable[Vector]:
     less, more = (_quotient(normal(read(side, symbols)), ()) for side in (small, large))
-    lower, upper = _product(less.above, more.below), _product(more.above, less.below)
+    lower, upper = product(less.above, more.below), product(more.above, less.below)
     if len(upper) != 1:
         raise NotationError(f"the larger side of `{condition.strip()}` must be one product")
     (top,) = upper
     for monomial in lower:
-        turned = tuple((atom, -exponent) for atom, exponent in monomial)
-        yield dict(_join(top, turned))
+        yield minus(dict(top), dict(monomial))
 
 
 # ── forgetting constants ─────────────────────────────────────────────────────────────────────
 
 
-def _join(a: Monomial, b: Monomial) -> Monomial:
-    exponents = dict(a)
-    for atom, exponent in b:
-        exponents[atom] = exponents.get(atom, Fraction(0)) + exponent
-    return tuple(sorted(((v, e) for v, e in exponents.items() if e), key=repr))
+def _together(a: Monomial, b: Monomial) -> Vector:
+    return minus(dict(a), {atom: -exponent for atom, exponent in b})
 
 
-def _product(a: frozenset[Monomial], b: frozenset[Monomial]) -> frozenset[Monomial]:
-    joined = frozenset(_join(x, y) for x in a for y in b)
-    if len(joined) > MAX_TERMS:
-        raise NotationError(f"multiplied out, the formula has more than {MAX_TERMS} terms")
-    return joined
-
-
-def _times(a: _Ratio, b: _Ratio) -> _Ratio:
-    return _Ratio(_product(a.above, b.above), _product(a.below, b.below))
-
-
-def _plus(a: _Ratio, b: _Ratio) -> _Ratio:
-    if a.below == b.below:
-        return _Ratio(a.above | b.above, a.below)
-    above = _product(a.above, b.below) | _product(b.above, a.below)
-    return _Ratio(above, _product(a.below, b.below))
-
-
-def _power(a: _Ratio, exponent: Fraction) -> _Ratio:
+def _power(a: Quotient, exponent: Fraction) -> Quotient:
     """`(x + y)**p` grows as `x**p + y**p` for p > 0."""
     if exponent < 0:
-        return _power(_Ratio(a.below, a.above), -exponent)
-    scaled = [frozenset(tuple((v, e * exponent) for v, e in m) for m in side) for side in (a.above, a.below)]
-    return _Ratio(*scaled)
+        return _power(Quotient(a.below, a.above), -exponent)
+    scaled = [{tuple((v, e * exponent) for v, e in m): ONE[()] for m in side} for side in (a.above, a.below)]
+    return Quotient(*scaled)
 
 
-def _quotient(q: Quotient, given: Sequence[Vector]) -> _Ratio:
+def _quotient(q: Quotient, given: Sequence[Vector]) -> Quotient:
     above, below = _sum(q.above, given), _sum(q.below, given)
-    return _times(above, _Ratio(below.below, below.above))
+    return times(above, Quotient(below.below, below.above))
 
 
-def _sum(poly: Poly, given: Sequence[Vector]) -> _Ratio:
+def _sum(poly: Poly, given: Sequence[Vector]) -> Quotient:
     """The sum's positive terms, provided that they bound the negative ones."""
-    total: _Ratio | None = None
-    for monomial, coefficient in poly.items():
-        if coefficient > 0:
-            term = _monomial(monomial, given)
-            total = term if total is None else _plus(total, term)
-    if total is None:
+    growing = [_monomial(m, given) for m, c in poly.items() if c > 0]
+    if not growing:
         raise NotationError("the formula is zero or negative, so it has no growth")
+    total = reduce(plus, growing)
     for monomial, coefficient in poly.items():
         if coefficient < 0:
             term = _monomial(monomial, given)
-            bounds = [dict(m) for m in _product(total.above, term.below)]
-            if any(escape(dict(_join(t, b)), bounds, given) for t in term.above for b in total.below):
+            bounds = [dict(m) for m in product(total.above, term.below)]
+            if any(escape(_together(t, b), bounds, given) for t in term.above for b in total.below):
                 message = f"the term `{show(monomial, coefficient)}` is not bounded by the others, "
                 raise NotationError(message + "so the formula could be negative")
     return total
 
 
-def _monomial(monomial: Monomial, given: Sequence[Vector]) -> _Ratio:
+def _monomial(monomial: Monomial, given: Sequence[Vector]) -> Quotient:
     result = _UNIT
     for atom, exponent in monomial:
-        result = _times(result, _power(_atom(atom, given), exponent))
+        result = times(result, _power(_atom(atom, given), exponent))
     return result
 
 
-def _variable(variable: object, exponent: Fraction = Fraction(1)) -> _Ratio:
-    return _Ratio(frozenset([((variable, exponent),)]), _UNIT.below)
+def _variable(variable: object, exponent: Fraction = Fraction(1)) -> Quotient:
+    return Quotient({((variable, exponent),): ONE[()]}, ONE)
 
 
-def _atom(atom: Atom, given: Sequence[Vector]) -> _Ratio:
+def _atom(atom: Atom, given: Sequence[Vector]) -> Quotient:
     if isinstance(atom, str):
         return _variable(atom)
     match atom:
@@ -293,9 +258,7 @@ def _atom(atom: Atom, given: Sequence[Vector]) -> _Ratio:
         case ("call", "max" | "min" as function, keys):
             parts = [_quotient(Quotient(dict(a), dict(b)), given) for a, b in keys]
             turned = parts if function == "max" else [_power(p, Fraction(-1)) for p in parts]
-            total = turned[0]
-            for part in turned[1:]:
-                total = _plus(total, part)
+            total = reduce(plus, turned)
             return total if function == "max" else _power(total, Fraction(-1))  # min(a,b) = 1/max(1/a,1/b)
         case ("call", "ceil" | "floor" | "abs", ((above, below),)):
             return _quotient(Quotient(dict(above), dict(below)), given)
@@ -304,7 +267,7 @@ def _atom(atom: Atom, given: Sequence[Vector]) -> _Ratio:
     )
 
 
-def _logarithm(inside: Atom, given: Sequence[Vector]) -> _Ratio:
+def _logarithm(inside: Atom, given: Sequence[Vector]) -> Quotient:
     """`log(x + y)` grows as `log x + log y`, and `log(x**a * y)` too."""
     if isinstance(inside, int):
         return _UNIT
@@ -314,7 +277,7 @@ def _logarithm(inside: Atom, given: Sequence[Vector]) -> _Ratio:
         raise NotationError(
             "the growth of this logarithm is not known to the course; simplify what it is taken of"
         )
-    total: _Ratio | None = None
+    parts = []
     for monomial, coefficient in inside:
         for atom, exponent in monomial:
             if coefficient > 0 and exponent < 0:
@@ -322,12 +285,11 @@ def _logarithm(inside: Atom, given: Sequence[Vector]) -> _Ratio:
                     "a logarithm of a quotient has no growth of its own; write it as a difference"
                 )
             if coefficient > 0:
-                part = _logarithm_of_atom(atom, given)
-                total = part if total is None else _plus(total, part)
-    return total or _UNIT
+                parts.append(_logarithm_of_atom(atom, given))
+    return reduce(plus, parts) if parts else _UNIT
 
 
-def _logarithm_of_atom(atom: Atom, given: Sequence[Vector]) -> _Ratio:
+def _logarithm_of_atom(atom: Atom, given: Sequence[Vector]) -> Quotient:
     if isinstance(atom, tuple) and atom[0] == "exp":
         return _monomial(atom[1], given)
     if isinstance(atom, tuple) and atom[0] == "prime":
@@ -335,7 +297,7 @@ def _logarithm_of_atom(atom: Atom, given: Sequence[Vector]) -> _Ratio:
     return _logarithm(atom[1] if isinstance(atom, tuple) and atom[0] == "sum" else atom, given)
 
 
-def _exponential(exponent: Monomial, given: Sequence[Vector]) -> _Ratio:
+def _exponential(exponent: Monomial, given: Sequence[Vector]) -> Quotient:
     """`2**T`: its own variable, above every power of T; the base is an exponent of that variable."""
     scale = 1.0
     rest = []
@@ -347,7 +309,7 @@ def _exponential(exponent: Monomial, given: Sequence[Vector]) -> _Ratio:
     if not rest:
         return _UNIT
     inner = _monomial(tuple(rest), given)
-    if inner.below != _UNIT.below or len(inner.above) != 1 or any(p < 0 for _, p in next(iter(inner.above))):
+    if inner.below != ONE or len(inner.above) != 1 or any(p < 0 for _, p in next(iter(inner.above))):
         raise NotationError("the growth of this power is not known to the course; simplify its exponent")
     (vector,) = inner.above
     return _variable(("exp", vector), Fraction(scale).limit_denominator(10**6))

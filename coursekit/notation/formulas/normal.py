@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 from ..errors import NotationError
@@ -49,15 +50,9 @@ def normal(node: Expr) -> Quotient:
         case Neg(body):
             return times(_number(Fraction(-1)), normal(body))
         case Add(terms):
-            total = _number(Fraction(0))
-            for term in terms:
-                total = plus(total, normal(term))
-            return total
+            return reduce(plus, map(normal, terms))
         case Mul(factors):
-            product = _of(ONE)
-            for factor in factors:
-                product = times(product, normal(factor))
-            return product
+            return reduce(times, map(normal, factors))
         case Div(above, below):
             return times(normal(above), inverse(normal(below)))
         case Pow(base, exponent):
@@ -87,15 +82,11 @@ def _number(value: Fraction) -> Quotient:
     return _of({(): value} if value else {})
 
 
-def _sum(a: Poly, b: Poly) -> Poly:
+def add(a: Poly, b: Poly) -> Poly:
     total = dict(a)
     for monomial, coefficient in b.items():
-        value = total.get(monomial, Fraction(0)) + coefficient
-        if value:
-            total[monomial] = value
-        else:
-            total.pop(monomial, None)
-    return _bounded(total)
+        total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+    return _bounded({m: c for m, c in total.items() if c})
 
 
 def _bounded(poly: Poly) -> Poly:
@@ -110,16 +101,13 @@ def product(a: Poly, b: Poly) -> Poly:
     total: Poly = {}
     for m1, c1 in a.items():
         for m2, c2 in b.items():
-            for monomial, coefficient in _monomial_product(m1, m2).items():
-                total = _sum(total, {monomial: coefficient * c1 * c2})
-    return total
-
-
-def _monomial_product(a: Monomial, b: Monomial) -> Poly:
-    exponents = dict(a)
-    for atom, exponent in b:
-        exponents[atom] = exponents.get(atom, Fraction(0)) + exponent
-    return _monomial(exponents)
+            exponents = dict(m1)
+            for atom, exponent in m2:
+                exponents[atom] = exponents.get(atom, 0) + exponent
+            for monomial, coefficient in _monomial(exponents).items():
+                total[monomial] = total.get(monomial, Fraction(0)) + coefficient * c1 * c2
+        _bounded(total)
+    return {m: c for m, c in total.items() if c}
 
 
 def _monomial(exponents: dict[Atom, Fraction]) -> Poly:
@@ -143,8 +131,8 @@ def _monomial(exponents: dict[Atom, Fraction]) -> Poly:
 
 def plus(a: Quotient, b: Quotient) -> Quotient:
     if a.below == b.below:
-        return _of(_sum(a.above, b.above), a.below)
-    return _of(_sum(product(a.above, b.below), product(b.above, a.below)), product(a.below, b.below))
+        return _of(add(a.above, b.above), a.below)
+    return _of(add(product(a.above, b.below), product(b.above, a.below)), product(a.below, b.below))
 
 
 def times(a: Quotient, b: Quotient) -> Quotient:
@@ -248,20 +236,17 @@ def _log_sum(poly: Poly) -> Poly:
     (monomial,) = poly
     total: Poly = {}
     for prime, count in factors.items():
-        total = _sum(total, {((("log", prime), Fraction(1)),): Fraction(count)})
+        total = add(total, {((("log", prime), Fraction(1)),): Fraction(count)})
     for atom, exponent in monomial:
-        total = _sum(total, _scaled(_log_atom(atom), exponent))
+        total = add(total, _scaled(_log_atom(atom), exponent))
     return total
 
 
 def _log_atom(atom: Atom) -> Poly:
     if isinstance(atom, tuple) and atom[0] == "exp":
         return {atom[1]: Fraction(1)}
-    if isinstance(atom, tuple) and atom[0] == "prime":
-        return {((("log", atom[1]), Fraction(1)),): Fraction(1)}
-    if isinstance(atom, tuple) and atom[0] == "sum":
-        return {((("log", atom[1]), Fraction(1)),): Fraction(1)}
-    return {((("log", atom), Fraction(1)),): Fraction(1)}
+    inside = atom[1] if isinstance(atom, tuple) and atom[0] in ("prime", "sum") else atom
+    return {((("log", inside), Fraction(1)),): Fraction(1)}
 
 
 def _exp(a: Quotient) -> Quotient:

@@ -9,8 +9,6 @@ from ..system import System
 from ..tree import Equation, Expr, Lookup, Ref, references, substitute, walk
 from .scope import Scope, base
 
-__all__ = ["Forward", "Network"]
-
 
 @dataclass(frozen=True)
 class Forward:

@@ -8,58 +8,41 @@ their condition: `[s == 2*T+DT]`, `[w[B,T] == v]`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ..tree import (
-    Add,
-    Affine,
-    Call,
-    Compare,
-    Div,
-    Expr,
-    Iverson,
-    Lookup,
-    Mul,
-    Neg,
-    Num,
-    Pow,
-    Ref,
-    Size,
-    SizeOf,
-    Sum,
-    free_indices,
-    references,
-    walk,
-)
-from .scope import Scope, equality, fixed, put, solve
+from .. import tree as T
+from ..functions import FUNCTIONS
+from ..indices import equality, put, solve
+from ..system import System
+from .scope import Scope, fixed
 from .simplify import Term, terms
 
-__all__ = ["Gather"]
-
-FINITE = ("sigmoid", "tanh", "relu", "abs")
+FINITE = frozenset(name for name, f in FUNCTIONS.items() if f.finite and name not in ("min", "max"))
 
 
 class Gather:
-    """Turns reads round. `dims_of` gives a tensor's dimensions, `edges` its boundary, `may_pad` whether it may
-    be zero outside; `name` makes a tensor of a product. What must be padded is collected in `pads`."""
+    """Turns reads round. `dims` are those of all tensors of the sweep; `name` makes a tensor of a product. What must be
+    padded is collected in `pads`."""
 
     def __init__(
-        self,
-        scope: Scope,
-        dims_of: Callable[[str], tuple[str, ...]],
-        may_pad: Callable[[str], bool],
-        edges: Callable[[str], tuple[tuple[int, int], ...]],
-        name: Callable[[Term], Ref],
+        self, scope: Scope, system: System, dims: Mapping[str, tuple[str, ...]], name: Callable[[Term], T.Ref]
     ):
-        self.scope, self.dims_of, self.may_pad = scope, dims_of, may_pad
-        self.edges, self.name = edges, name
+        self.scope, self.system, self.dims, self.name = scope, system, dims, name
         self.pads: set[str] = set()
 
-    def __call__(self, read: Ref, g: Expr, around: tuple[str, ...], target: tuple[Affine, ...]) -> list[Term]:
+    def may_pad(self, name: str) -> bool:
+        if name in self.system.padded:
+            return True
+        tensor = self.system.tensors.get(name)
+        return name not in self.system.boundary and (tensor is None or tensor.indexes is None)
+
+    def __call__(
+        self, read: T.Ref, g: T.Expr, around: tuple[str, ...], target: tuple[T.Affine, ...]
+    ) -> list[Term]:
         """The terms that a read adds to the adjoint of the entry `target`."""
-        here = [Iverson(Compare(x, "==", a)) for x, a in zip(target, read.indices, strict=True)]
-        found = terms(Sum(around, Mul((*here, g))), self.scope)
+        here = [T.Iverson(T.Compare(x, "==", a)) for x, a in zip(target, read.indices, strict=True)]
+        found = terms(T.Sum(around, T.Mul((*here, g))), self.scope)
         return [self._turned(t, around) for t in found]
 
     def _turned(self, term: Term, around: tuple[str, ...]) -> Term:
@@ -75,18 +58,18 @@ class Gather:
                     return self._turned(self._move(replace(term, factors=rest), name, value), around)
         return term
 
-    def _same_axis(self, value: Affine, name: str) -> bool:
+    def _same_axis(self, value: T.Affine, name: str) -> bool:
         """A window over a longer axis (`x+dx` without padding) keeps its condition: the ranges differ."""
         dims = {self.scope.dims[a] for _, a in value.terms if isinstance(a, str)}
         return not dims or self.scope.dims[name] in dims
 
-    def _move(self, term: Term, name: str, value: Affine) -> Term:
+    def _move(self, term: Term, name: str, value: T.Affine) -> Term:
         """Put `value` for the summed index `name`; what lies outside its range counts for nothing."""
-        inside = [(f, e) for f, e in term.factors if name in free_indices(f)]
-        outside = [(f, e) for f, e in term.factors if name not in free_indices(f)]
+        inside = [(f, e) for f, e in term.factors if name in T.free_indices(f)]
+        outside = [(f, e) for f, e in term.factors if name not in T.free_indices(f)]
         if inside and not self._zero_outside(inside, name, value):
-            local = set().union(*(free_indices(f) for f, _ in inside))
-            elsewhere = set().union(*(free_indices(f) for f, _ in outside)) | free_indices(value)
+            local = set().union(*(T.free_indices(f) for f, _ in inside))
+            elsewhere = set().union(*(T.free_indices(f) for f, _ in outside)) | T.free_indices(value)
             own = tuple(s for s in term.sums if s in local and s not in elsewhere and s != name)
             whole = self.name(Term(sums=own, factors=tuple(inside)))
             inside = [(whole, 1)]
@@ -94,47 +77,48 @@ class Gather:
         sums = tuple(s for s in term.sums if s != name)
         moved = [(put(f, {name: value}), e) for f, e in inside]
         if not inside:
-            moved = [(Iverson(c), 1) for c in self._bounds(value, self.scope.dims[name])]
+            moved = [(T.Iverson(c), 1) for c in self._bounds(value, self.scope.dims[name])]
         for f, _ in moved:
             self._pad(f)
         return Term(term.coefficient, sums, (*outside, *moved))
 
-    def _zero_outside(self, factors: list[tuple[Expr, int]], name: str, value: Affine) -> bool:
+    def _zero_outside(self, factors: list[tuple[T.Expr, int]], name: str, value: T.Affine) -> bool:
         """Whether the product may be read outside the range of `name`, and is zero there."""
         guarded = False
         for factor, exponent in factors:
-            if exponent < 0 or name in fixed(factor) or not all(self._finite(n) for n in walk(factor)):
+            if exponent < 0 or name in fixed(factor) or not all(self._finite(n) for n in T.walk(factor)):
                 return False
-            for ref in references(factor):
-                if name in free_indices(ref) and not self._readable(ref, name, value):
+            for ref in T.references(factor):
+                if name in T.free_indices(ref) and not self._readable(ref, name, value):
                     return False
-            if isinstance(factor, Ref) and self._plain(factor, name):
+            if isinstance(factor, T.Ref) and self._plain(factor, name):
                 guarded = True
         return guarded
 
     def _finite(self, node: object) -> bool:
-        if isinstance(node, Call):
-            return node.function in FINITE
-        if isinstance(node, Pow):
-            return isinstance(node.exponent, Num) and node.exponent.value > 0
-        kinds = (Affine, SizeOf, Num, Size, Ref, Add, Mul, Neg, Div, Iverson, Compare, Sum)
-        if isinstance(node, Div):
-            return isinstance(node.below, (Num, Size))
-        return isinstance(node, kinds) and not isinstance(node, Lookup)
+        match node:
+            case T.Call(function):
+                return function in FINITE
+            case T.Pow(_, exponent):
+                return isinstance(exponent, T.Num) and exponent.value > 0
+            case T.Div(_, below):
+                return isinstance(below, (T.Num, T.Size))
+        unsafe = (T.Lookup, T.Apply, T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Position, T.Cases, T.And)
+        return not isinstance(node, unsafe)
 
-    def _plain(self, ref: Ref, name: str) -> bool:
-        dims = self.dims_of(ref.name)
+    def _plain(self, ref: T.Ref, name: str) -> bool:
+        dims = self.dims[ref.name]
         return any(
             a.plain == name and d == self.scope.dims[name] for a, d in zip(ref.indices, dims, strict=True)
         )
 
-    def _readable(self, ref: Ref, name: str, value: Affine) -> bool:
+    def _readable(self, ref: T.Ref, name: str, value: T.Affine) -> bool:
         """A read that may be padded, or that the shift brings back among the entries that there are."""
         if self.may_pad(ref.name):
             return True
-        edges = self.edges(ref.name)
+        edges = () if ref.name in self.system.padded else self.system.boundary.get(ref.name, ())
         for axis, affine in enumerate(ref.indices):
-            if name in free_indices(affine):
+            if name in T.free_indices(affine):
                 low = min((steps for side, steps in edges if side == axis), default=0)
                 high = max((steps for side, steps in edges if side == axis), default=0)
                 moved = put(affine, {name: value})
@@ -142,15 +126,15 @@ class Gather:
                     return False
         return True
 
-    def _pad(self, factor: Expr) -> None:
-        for ref in references(factor):
-            for affine, dim in zip(ref.indices, self.dims_of(ref.name), strict=True):
+    def _pad(self, factor: T.Expr) -> None:
+        for ref in T.references(factor):
+            for affine, dim in zip(ref.indices, self.dims[ref.name], strict=True):
                 if not self.scope.inside(affine, dim) and self.may_pad(ref.name):
                     self.pads.add(ref.name)
 
-    def _bounds(self, value: Affine, dim: str) -> list[Compare]:
-        low = Compare(value, ">=", Affine(()))
-        high = Compare(value, "<", Affine(((1, SizeOf(dim)),)))
+    def _bounds(self, value: T.Affine, dim: str) -> list[T.Compare]:
+        low = T.Compare(value, ">=", T.Affine(()))
+        high = T.Compare(value, "<", T.Affine(((1, T.SizeOf(dim)),)))
         if len(value.terms) == 1 and value.terms[0][0] == 1 and value.const:
             return [low] if value.const < 0 else [high]
         return [low, high]

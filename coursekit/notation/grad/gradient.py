@@ -30,8 +30,6 @@ from .backward import Backward, Made, Read
 from .simplify import combine
 from .written import written
 
-__all__ = ["gradient"]
-
 
 def gradient(
     system: System,

@@ -8,29 +8,11 @@ that stand side by side may share a letter if they run over the same dimension.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 
+from .. import tree as T
 from ..names import capital_of, small_of
-from ..tree import (
-    Concat,
-    Equation,
-    Expr,
-    Flatten,
-    Position,
-    Reduce,
-    Ref,
-    Size,
-    SizeOf,
-    Sum,
-    free_indices,
-    index,
-    substitute,
-    transform,
-    walk,
-)
 from .scope import base
-
-__all__ = ["Pen", "sizes_by_letter"]
 
 SPARE = "ijklmnpqrsuvxyzabcdgo"
 
@@ -53,16 +35,18 @@ class Pen:
         self.tensors, self.avoid = frozenset(tensors), frozenset(avoid)
         self.ranges: dict[str, str] = {}
 
-    def equation(self, name: str, left: Sequence[str], right: Expr) -> Equation:
+    def equation(self, name: str, left: Sequence[str], right: T.Expr) -> T.Equation:
         # An index that is used as a number is summed by name: a capital would be read as a size there.
-        self.numbers = {i for n in walk(right) if isinstance(n, Position) for i in free_indices(n.affine)}
-        self.offsets = {n.name for n in walk(right) if isinstance(n, SizeOf)}
-        self.sized = {n.name for n in walk(right) if isinstance(n, Size)}
+        self.numbers = {
+            i for n in T.walk(right) if isinstance(n, T.Position) for i in T.free_indices(n.affine)
+        }
+        self.offsets = {n.name for n in T.walk(right) if isinstance(n, T.SizeOf)}
+        self.sized = {n.name for n in T.walk(right) if isinstance(n, T.Size)}
         names: dict[str, str] = {}
         for own in left:
             names[own] = self._choose(own, names.values(), summed=False)
-        body = self._write(substitute(right, names), frozenset(names.values()))
-        return Equation(Ref(name, tuple(index(names[i]) for i in left)), body)
+        body = self._write(T.substitute(right, names), frozenset(names.values()))
+        return T.Equation(T.Ref(name, tuple(T.index(names[i]) for i in left)), body)
 
     def _choose(self, own: str, taken: Iterable[str], summed: bool) -> str:
         letter, dim = small_of(base(own)), self.dims[own]
@@ -80,31 +64,14 @@ class Pen:
 
     def _write(self, node, taken: frozenset[str]):
         """The node with letters for all that it sums over, from the outermost sum inwards."""
-        if isinstance(node, (Sum, Reduce, Flatten)):
-            node, taken = self._open(node, node.indices, taken)
-        elif isinstance(node, Concat):
-            node, taken = self._open(node, tuple(along for along, _ in node.parts), taken)
-        changes = {}
-        for part in fields(node):
-            old = getattr(node, part.name)
-            new = self._inside(old, taken)
-            if new is not old:
-                changes[part.name] = new
-        return replace(node, **changes) if changes else node
-
-    def _inside(self, value, taken: frozenset[str]):
-        if isinstance(value, tuple):
-            return tuple(self._inside(item, taken) for item in value)
-        return self._write(value, taken) if is_dataclass(value) and hasattr(value, "span") else value
-
-    def _open(self, node, indices: Sequence[str], taken: frozenset[str]):
         names: dict[str, str] = {}
-        for own in indices:
+        for own in () if isinstance(node, T.Apply) else T.binds(node):
             names[own] = self._choose(own, [*taken, *names.values()], summed=True)
-        return substitute(node, names), taken | set(names.values())
+        node, inner = T.substitute(node, names) if names else node, taken | set(names.values())
+        return T.mapped(node, lambda n: self._write(n, inner))
 
 
-def sizes_by_letter(equation: Equation, ranges: Mapping[str, str]) -> Equation:
+def sizes_by_letter(equation: T.Equation, ranges: Mapping[str, str]) -> T.Equation:
     """The equation with each size called by a letter that it has for that dimension, as one writes it."""
 
     def name(dim: str, inside: bool) -> str:
@@ -112,16 +79,16 @@ def sizes_by_letter(equation: Equation, ranges: Mapping[str, str]) -> Equation:
         return capital_of(letters[0]) if letters and dim not in map(capital_of, letters) else dim
 
     def rename(node):
-        if isinstance(node, Size):
+        if isinstance(node, T.Size):
             return replace(node, name=name(node.name, False))
-        if hasattr(node, "terms") and any(isinstance(a, SizeOf) for _, a in _pairs(node)):
+        if hasattr(node, "terms") and any(isinstance(a, T.SizeOf) for _, a in _pairs(node)):
             terms = tuple(
-                (f, SizeOf(name(a.name, True)) if isinstance(a, SizeOf) else a) for f, a in node.terms
+                (f, T.SizeOf(name(a.name, True)) if isinstance(a, T.SizeOf) else a) for f, a in node.terms
             )
             return replace(node, terms=terms)
         return node
 
-    return transform(equation, rename)
+    return T.transform(equation, rename)
 
 
 def _pairs(node) -> list:

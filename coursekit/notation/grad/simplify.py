@@ -13,47 +13,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
-from ..tree import (
-    Add,
-    Affine,
-    And,
-    Condition,
-    Div,
-    Expr,
-    Iverson,
-    Lookup,
-    Mul,
-    Neg,
-    Num,
-    Pow,
-    Ref,
-    Size,
-    Sum,
-    free_indices,
-    references,
-    substitute,
-    transform,
-)
-from .scope import Scope, equality, fixed, put, solve
-
-__all__ = ["ONE", "ZERO", "Term", "combine", "expression", "simplify", "terms"]
-
-ONE, ZERO = Num(Fraction(1)), Num(Fraction(0))
+from .. import tree as T
+from ..functions import ONE, ZERO
+from ..indices import each, equality, put, solve
+from .scope import Scope, fixed
 
 
 @dataclass(frozen=True)
 class Term:
     coefficient: Fraction = Fraction(1)
     sums: tuple[str, ...] = ()
-    factors: tuple[tuple[Expr, int], ...] = ()
+    factors: tuple[tuple[T.Expr, int], ...] = ()
 
     def times(self, other: Term) -> Term:
         powers = dict(self.factors)
         for factor, exponent in other.factors:
             together = powers.get(factor, 0) + exponent
-            powers[factor] = 1 if isinstance(factor, Iverson) else together
+            powers[factor] = 1 if isinstance(factor, T.Iverson) else together
         kept = tuple((f, e) for f, e in powers.items() if e)
         return Term(self.coefficient * other.coefficient, self.sums + other.sums, kept)
 
@@ -64,63 +41,53 @@ class Term:
         return replace(self, sums=self.sums + tuple(indices))
 
     def free(self) -> set[str]:
-        return set().union(*(free_indices(f) for f, _ in self.factors)) - set(self.sums)
+        return set().union(*(T.free_indices(f) for f, _ in self.factors)) - set(self.sums)
 
 
 # ── into terms ───────────────────────────────────────────────────────────────────────────────
 
 
-def terms(node: Expr, scope: Scope) -> list[Term]:
+def terms(node: T.Expr, scope: Scope) -> list[Term]:
     """The terms whose sum is `node`."""
     match node:
-        case Num(value):
+        case T.Num(value):
             return [Term(value)] if value else []
-        case Add(parts):
+        case T.Add(parts):
             return combine([t for p in parts for t in terms(p, scope)])
-        case Neg(body):
+        case T.Neg(body):
             return [replace(t, coefficient=-t.coefficient) for t in terms(body, scope)]
-        case Mul(factors):
+        case T.Mul(factors):
             return _product([terms(f, scope) for f in factors], scope)
-        case Div(above, below):
+        case T.Div(above, below):
             return _product([terms(above, scope), _power(below, -1, scope)], scope)
-        case Pow(inner, Num(value)) if value.denominator == 1:
+        case T.Pow(inner, T.Num(value)) if value.denominator == 1:
             return _power(inner, int(value), scope)
-        case Sum(indices, body, where):
+        case T.Sum(indices, body, where):
             inside = (
                 _product([terms(body, scope), [_conditions(where)]], scope) if where else terms(body, scope)
             )
             return combine([s for t in inside for s in _settle(t.over(indices), scope)])
-        case Iverson(condition):
+        case T.Iverson(condition):
             return _settle(_conditions(condition), scope)
     return [Term(factors=((_inside(node, scope), 1),))]
 
 
-def simplify(node: Expr, scope: Scope) -> Expr:
+def simplify(node: T.Expr, scope: Scope) -> T.Expr:
     return expression(terms(node, scope))
 
 
-def _inside(node: Expr, scope: Scope) -> Expr:
+def _inside(node: T.Expr, scope: Scope) -> T.Expr:
     """The node with its parts simplified: functions, softmaxes, cases are not looked through."""
-    if isinstance(node, (Ref, Size)):
+    if isinstance(node, (T.Ref, T.Size)):
         return node
-    changes: dict[str, Any] = {}
-    for name in ("args", "body", "base", "exponent", "otherwise"):
-        part = getattr(node, name, None)
-        if isinstance(part, tuple):
-            changes[name] = tuple(simplify(p, scope) for p in part)
-        elif part is not None:
-            changes[name] = simplify(part, scope)
-    if hasattr(node, "branches"):
-        changes["branches"] = tuple((simplify(e, scope), c) for e, c in node.branches)
-    return replace(node, **changes) if changes else node
+    return T.mapped(node, lambda n: n if isinstance(n, (T.Compare, T.And, T.Affine)) else simplify(n, scope))
 
 
-def _conditions(condition: Condition) -> Term:
-    parts = condition.parts if isinstance(condition, And) else (condition,)
-    return Term(factors=tuple((Iverson(part), 1) for part in dict.fromkeys(parts)))
+def _conditions(condition: T.Condition) -> Term:
+    return Term(factors=tuple((T.Iverson(part), 1) for part in dict.fromkeys(each(condition))))
 
 
-def _power(node: Expr, exponent: int, scope: Scope) -> list[Term]:
+def _power(node: T.Expr, exponent: int, scope: Scope) -> list[Term]:
     if exponent == 0:
         return [Term()]
     found = terms(node, scope)
@@ -177,13 +144,13 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
                     start = start.times(Term(factors=((put(f, {name: value}), e),)))
                 return _settle(start, scope)
     term = _named_lookups(term)
-    used = set().union(*(free_indices(f) for f, _ in term.factors))
+    used = set().union(*(T.free_indices(f) for f, _ in term.factors))
     for name in term.sums:
         if name not in used and name in scope.dims:
             rest_sums = tuple(s for s in term.sums if s != name)
-            size = Term(factors=((Size(scope.dims[name]), 1),))
+            size = Term(factors=((T.Size(scope.dims[name]), 1),))
             return _settle(replace(term, sums=rest_sums).times(size), scope)
-    if len(term.factors) == 1 and isinstance(term.factors[0][0], Add) and term.factors[0][1] == 1:
+    if len(term.factors) == 1 and isinstance(term.factors[0][0], T.Add) and term.factors[0][1] == 1:
         parts = terms(term.factors[0][0], scope)
         return [
             s
@@ -199,13 +166,13 @@ def _named_lookups(term: Term) -> Term:
         gap = equality(factor)
         if gap is None or len(gap.terms) != 2 or gap.const:
             continue
-        looked = next((a for _, a in gap.terms if isinstance(a, Lookup)), None)
+        looked = next((a for _, a in gap.terms if isinstance(a, T.Lookup)), None)
         name = next((a for _, a in gap.terms if isinstance(a, str)), None)
         if looked is None or name is None or sum(f for f, _ in gap.terms) != 0:
             continue
-        old, new = Affine(((1, looked),)), Affine(((1, name),))
+        old, new = T.Affine(((1, looked),)), T.Affine(((1, name),))
         swap = lambda n, old=old, new=new: new if n == old else n
-        others = tuple((f if f is factor else transform(f, swap), e) for f, e in term.factors)
+        others = tuple((f if f is factor else T.transform(f, swap), e) for f, e in term.factors)
         if others != term.factors:
             return Term(term.coefficient, term.sums).times(Term(factors=others))
     return term
@@ -217,7 +184,7 @@ def combine(found: list[Term]) -> list[Term]:
     for term in found:
         names = [n for f, _ in term.factors for n in _in_order(f) if n in term.sums]
         canon = {n: f"~{k}" for k, n in enumerate(dict.fromkeys(names))}
-        key = (frozenset((substitute(f, canon), e) for f, e in term.factors), len(term.sums))
+        key = (frozenset((T.substitute(f, canon), e) for f, e in term.factors), len(term.sums))
         if key in merged:
             term = replace(merged[key], coefficient=merged[key].coefficient + term.coefficient)
         merged[key] = term
@@ -225,50 +192,43 @@ def combine(found: list[Term]) -> list[Term]:
 
 
 def _in_order(node: object) -> list[str]:
-    names: list[str] = []
-
-    def look(n):
-        if isinstance(n, Affine):
-            names.extend(a for _, a in n.terms if isinstance(a, str))
-        return n
-
-    transform(node, look)
-    return names
+    affines = (n for n in T.walk(node) if isinstance(n, T.Affine))
+    return [a for n in affines for _, a in n.terms if isinstance(a, str)]
 
 
 # ── and back ─────────────────────────────────────────────────────────────────────────────────
 
 
-def expression(found: list[Term]) -> Expr:
+def expression(found: list[Term]) -> T.Expr:
     """The terms as an expression; a positive term first where there is one."""
     ordered = sorted(found, key=lambda t: t.coefficient < 0)
     parts = [_write(t) for t in ordered]
     if not parts:
         return ZERO
-    return parts[0] if len(parts) == 1 else Add(tuple(parts))
+    return parts[0] if len(parts) == 1 else T.Add(tuple(parts))
 
 
-def _write(term: Term) -> Expr:
+def _write(term: Term) -> T.Expr:
     if not term.factors and not term.sums:
-        return Num(term.coefficient)
+        return T.Num(term.coefficient)
     size = abs(term.coefficient)
     above = [_raised(f, e) for f, e in term.factors if e > 0]
     below = [_raised(f, -e) for f, e in term.factors if e < 0]
-    if below and not any(True for f in below for _ in references(f)):
-        above, below = [Div(ONE, _join(below)), *above], []
+    if below and not any(True for f in below for _ in T.references(f)):
+        above, below = [T.Div(ONE, _join(below)), *above], []
     if size != 1:
-        above.insert(0, Num(size))
-    body = _join(above) if not below else Div(_join(above), _join(below))
+        above.insert(0, T.Num(size))
+    body = _join(above) if not below else T.Div(_join(above), _join(below))
     if term.sums:
-        body = Sum(term.sums, body)
-    return Neg(body) if term.coefficient < 0 else body
+        body = T.Sum(term.sums, body)
+    return T.Neg(body) if term.coefficient < 0 else body
 
 
-def _raised(factor: Expr, exponent: int) -> Expr:
-    return factor if exponent == 1 else Pow(factor, Num(Fraction(exponent)))
+def _raised(factor: T.Expr, exponent: int) -> T.Expr:
+    return factor if exponent == 1 else T.Pow(factor, T.Num(Fraction(exponent)))
 
 
-def _join(factors: list[Expr]) -> Expr:
+def _join(factors: list[T.Expr]) -> T.Expr:
     if not factors:
         return ONE
-    return factors[0] if len(factors) == 1 else Mul(tuple(factors))
+    return factors[0] if len(factors) == 1 else T.Mul(tuple(factors))

@@ -11,47 +11,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from .. import tree as T
 from ..check.order import blocks
+from ..check.ranges import outside
 from ..system import System, Tensor
-from ..tree import (
-    Affine,
-    Compare,
-    Directive,
-    Equation,
-    Expr,
-    Iverson,
-    Lookup,
-    Position,
-    Program,
-    Ref,
-    Size,
-    SizeOf,
-    references,
-    transform,
-    walk,
-)
 from .backward import Backward
 from .letters import Pen, sizes_by_letter
 from .simplify import expression
-
-__all__ = ["written"]
 
 
 def written(sweep: Backward, last: list[str]) -> System:
     """The system of the equations `last` and of all that they read."""
     needed = _needed(sweep, last)
     short = _short(needed, sweep)
-    equations: list[Equation] = []
+    equations: list[T.Equation] = []
     ranges: dict[int, dict[str, str]] = {}
     for name in needed:
         pen = Pen(sweep.scope.dims, lambda d: sweep.network.letters.get(d, []), sweep.dims, _scalars(sweep))
         ranges[len(equations)] = pen.ranges
-        equations.append(_renamed(_equation(sweep, name, pen), short))
+        equations.append(T.rename_tensors(_equation(sweep, name, pen), short))
     padded = frozenset(short.get(n, n) for n in sweep.pads | sweep.system.padded) & _used(equations)
     long = {v: k for k, v in short.items()}
     shapes = _shapes(sweep, equations, ranges, long)
     measures = dict.fromkeys([*shapes.values(), *_sized(sweep, equations, ranges)])
-    program = Program((*_directives(sweep, padded, ranges, shapes, measures), *_text(equations, ranges)))
+    program = T.Program((*_directives(sweep, padded, ranges, shapes, measures), *_text(equations, ranges)))
     ordered, by_equation = blocks(equations, ranges, "")
     tensors = _tensors(sweep, equations, measures, long)
     system = sweep.system
@@ -63,7 +46,7 @@ def written(sweep: Backward, last: list[str]) -> System:
         ranges=by_equation,
         centered=frozenset(i for r in ranges.values() for i, d in r.items() if d in sweep.scope.centered),
         padded=padded,
-        boundary=_outside(equations, padded),
+        boundary=outside(equations, padded),
         parameters=(),
     )
 
@@ -73,7 +56,7 @@ def _needed(sweep: Backward, last: list[str]) -> list[str]:
     needed, todo = set(last), list(last)
     while todo:
         made = sweep.made[todo.pop()]
-        for ref in (r for t in made.terms for f, _ in t.factors for r in references(f)):
+        for ref in (r for t in made.terms for f, _ in t.factors for r in T.references(f)):
             if ref.name in sweep.made and ref.name not in needed:
                 needed.add(ref.name)
                 todo.append(ref.name)
@@ -87,35 +70,30 @@ def _short(names: list[str], sweep: Backward) -> dict[str, str]:
     return {long[0]: "dz"} if len(long) == 1 and "dz" not in taken else {}
 
 
-def _renamed(equation: Equation, short: dict[str, str]) -> Equation:
-    rename = lambda n: replace(n, name=short[n.name]) if isinstance(n, Ref) and n.name in short else n
-    return transform(equation, rename)
-
-
 def _spoken(node):
     """`[v == w[b,t]]` compares values, as it does when it is read; so it is written as one."""
-    if isinstance(node, Compare) and isinstance(node.left, Affine) and isinstance(node.right, Affine):
+    if isinstance(node, T.Compare) and isinstance(node.left, T.Affine) and isinstance(node.right, T.Affine):
         sides = (node.left, node.right)
-        if any(isinstance(a, Lookup) for side in sides for _, a in side.terms):
+        if any(isinstance(a, T.Lookup) for side in sides for _, a in side.terms):
             left, right = (_value(side) for side in sides)
             return replace(node, left=left, right=right)
     return node
 
 
-def _value(side: Affine) -> Affine | Expr:
+def _value(side: T.Affine) -> T.Affine | T.Expr:
     atom = side.terms[0][1] if len(side.terms) == 1 and side.terms[0][0] == 1 and not side.const else None
-    return atom.ref if isinstance(atom, Lookup) else Position(side)
+    return atom.ref if isinstance(atom, T.Lookup) else T.Position(side)
 
 
-def _equation(sweep: Backward, name: str, pen: Pen) -> Equation:
+def _equation(sweep: Backward, name: str, pen: Pen) -> T.Equation:
     made = sweep.made[name]
 
-    def rank(factor: Expr) -> int:
+    def rank(factor: T.Expr) -> int:
         """Conditions first, then adjoints, then all else as it comes."""
-        return 0 if isinstance(factor, Iverson) else 1 if getattr(factor, "name", "") in sweep.made else 2
+        return 0 if isinstance(factor, T.Iverson) else 1 if getattr(factor, "name", "") in sweep.made else 2
 
     ordered = [replace(t, factors=tuple(sorted(t.factors, key=lambda f: rank(f[0])))) for t in made.terms]
-    return transform(pen.equation(name, made.left, expression(ordered)), _spoken)
+    return T.transform(pen.equation(name, made.left, expression(ordered)), _spoken)
 
 
 def _scalars(sweep: Backward) -> set[str]:
@@ -123,16 +101,16 @@ def _scalars(sweep: Backward) -> set[str]:
     return {t.name for t in sweep.system.tensors.values() if t.indexes is not None or not t.dims}
 
 
-def _used(equations: list[Equation]) -> set[str]:
-    return {r.name for e in equations for r in references(e)}
+def _used(equations: list[T.Equation]) -> set[str]:
+    return {r.name for e in equations for r in T.references(e)}
 
 
-def _text(equations: list[Equation], ranges: dict[int, dict[str, str]]) -> list[Equation]:
+def _text(equations: list[T.Equation], ranges: dict[int, dict[str, str]]) -> list[T.Equation]:
     return [sizes_by_letter(e, ranges[n]) for n, e in enumerate(equations)]
 
 
 def _shapes(
-    sweep: Backward, equations: list[Equation], ranges: dict[int, dict[str, str]], long: dict[str, str]
+    sweep: Backward, equations: list[T.Equation], ranges: dict[int, dict[str, str]], long: dict[str, str]
 ) -> dict[str, str]:
     """`dW` -> `W` where an axis of `dW` is read nowhere on the right as an axis of its own."""
     sources = {sweep.adjoint(x): x for x in sweep.system.tensors}
@@ -142,7 +120,7 @@ def _shapes(
         if source is None or len(equation.left.indices) != len(sweep.dims[source]):
             continue
         found = set()
-        for ref in references(equation.right):
+        for ref in T.references(equation.right):
             for affine, dim in zip(ref.indices, sweep.dims[long.get(ref.name, ref.name)], strict=True):
                 if len(affine.terms) == 1 and ranges[number].get(str(affine.terms[0][1])) == dim:
                     found.add(affine.terms[0][1])
@@ -151,11 +129,11 @@ def _shapes(
     return shapes
 
 
-def _sized(sweep: Backward, equations: list[Equation], ranges: dict[int, dict[str, str]]) -> Iterator[str]:
+def _sized(sweep: Backward, equations: list[T.Equation], ranges: dict[int, dict[str, str]]) -> Iterator[str]:
     """For each size that is read (the I of `[J == p+I]`) but ranged over by no index: an input that has it."""
-    nodes = [n for e in equations for n in walk(e.right)]
-    sizes = [n.name for n in nodes if isinstance(n, Size)]
-    sizes += [a.name for n in nodes if isinstance(n, Affine) for _, a in n.terms if isinstance(a, SizeOf)]
+    nodes = [n for e in equations for n in T.walk(e.right)]
+    sizes = [n.name for n in nodes if isinstance(n, T.Size)]
+    sizes += [a.name for n in nodes if isinstance(n, T.Affine) for _, a in n.terms if isinstance(a, T.SizeOf)]
     ranged = {d for r in ranges.values() for d in r.values()}
     for size in sizes:
         if size not in ranged:
@@ -168,19 +146,19 @@ def _directives(
     ranges: dict[int, dict[str, str]],
     shapes: dict[str, str],
     measures: Iterable[str],
-) -> list[Directive]:
+) -> list[T.Directive]:
     centered = sorted({i for r in ranges.values() for i, d in r.items() if d in sweep.scope.centered})
-    found = [Directive("pad", tuple(sorted(padded)))] if padded else []
-    found += [Directive("centered", tuple(centered))] if centered else []
+    found = [T.Directive("pad", tuple(sorted(padded)))] if padded else []
+    found += [T.Directive("centered", tuple(centered))] if centered else []
     declared = {n: sweep.dims[n] for n in measures} | {n: sweep.dims[source] for n, source in shapes.items()}
-    return found + [Directive("shape", (name,), (",".join(dims),)) for name, dims in declared.items()]
+    return found + [T.Directive("shape", (name,), (",".join(dims),)) for name, dims in declared.items()]
 
 
 def _tensors(
-    sweep: Backward, equations: list[Equation], measures: Iterable[str], long: dict[str, str]
+    sweep: Backward, equations: list[T.Equation], measures: Iterable[str], long: dict[str, str]
 ) -> dict[str, Tensor]:
     defined = {e.left.name for e in equations}
-    refs = [r.name for e in equations for r in (e.left, *references(e.right))]
+    refs = [r.name for e in equations for r in (e.left, *T.references(e.right))]
     found = {}
     for name in dict.fromkeys([*refs, *measures]):
         known = sweep.system.tensors.get(name)
@@ -188,15 +166,3 @@ def _tensors(
         dims = tuple(sweep.scope.dims[i] for i in own.left) if own and name in defined else sweep.dims[name]
         found[name] = Tensor(name, dims, name in defined, known.indexes if known else None)
     return found
-
-
-def _outside(equations: list[Equation], padded: frozenset[str]) -> dict[str, tuple[tuple[int, int], ...]]:
-    """How far each tensor is read before (-) and after (+) its range."""
-    found: dict[str, dict[tuple[int, bool], int]] = {}
-    for ref in (r for e in equations for r in references(e.right) if r.name not in padded):
-        for axis, affine in enumerate(ref.indices):
-            if affine.const and len(affine.terms) == 1 and isinstance(affine.terms[0][1], str):
-                steps = found.setdefault(ref.name, {})
-                key = (axis, affine.const > 0)
-                steps[key] = max(steps.get(key, 0), affine.const, key=abs)
-    return {name: tuple((a, s) for (a, _), s in sorted(steps.items())) for name, steps in found.items()}

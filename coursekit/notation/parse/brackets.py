@@ -3,9 +3,12 @@ it was opened; bars become opening and closing ones; a function is told from one
 
 from __future__ import annotations
 
+import re
+
 from lark import Token
 
 from ..errors import NotationError
+from ..names import Name, small_of
 from .scanner import MAX_DEPTH
 
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
@@ -25,6 +28,13 @@ def pair(tokens: list[Token], source: str) -> list[Token]:
     for token in tokens:
         kind = token.type
         opened = stack[-1][0] if stack else None
+        if kind == "NORM" and opened is not None and _ends_operand(out):
+            if opened.type == "LGRP":
+                _add(out, "SEMI", token, skip)  # [a || b]: laid end to end
+                continue
+            if opened.type == "LPAR" and stack[-1][1] and out[stack[-1][1] - 1].type == "NAME":
+                _add(out, "COMMA", token, skip)  # D(p || q)
+                continue
         if kind in ("BAR", "NORM"):
             if opened is not None and opened.type == kind:
                 stack.pop()
@@ -39,6 +49,13 @@ def pair(tokens: list[Token], source: str) -> list[Token]:
             stack.append((token, len(out)))
             _add(out, kind + "_OPEN", token, skip)
         elif kind in _CLOSES:
+            if (
+                kind == "LGRP"
+                and out
+                and out[-1].type in ("RPAR", "RSQ")
+                and out[-1].end_pos == token.start_pos
+            ):
+                _torn(tokens, token, out[-1], source)
             stack.append((token, len(out)))
             if len(stack) > MAX_DEPTH:
                 raise refuse(f"brackets are nested more than {MAX_DEPTH} deep", source, token)
@@ -58,7 +75,17 @@ def pair(tokens: list[Token], source: str) -> list[Token]:
     if stack:
         opened = stack[-1][0]
         raise refuse(f"`{opened}` is never closed: `{_SIGN[opened.type]}` is missing", source, opened)
-    return _heads(out)
+    return _heads(out, source)
+
+
+def _torn(tokens: list[Token], token: Token, before: Token, source: str) -> None:
+    """`W[i][j]` and `tanh(x)[i]` are no products."""
+    for inner in tokens[tokens.index(token) + 1 :]:
+        if inner.type == "RSQ":
+            where = "in one pair of brackets: `W[i,j]`" if before.type == "RSQ" else "inside: `tanh(x[i])`"
+            raise refuse(f"this is no index of a tensor; write it {where}", source, token)
+        if inner.type not in ("NAME", "NUMBER", "PLUS", "MINUS", "COMMA"):
+            return
 
 
 def _add(out: list[Token], kind: str, token: Token, skip: int | None) -> None:
@@ -70,7 +97,7 @@ def _ends_operand(out: list[Token]) -> bool:
     return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RGRP", "RBRACE", "BAR_CLOSE")
 
 
-def _heads(tokens: list[Token]) -> list[Token]:
+def _heads(tokens: list[Token], source: str) -> list[Token]:
     """Mark each function and reducer that is followed by no bracket: it takes what comes next.
 
     `\\sum_i` always takes the rest of its product; `sum[i]( … )` and `softmax[w]( … )` take the bracket.
@@ -87,13 +114,109 @@ def _heads(tokens: list[Token]) -> list[Token]:
                 if level == 0:
                     break
             after += 1
+            _over_set(tokens, out, k + 1, after - 1, source)
+            for k_inner in range(k + 2, after - 1):  # sum[s=0..t]
+                if (
+                    tokens[k_inner].type == "DOTS"
+                    and token.type != "FUNC"
+                    and tokens[k_inner - 2].type == "EQ"
+                ):
+                    out[k_inner] = Token.new_borrow_pos("UPTO", "to", tokens[k_inner])
         bracket = after < len(tokens) and tokens[after].type in ("LPAR", "LGRP", "LBRACE")
+        if (
+            bracket and token.type == "REDUCER" and tokens[k + 1].value == "_"
+        ):  # the sign of a page: `sum_i (…)`
+            spaced = source[(tokens[after].start_pos or 1) - 1].isspace()
+            if spaced and token.value in ("sum", "prod"):
+                bracket = False
+            else:
+                _power_of(tokens, k, after, source)
+        if tokens[k + 1 : k + 2] and tokens[k + 1].type == "_EQ" and token.type != "BIGOP":
+            out[k] = Token.new_borrow_pos("NAME", Name(str(token.value)), token)  # `softmax = …` gives a name
+            continue
         if token.type == "FUNC":
             kind = "FUNC" if bracket else "FUNC_OPEN"
+            if not bracket:
+                _alone(tokens, k, source)
         elif token.type == "REDUCER" and not bracket:
             kind = "GREEDY" if token.value == "softmax" else "BIGOP"
         else:
             kind = token.type
         if kind != token.type:
             out[k] = Token.new_borrow_pos(kind, token.value, token)
-    return out
+    return [token for token in out if token is not None]
+
+
+def _over_set(tokens: list[Token], out: list[Token], start: int, stop: int, source: str) -> None:
+    """`\\sum_{x \\in X}`: a set that is named after its index holds all its values."""
+    for k in range(start, stop):
+        if tokens[k].type != "IN":
+            continue
+        name = tokens[k + 1].value if tokens[k + 1].type == "NAME" else None
+        own = tokens[k - 1].value if tokens[k - 1].type == "NAME" else None
+        if name is None or own is None or not name.plain or small_of(name.base) != own.base:
+            message = "a set may hold some of the values: for all of them write the index alone, `sum[i](…)`"
+            raise refuse(message, source, tokens[k])
+        out[k] = out[k + 1] = None  # type: ignore[call-overload]
+
+
+def _power_of(tokens: list[Token], k: int, after: int, source: str) -> None:
+    """`max_i (…)^2`: the power of what is in the brackets, or of the maximum?"""
+    stop = _closed(tokens, after)
+    if stop + 1 < len(tokens) and tokens[stop + 1].type == "CARET":
+        start, begin = tokens[k].start_pos or 0, tokens[after].start_pos or 0
+        end = tokens[stop].end_pos or 0
+        power = _POWER.match(source, end)
+        to = power.end() if power else end
+        head = source[start:begin].strip()
+        both = (f"{head} ({source[begin:to]})", f"({head} {source[begin:end]}){source[end:to]}")
+        repairs = tuple(source[:start] + one + source[to:] for one in both)
+        message = (
+            f"is the power that of each term, written `{both[0]}`, or of the whole, written `{both[1]}`?"
+        )
+        raise NotationError(message, source, tokens[k].line or 0, tokens[k].column or 0, 1, repairs)
+
+
+_POWER = re.compile(r"\s*(\^|\*\*)\s*(\w+|\{[^}]*\}|\([^)]*\))?")
+_BEGINS = frozenset({"NAME", "NUMBER", "FUNC", "LPAR", "LGRP", "FRAC", "SQRT", "REDUCER", "BIGOP"})
+
+
+def _alone(tokens: list[Token], k: int, source: str) -> None:
+    """A function without brackets takes one factor; where another follows, nobody knows where it ends."""
+    ends: list[int] = []
+    at = k + 1
+    while (
+        at < len(tokens)
+        and tokens[at].type in _BEGINS - {"FUNC", "SQRT", "REDUCER", "BIGOP"}
+        and len(ends) < 20
+    ):
+        name = tokens[at].type == "NAME"
+        at = at if name or tokens[at].type == "NUMBER" else _closed(tokens, at + (tokens[at].type == "FRAC"))
+        while at + 1 < len(tokens) and name and tokens[at + 1].type in ("LSQ", "LPAR"):
+            at = _closed(tokens, at + 1)
+        if at + 1 < len(tokens) and tokens[at].type == "RBRACE" and tokens[at + 1].type == "LBRACE":
+            at = _closed(tokens, at + 1)
+        if at + 2 < len(tokens) and tokens[at + 1].type == "CARET":
+            at = at + 2 if tokens[at + 2].type in ("NUMBER", "NAME") else _closed(tokens, at + 2)
+        ends.append(tokens[at].end_pos or 0)
+        at += 1
+    if len(ends) < 2:
+        return
+    word, start = source[tokens[k].start_pos or 0 : tokens[k].end_pos], tokens[k].end_pos or 0
+    first, whole = source[start : ends[0]].strip(), source[start : ends[-1]].strip()
+    rest = source[ends[0] : ends[-1]].strip()
+    both = (f"{word}({whole})", f"{word}({first}) {rest}")
+    repairs = tuple(source[: tokens[k].start_pos] + one + source[ends[-1] :] for one in both)
+    message = f"where does `{word}` end? Write `{both[0]}` or `{both[1]}`"
+    column = (tokens[k].end_column or 0) - (tokens[k].column or 0)
+    raise NotationError(message, source, tokens[k].line or 0, tokens[k].column or 0, column, repairs)
+
+
+def _closed(tokens: list[Token], at: int) -> int:
+    level = 0
+    for k in range(at, len(tokens)):
+        level += tokens[k].type in ("LPAR", "LSQ", "LGRP", "LBRACE")
+        level -= tokens[k].type in ("RPAR", "RSQ", "RGRP", "RBRACE")
+        if level <= 0:
+            return k
+    return len(tokens) - 1

@@ -2,65 +2,103 @@
 
 from __future__ import annotations
 
-from ..tree import (
-    Add,
-    Affine,
-    Apply,
-    Div,
-    Expr,
-    Mul,
-    Neg,
-    Num,
-    Ref,
-    Span,
-    substitute,
-    transform,
-    walk,
-)  # fmt: skip
+from dataclasses import replace
+from fractions import Fraction
+
+from .. import tree as T
+from ..functions import DEFINED
+from ..tree import free_indices, is_node, parts, substitute, walk
 
 
-def add(terms: list[Expr], span: Span) -> Expr:
-    flat = [t for term in terms for t in (term.terms if isinstance(term, Add) else (term,))]
-    return flat[0] if len(flat) == 1 else Add(tuple(flat), span=span)
+def add(terms: list[T.Expr], span: T.Span) -> T.Expr:
+    flat = [t for term in terms for t in (term.terms if isinstance(term, T.Add) else (term,))]
+    return flat[0] if len(flat) == 1 else T.Add(tuple(flat), span=span)
 
 
-def multiply(factors: list[Expr], span: Span) -> Expr:
-    flat = [f for factor in factors for f in (factor.factors if isinstance(factor, Mul) else (factor,))]
-    return flat[0] if len(flat) == 1 else Mul(tuple(flat), span=span)
+def multiply(factors: list[T.Expr], span: T.Span = T.NOWHERE) -> T.Expr:
+    flat = [f for factor in factors for f in (factor.factors if isinstance(factor, T.Mul) else (factor,))]
+    tests = [f for f in flat if isinstance(f, T.Iverson)]
+    if tests and any(infinite(f) for f in flat):  # 0 times infinity is no number: where it fails it is 0
+        rest = multiply([f for f in flat if f not in tests], span)
+        parts = [
+            c
+            for t in tests
+            for c in (t.condition.parts if isinstance(t.condition, T.And) else (t.condition,))
+        ]
+        condition = parts[0] if len(parts) == 1 else T.And(tuple(parts))
+        return T.Cases(((rest, condition),), T.Num(Fraction(0)), span=span)
+    return flat[0] if len(flat) == 1 else T.Mul(tuple(flat), span=span)
 
 
-def divide(above: Expr, below: Expr, span: Span) -> Expr:
-    if isinstance(above, Num) and isinstance(below, Num) and below.value != 0:
-        return Num(above.value / below.value, span=span)
-    return Div(above, below, span=span)
+def reduction(
+    word: str, indices: tuple[str, ...], body: T.Expr, where: T.Condition | None, span: T.Span
+) -> T.Expr:
+    """What uses up indices, by its word."""
+    if word == "softmax":
+        return T.Softmax(indices, body, where, span=span)
+    if word == "concat":
+        return T.Flatten("", indices, body, span=span)
+    if word in DEFINED:
+        return DEFINED[word](indices, body, where)
+    if word == "sum":
+        return T.Sum(indices, body, where, span=span)
+    return T.Reduce(word, indices, body, where, span=span)
 
 
-def negate(value: Expr, span: Span | None = None) -> Expr:
+def infinite(node: T.Expr) -> bool:
+    """Is this `-log(0)`, as infinity is written, or its negative?"""
+    inner = node.body if isinstance(node, T.Neg) else node
+    return isinstance(inner, T.Call) and inner.function == "log" and inner.args == (T.Num(Fraction(0)),)
+
+
+def divide(above: T.Expr, below: T.Expr, span: T.Span) -> T.Expr:
+    if isinstance(above, T.Num) and isinstance(below, T.Num) and below.value != 0:
+        return T.Num(above.value / below.value, span=span)
+    return T.Div(above, below, span=span)
+
+
+def negate(value: T.Expr, span: T.Span | None = None) -> T.Expr:
     where = span or value.span
-    if isinstance(value, Num) and value.value != 0:
-        return Num(-value.value, span=where)
-    return Neg(value, span=where)
+    if isinstance(value, T.Neg) and infinite(value):
+        return value.body
+    if isinstance(value, T.Num) and value.value != 0:
+        return T.Num(-value.value, span=where)
+    return T.Neg(value, span=where)
 
 
-def affines(*nodes: object) -> list[Affine]:
-    return [n for node in nodes for n in walk(node) if isinstance(n, Affine)]
+def affines(*nodes: object) -> list[T.Affine]:
+    return [n for node in nodes for n in walk(node) if isinstance(n, T.Affine)]
 
 
-def rename_outside(body: Expr, names: dict[str, str]) -> Expr:
-    """Rename the left side's capitals, except inside an opaque function, which takes them as vectors."""
-    if not names:
-        return body
-    kept: dict[int, Apply] = {}
+def reuses(node: T.Expr, free: set[str]) -> bool:
+    """Is an index bound whose letter is free around it, or one letter bound twice?"""
+    bound = [i for n in walk(node) if isinstance(n, (T.Sum, T.Reduce)) for i in n.indices]
+    return not free.isdisjoint(bound) or len(set(bound)) < len(bound)
 
-    def hide(node):
-        if isinstance(node, Apply):
-            kept[len(kept)] = node
-            return Ref(f"\0{len(kept) - 1}", span=node.span)
-        return node
 
-    hidden = substitute(transform(body, hide), names)
+def apart(node, taken: set[str]):
+    """Bound indices renamed where their letter is free around them: in `x[i]/sum[i](x[i])` there are two i."""
+    if isinstance(node, (T.Sum, T.Reduce)):
+        names: dict[str, str] = {}
+        for name in node.indices:
+            new = name
+            while new in taken or (new != name and new in free_indices(node.body)):
+                new += "'"
+            if new != name:
+                names[name] = new
+        node = substitute(node, names) if names else node
+        taken = taken | set(node.indices)
+    changes = {}
+    for part in parts(node):
+        old = getattr(node, part)
+        new_value = _apart(old, taken)
+        if new_value is not old:
+            changes[part] = new_value
+    return replace(node, **changes) if changes else node
 
-    def show(node):
-        return kept[int(node.name[1:])] if isinstance(node, Ref) and node.name.startswith("\0") else node
 
-    return transform(hidden, show) if kept else hidden
+def _apart(value, taken: set[str]):
+    if isinstance(value, tuple):
+        items = tuple(_apart(item, taken) for item in value)
+        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+    return apart(value, taken) if is_node(value) else value

@@ -9,6 +9,8 @@ from ..tree import Directive, Span
 from .brackets import refuse
 from .symbols import DIRECTIVES
 
+MAX_SIZE = 1_000_000
+
 
 def directive(tokens: list[Token], source: str) -> Directive | None:
     """The directive that a statement's tokens are, or None if they are an equation."""
@@ -22,7 +24,8 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
         return _word("centered" if word == "centred" else word, tokens, source, span)
     if word == "Phi" and second == "EQ" and len(tokens) > 2 and tokens[2].type == "LPAR":
         return Directive("parameters", tuple(_listed(tokens[3:])), span=span)
-    if second == "IN":
+    kinds = [t.type for t in tokens]
+    if "IN" in kinds and set(kinds[: kinds.index("IN")]) <= {"NAME", "COMMA"}:
         return _shapes(tokens, source, span)
     return None
 
@@ -30,6 +33,12 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
 def _word(word: str, tokens: list[Token], source: str, span: Span) -> Directive:
     if word in ("size", "shape"):
         return _measure(word, tokens, source, span)
+    if word == "positions":
+        if [str(t.value) for t in tokens[1:]] not in (["from", "0"], ["from", "1"]):
+            raise refuse(
+                "the first position is told by `positions from 0` or `positions from 1`", source, tokens[0]
+            )
+        return Directive(word, (), (str(tokens[2]),), span=span)
     names: list[str] = []
     expect_name = True
     for token in tokens[1:]:
@@ -54,6 +63,8 @@ def _measure(word: str, tokens: list[Token], source: str, span: Span) -> Directi
     if not well or any(t.type not in kinds or (t.type == "NUMBER" and not str(t).isdigit()) for t in values):
         example = "size t = 5" if word == "size" else "shape W = n, m"
         raise refuse(f"`{word}` is written `{example}`", source, tokens[0])
+    if word == "size" and not 0 < int(str(values[0])) <= MAX_SIZE:
+        raise refuse(f"a size is a number from 1 to {MAX_SIZE}", source, values[0])
     name: Name = tokens[1].value
     spelt = (t.value.index if t.type == "NAME" else str(t) for t in values)
     return Directive(word, (name.index if word == "size" else name.text,), (",".join(spelt),), span=span)
@@ -70,13 +81,21 @@ def _listed(tokens: list[Token]) -> list[str]:
 
 
 def _shapes(tokens: list[Token], source: str, span: Span) -> Directive:
-    """`L in R^{V x d}  H in R^{D x D}`: names, and for each a comma-separated shape."""
-    names, values = [], []
+    """`L in R^{V x d}  H, U in R^{D x D}`: names, and for each a comma-separated shape."""
+    names: list[str] = []
+    values: list[str] = []
+    waiting: list[Token] = []
     rest = [t for t in tokens if t.type != "COMMA"]
     while rest:
-        if len(rest) < 3 or [t.type for t in rest[:3]] != ["NAME", "IN", "SHAPE"]:
-            raise refuse("a shape is written `W in R^{n x m}`", source, rest[0])
-        names.append(rest[0].value.text)
-        values.append(",".join(rest[2].value))
-        rest = rest[3:]
+        if rest[0].type == "NAME":
+            waiting.append(rest.pop(0))
+            continue
+        if not waiting or [t.type for t in rest[:2]] != ["IN", "SHAPE"]:
+            message = "after `in` comes a shape: `W in R^{n x m}`, or `W in R` for a number"
+            raise refuse(message, source, rest[0])
+        names += [t.value.text for t in waiting]
+        values += [",".join(rest[1].value)] * len(waiting)
+        waiting, rest = [], rest[2:]
+    if waiting:
+        raise refuse("a shape is written `W in R^{n x m}`", source, waiting[-1])
     return Directive("shape", tuple(names), tuple(values), span=span)

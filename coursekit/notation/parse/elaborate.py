@@ -6,27 +6,14 @@ from dataclasses import dataclass, replace
 
 from lark import Tree
 
+from .. import tree as T
 from ..names import capital_of, small_of
-from ..tree import (
-    Affine,
-    Apply,
-    Concat,
-    Equation,
-    Expr,
-    Flatten,
-    Ref,
-    Softmax,
-    Span,
-    free_indices,
-    substitute,
-    transform,
-    walk,
-)  # fmt: skip
-from .build import affines, rename_outside
+from ..sums import close, doubtful, is_capital, opens, rename_outside
+from ..tree import children, free_indices, substitute, transform, walk
+from .build import affines, apart, reuses
 from .expressions import ExpressionReader
-from .facts import Facts, parts_of
+from .facts import Facts, arguments_of, parts_of
 from .matrix import Shapes
-from .sums import close, is_capital, opens
 
 
 @dataclass(frozen=True)
@@ -34,26 +21,30 @@ class Draft:
     """An equation as it was written: capitals not yet summed, matrices not yet indexed."""
 
     reader: Elaborator
-    left: Ref
-    body: Expr
+    left: T.Ref
+    body: T.Expr
     conditional: bool  # `P(w_t | …)`: the left side names only some of its indices
     bare: bool  # the left side has no brackets
-    span: Span
+    span: T.Span
 
-    def equation(self) -> Equation:
+    def equation(self) -> T.Equation:
         return self.reader.define(self.left, self.body, self.conditional, self.span)
 
 
-def equations(trees: list[Tree], facts: Facts, source: str) -> list[Equation]:
-    """The equations of a program; matrix notation becomes index notation where shapes are declared."""
+def equations(trees: list[Tree], facts: Facts, source: str) -> list[list[T.Equation]]:
+    """The equations that each statement becomes; matrix notation becomes index notation where shapes are known."""
     drafts = [Elaborator(facts, source).read(tree) for tree in trees]
-    if facts.shapes:
-        shapes = Shapes(facts.shapes, source)
-        shapes.learn([(d.left, d.body, d.bare) for d in drafts])
-        for k, d in enumerate(drafts):
-            left, body = shapes.equation(d.left, d.body, d.bare)
-            drafts[k] = replace(d, left=left, body=body)
-    return [draft.equation() for draft in drafts]
+    if not facts.matrices:
+        return [[draft.equation()] for draft in drafts]
+    shapes = Shapes(facts.shapes, facts.signature.shapes, source)
+    shapes.learn([(d.left, d.body, d.bare) for d in drafts])
+    out: list[list[T.Equation]] = []
+    for draft in drafts:
+        shapes.joined = []
+        left, body = shapes.equation(draft.left, draft.body, draft.bare)
+        lines = [*shapes.joined, (left, body)]
+        out.append([replace(draft, left=own, body=right).equation() for own, right in lines])
+    return out
 
 
 class Elaborator(ExpressionReader):
@@ -65,16 +56,18 @@ class Elaborator(ExpressionReader):
         self.survey(tree)
         if not isinstance(left, Tree) or left.data != "reference":
             raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
-        name, round_, square = parts_of(left)
+        name, _, round_, square = parts_of(left)
         conditional = round_ is not None and square is None and name.value.text not in self.facts.indices
         lhs = self.reference(left, left_side=True)
-        if not isinstance(lhs, Ref):
+        if not isinstance(lhs, T.Ref):
             raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
-        return Draft(
-            self, lhs, self.expr(right), conditional, round_ is None and square is None, self.span(tree)
-        )
+        rank = self.facts.signature.ranks.get(lhs.name)
+        given = round_ is None or not self.left_arguments(arguments_of(round_))  # Attention(Q, K, V)
+        open_ = square is None or self.rows > 0
+        bare = given and open_ and (rank is None or len(lhs.indices) < rank)
+        return Draft(self, lhs, self.expr(right), conditional, bare, self.span(tree))
 
-    def define(self, left: Ref, body: Expr, conditional: bool, span: Span) -> Equation:
+    def define(self, left: T.Ref, body: T.Expr, conditional: bool, span: T.Span) -> T.Equation:
         """Free the left side's capitals, sum the others, finish concatenations and opaque functions."""
         if conditional:
             left = self.complete(left, body)
@@ -89,35 +82,55 @@ class Elaborator(ExpressionReader):
                 names[index] = small
         if names:
             left, body = substitute(left, names), rename_outside(body, names)
-        if any(isinstance(n, (Apply, Concat, Flatten)) for n in walk(body)):
+        if any(isinstance(n, (T.Apply, T.Concat, T.Flatten)) for n in walk(body)):
             body = self.vectors(body, left, tuple(names.values()))
-        return Equation(left, close(body), span=span)
+        if doubt := doubtful(body):
+            node, capital = doubt
+            head = f"sum[{small_of(capital)}]"
+            message = (
+                f"is `{capital}` summed over the whole fraction, written `{head}(a/b)`, "
+                f"or above and below apart, written `{head}(a)/{head}(b)`?"
+            )
+            raise self.error(message, node.span)
+        body = close(body)
+        free = {a.plain for a in left.indices if a.plain} & free_indices(body)
+        return T.Equation(left, apart(body, free) if reuses(body, free) else body, span=span)
 
-    def complete(self, left: Ref, body: Expr) -> Ref:
+    def complete(self, left: T.Ref, body: T.Expr) -> T.Ref:
         """`P(w_t | …)` names only the word: the other indices that are free on the right come before it."""
         named = {i for a in left.indices for _, i in a.terms if isinstance(i, str)}
-        normalised = {i for n in walk(body) if isinstance(n, Softmax) for i in n.indices}
+        normalised = {i for n in walk(body) if isinstance(n, T.Softmax) for i in n.indices}
         free = free_indices(body) - normalised
         order = dict.fromkeys(a for n in affines(body) for _, a in n.terms if isinstance(a, str))
-        extra = tuple(Affine(((1, i),)) for i in order if i in free and i not in named and not is_capital(i))
+        extra = tuple(
+            T.Affine(((1, i),)) for i in order if i in free and i not in named and not is_capital(i)
+        )
         return replace(left, indices=extra + left.indices)
 
-    def vectors(self, body: Expr, left: Ref, out: tuple[str, ...]) -> Expr:
+    def vectors(self, body: T.Expr, left: T.Ref, out: tuple[str, ...]) -> T.Expr:
         """Give each opaque function its slices and each concatenation its axis."""
         left_names = [a.plain for a in left.indices if a.plain]
+        for node in walk(body):
+            if isinstance(node, (T.Mul, T.Div)):
+                for part in children(node):
+                    if isinstance(part, (T.Concat, T.Flatten)):
+                        message = (
+                            "in a product, give a concatenation a line of its own: `c[t,C] = a[t,I]; b[t,K]`"
+                        )
+                        raise self.error(message, part.span)
 
         def finish(node):
-            if isinstance(node, Apply):
+            if isinstance(node, T.Apply):
                 return replace(node, slices=tuple(tuple(opens(a)) for a in node.args), out=out)
-            if isinstance(node, Flatten):
+            if isinstance(node, T.Flatten):
                 return self.heads_axis(node, left_names)
-            if isinstance(node, Concat):
+            if isinstance(node, T.Concat):
                 return self.concatenation(node, left_names, out)
             return node
 
         return transform(body, finish)
 
-    def concatenation(self, node: Concat, left: list[str], out: tuple[str, ...]) -> Expr:
+    def concatenation(self, node: T.Concat, left: list[str], out: tuple[str, ...]) -> T.Expr:
         """Find the axis (a left index that the parts do not have) and the index along each part."""
         inside = [free_indices(part) for _, part in node.parts]
         alongs = []
@@ -130,15 +143,15 @@ class Elaborator(ExpressionReader):
             if len(axes) == 1:  # z[t,I] = a[t,I]; b[t,I]: the same letter along each part
                 old, new = axes[0], capital_of(axes[0])
                 parts = tuple((new, substitute(p, {old: new})) for _, p in node.parts)
-                return Concat(old, parts, span=node.span)
+                return T.Concat(old, parts, span=node.span)
         if len(axes) != 1 or any(len(a) != 1 for a in alongs):
             message = "a concatenation needs one index along each part: `c[t,C] = a[t,I]; b[t,K]`"
             raise self.error(message, node.span)
-        return Concat(
+        return T.Concat(
             axes[0], tuple((a[0], p) for a, (_, p) in zip(alongs, node.parts, strict=True)), span=node.span
         )
 
-    def heads_axis(self, node: Flatten, left: list[str]) -> Flatten:
+    def heads_axis(self, node: T.Flatten, left: list[str]) -> T.Flatten:
         axes = [i for i in left if i not in free_indices(node.body)]
         if len(axes) != 1:
             raise self.error("a concatenation needs an index of its own on the left: `c[t,C] = …`", node.span)

@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
 from lark import Token, Tree
 
+from .. import tree as T
 from ..errors import NotationError
-from ..tree import (
-    Affine,
-    And,
-    Call,
-    Cases,
-    Compare,
-    Concat,
-    Condition,
-    Expr,
-    Flatten,
-    Iverson,
-    Num,
-    Pow,
-    Reduce,
-    Ref,
-    Size,
-    SizeOf,
-    Softmax,
-    Sum,
-)  # fmt: skip
-from .build import add, divide, multiply, negate
+from ..functions import FUNCTIONS, clip
+from ..names import capital_of
+from ..show import show
+from ..sums import opens
+from .build import add, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in
-from .index_reader import MAX_DEPTH
+from .index_reader import MAX_DEPTH, edge
+from .matrix import ENTRY, HADAMARD, WHOLE
 from .references import ReferenceReader
-from .sums import opens
 
 
 class ExpressionReader(ReferenceReader):
     """The `x_…` methods are named after the grammar's rules."""
 
-    def expr(self, tree: Tree | Token) -> Expr:
+    def expr(self, tree: Tree | Token) -> T.Expr:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", tree)
@@ -49,13 +35,15 @@ class ExpressionReader(ReferenceReader):
         finally:
             self.depth -= 1
 
-    def x_number(self, tree: Tree) -> Expr:
-        return Num(Fraction(str(tree.children[0])), span=self.span(tree))
+    def x_number(self, tree: Tree) -> T.Expr:
+        if tree.children[0] == "inf":  # as the tensors have it: -log(0)
+            return negate(T.Call("log", (T.Num(Fraction(0)),), span=self.span(tree)))
+        return T.Num(Fraction(str(tree.children[0])), span=self.span(tree))
 
-    def x_group(self, tree: Tree) -> Expr:
+    def x_group(self, tree: Tree) -> T.Expr:
         return self.expr(tree.children[0])
 
-    def x_add(self, tree: Tree) -> Expr:
+    def x_add(self, tree: Tree) -> T.Expr:
         terms: list[tuple[bool, Tree]] = []
         node: Tree | Token = tree
         while isinstance(node, Tree) and node.data in ("add", "subtract"):
@@ -69,141 +57,231 @@ class ExpressionReader(ReferenceReader):
 
     x_subtract = x_add
 
-    def x_negative(self, tree: Tree) -> Expr:
+    def x_negative(self, tree: Tree) -> T.Expr:
         return negate(self.expr(tree.children[0]), self.span(tree))
 
-    def x_times(self, tree: Tree) -> Expr:
+    def x_times(self, tree: Tree) -> T.Expr:
         """A product or a fraction, read from the left: `1/sqrt(I) a b` is `((1/sqrt(I)) a) b`."""
         steps: list[Tree] = []
         node: Tree | Token = tree
-        while isinstance(node, Tree) and node.data in ("times", "divide"):
+        while isinstance(node, Tree) and node.data in ("times", "star", "dot", "matmul", "divide"):
             steps.append(node)
             node = node.children[0]
-        value, fractions = self.expr(node), 0
-        factors = [value]
+        matrices, span = self.facts.matrices, self.span(tree)
+        join = (lambda f: f[0] if len(f) == 1 else T.Mul(tuple(f), span=span)) if matrices else multiply
+        factors, fractions = [self.expr(node)], 0
+        groups: list[tuple[str, list[T.Expr]]] = [
+            ("", factors)
+        ]  # of matrices: a sign binds less than no sign
+        below: Tree | None = None  # what stands after a slash, until another sign comes
         for step in reversed(steps):
+            if below is not None and step.data == "times":
+                self.ends_below(below, step.children[1])
+            below = step.children[1] if step.data == "divide" else None
             right = self.expr(step.children[1])
-            if step.data == "times":
+            if step.data == "divide":
+                fractions += 1
+                if fractions > MAX_DEPTH:
+                    raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", step)
+                factors[:] = [divide(join(factors), right, self.span(step))]
+            elif matrices and step.data != "times":
+                factors = [right]
+                groups.append((step.data, factors))
+            else:
                 factors.append(right)
-                continue
-            fractions += 1
-            if fractions > MAX_DEPTH:
-                raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", step)
-            factors = [divide(multiply(factors, self.span(step)), right, self.span(step))]
-        return multiply(factors, self.span(tree))
+        value = join(groups[0][1])
+        for sign, others in groups[1:]:
+            value = T.Call(sign, (value, join(others)), span=span)
+        return value
 
-    x_divide = x_times
+    def ends_below(self, below: Tree, following: Tree) -> None:
+        """`x/2s` and `x/|a| |b|`: what stands below the slash?"""
+        first, last = edge(below, -1), edge(following, 0)
+        assert first is not None
+        assert last is not None
+        tight = below.data == "number" and first.end_pos == last.start_pos
+        if tight or (below.data in ("norm", "bars") and following.data == below.data):
+            start, middle, stop = (
+                (edge(below, 0) or first).start_pos or 0,
+                first.end_pos or 0,
+                (edge(following, -1) or last).end_pos,
+            )
+            repairs = (
+                f"{self.source[:start]}({self.source[start:stop]}){self.source[stop:]}",
+                f"{self.source[:middle]} * {self.source[middle:]}",
+            )
+            message = "where does the fraction end? Write `a/(b c)` or `a/b * c`"
+            span = self.span(below)
+            raise NotationError(
+                message, self.source, span.line, span.column, span.width, repairs if tight else ()
+            )
 
-    def x_power(self, tree: Tree) -> Expr:
+    x_divide = x_star = x_dot = x_matmul = x_times
+
+    def x_floor(self, tree: Tree) -> T.Expr:
+        raise self.error("`//` stands in an index, with a number after it: `x[t//2]`", tree)
+
+    def x_hadamard(self, tree: Tree) -> T.Expr:
+        """Entry by entry; in index notation a product like any other."""
+        left, right = map(self.expr, tree.children)
+        if self.facts.matrices:
+            return T.Call(HADAMARD, (left, right), span=self.span(tree))
+        return multiply([left, right], self.span(tree))
+
+    def x_minus_hadamard(self, tree: Tree) -> T.Expr:
+        return negate(self.x_hadamard(tree), self.span(tree))
+
+    def x_entry(self, tree: Tree) -> T.Expr:
+        """`(W x)_i`, `softmax(z)_i`: an entry of a vector that has no name."""
+        body, arguments = cast("tuple[Tree, Tree]", tree.children)
+        if not self.facts.matrices:
+            message = "a subscript after brackets needs known shapes; write the index inside: `(W[i,J] x[J])`"
+            raise self.error(message, tree)
+        indices = tuple(self.affine(a) for a in arguments.children)
+        if any(a.plain is None for a in indices):
+            raise self.error("the subscript after brackets is an index, such as `i`", tree)
+        at = T.Ref("", indices, span=self.span(tree))
+        return T.Call(ENTRY, (self.expr(body), at), span=self.span(tree))
+
+    def x_ternary(self, tree: Tree) -> T.Expr:
+        """`a if t > 0 else b`."""
+        value, condition, other = cast("list[Tree]", tree.children)
+        branch = (self.expr(value), self.condition(condition))
+        return T.Cases((branch,), self.expr(other), span=self.span(tree))
+
+    def x_power(self, tree: Tree) -> T.Expr:
         base, exponent = tree.children
         name = bare_name(base)
         if name and name.text == "e" and "e" not in self.facts.tensors:
-            return Call("exp", (self.expr(exponent),), span=self.span(tree))
-        return Pow(self.expr(base), self.expr(exponent), span=self.span(tree))
+            return T.Call("exp", (self.expr(exponent),), span=self.span(tree))
+        return T.Pow(self.expr(base), self.expr(exponent), span=self.span(tree))
 
-    def x_call(self, tree: Tree) -> Expr:
+    def x_call(self, tree: Tree) -> T.Expr:
         head = tree.children[0]
         rest = tree.children[1]
         nodes = rest.children if rest.data == "arguments" else [rest]
-        function = str(head)
+        function, power, primes = re.fullmatch(r"(\w+?)((?:\^|_)\d+)?(')?", str(head)).groups()  # type: ignore[union-attr]
+        if power or primes:
+            return self.marked(function, power, nodes, tree)
+        if function == "clip" and len(nodes) == 3:
+            return clip(*map(self.expr, nodes))
         if len(nodes) != 1 and function not in ("min", "max"):
             raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
+        if len(nodes) == 1 and function in ("min", "max") and self.facts.matrices:
+            return T.Call(WHOLE + function, (self.expr(nodes[0]),), span=self.span(tree))
         if len(nodes) == 1 and function in ("min", "max"):
             hint = f"`{function}` needs two arguments, `{function}(a, b)`, or an index, `{function}[t](…)`"
             raise self.error(hint, head)
-        return Call(function, tuple(self.expr(a) for a in nodes), span=self.span(tree))
+        return T.Call(function, tuple(self.expr(a) for a in nodes), span=self.span(tree))
 
-    def x_norm(self, tree: Tree) -> Expr:
+    def marked(self, function: str, power: str | None, nodes: list[Tree], tree: Tree) -> T.Expr:
+        """`tanh^2(x)`, `log_2(x)`, and the slope `tanh'(x)`."""
+        if len(nodes) != 1:
+            raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
+        span = self.span(tree)
+        argument = self.expr(nodes[0])
+        value = T.Call(function, (argument,), span=span)
+        if power is None:
+            return FUNCTIONS[function].slope(argument, value)
+        number = T.Num(Fraction(power[1:]), span=span)
+        if power[0] == "^":
+            return T.Pow(value, number, span=span)
+        return divide(value, T.Call("log", (number,), span=span), span)
+
+    def x_norm(self, tree: Tree) -> T.Expr:
         body = self.expr(tree.children[0])
-        return Call("sqrt", (Pow(body, Num(Fraction(2)), span=self.span(tree)),), span=self.span(tree))
+        if self.facts.matrices:
+            return T.Call(WHOLE + "norm", (body,), span=self.span(tree))
+        return T.Call("sqrt", (T.Pow(body, T.Num(Fraction(2)), span=self.span(tree)),), span=self.span(tree))
 
-    def x_bars(self, tree: Tree) -> Expr:
+    def x_bars(self, tree: Tree) -> T.Expr:
         inner = tree.children[0]
         name = bare_name(inner)
         if name and name.capital and name.text not in self.facts.tensors:
             self.facts.sizes.add(name.index)
-            return Size(name.index, span=self.span(inner))
-        return Call("abs", (self.expr(inner),), span=self.span(tree))
+            return T.Size(name.index, span=self.span(inner))
+        return T.Call("abs", (self.expr(inner),), span=self.span(tree))
 
-    def x_iverson(self, tree: Tree) -> Expr:
-        return Iverson(self.condition(tree.children[0]), span=self.span(tree))
+    def x_iverson(self, tree: Tree) -> T.Expr:
+        return T.Iverson(self.condition(tree.children[0]), span=self.span(tree))
 
-    def x_cases(self, tree: Tree) -> Expr:
-        branches: list[tuple[Expr, Condition]] = []
+    def x_cases(self, tree: Tree) -> T.Expr:
+        branches: list[tuple[T.Expr, T.Condition]] = []
         for branch in tree.children[:-1]:
             if branch.data == "otherwise":
                 raise self.error("`otherwise` must be the last case", branch)
             branches.append((self.expr(branch.children[0]), self.condition(branch.children[1])))
         last = tree.children[-1]
+        if last.data != "otherwise" and len(branches) == 1:
+            other = self.condition(last.children[1])
+            if _negates(branches[0][1], other):
+                return T.Cases((branches[0],), self.expr(last.children[0]), span=self.span(tree))
         if last.data != "otherwise" or not branches:
             raise self.error("cases end with `otherwise`: `cases(a if t == 0, b otherwise)`", last)
-        return Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
+        return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
 
-    def x_concat(self, tree: Tree) -> Expr:
+    def x_concat(self, tree: Tree) -> T.Expr:
         parts = tree.children
         span = self.span(tree)
         if any(p.data == "dots" for p in parts):
             return self.heads(tree)
-        return Concat("", tuple(("", self.expr(p)) for p in parts), span=span)
+        return T.Concat("", tuple(("", self.expr(p)) for p in parts), span=span)
 
-    def heads(self, tree: Tree) -> Expr:
+    def heads(self, tree: Tree) -> T.Expr:
         """`a[0,t,I]; …; a[K-1,t,I]`: one part for each value of the index that changes."""
         shape = [p.data for p in tree.children]
         message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"
         if len(shape) not in (3, 4) or shape.count("dots") != 1 or shape[-2] != "dots":
             raise self.error(message, tree)
         first, last = self.expr(tree.children[0]), self.expr(tree.children[-1])
-        if not (isinstance(first, Ref) and isinstance(last, Ref) and first.name == last.name):
+        if not (isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name):
             raise self.error(message, tree)
         differ = [k for k, (a, b) in enumerate(zip(first.indices, last.indices, strict=False)) if a != b]
         ok = len(differ) == 1 and len(first.indices) == len(last.indices)
         k = differ[0] if ok else 0
         if (
             not ok
-            or first.indices[k] != Affine(())
+            or first.indices[k] != T.Affine(())
             or len(last.indices[k].terms) != 1
             or last.indices[k].const != -1
         ):
             raise self.error(message, tree)
         size = last.indices[k].terms[0][1]
-        head = size.name if isinstance(size, SizeOf) else str(size)
-        indices = (*first.indices[:k], Affine(((1, head),)), *first.indices[k + 1 :])
+        head = size.name if isinstance(size, T.SizeOf) else str(size)
+        indices = (*first.indices[:k], T.Affine(((1, head),)), *first.indices[k + 1 :])
         body = replace(first, indices=indices)
         inner = [c for c in opens(body) if c != head]
-        return Flatten("", (head, *inner), body, span=self.span(tree))
+        return T.Flatten("", (head, *inner), body, span=self.span(tree))
 
-    def x_dots(self, tree: Tree) -> Expr:
+    def x_dots(self, tree: Tree) -> T.Expr:
         raise self.error("dots cannot stand here", tree)
 
-    def x_comparison(self, tree: Tree) -> Expr:
+    def x_comparison(self, tree: Tree) -> T.Expr:
         raise self.error("a condition cannot stand here; `[i == j]` is 1 where it holds", tree)
 
     x_both = x_comparison
 
-    def x_reduce(self, tree: Tree) -> Expr:
+    def x_reduce(self, tree: Tree) -> T.Expr:
         head, indices, body = tree.children
         word = str(head)
         span = self.span(head)
         bound, where = self.bound(indices) if indices is not None else ((), None)
         value = self.expr(body)
-        if not bound:
-            if word == "softmax":
-                return Softmax((), value, None, span=span)
+        if not bound and word != "softmax":
+            if self.facts.matrices and word != "concat":
+                return T.Call(WHOLE + word, (value,), span=self.span(tree))
             raise self.error(f"`{word}` needs its index: `{word}[i](…)`", head)
-        if word == "softmax":
-            return Softmax(bound, value, where, span=span)
-        if word == "concat":
-            return Flatten("", bound, value, span=span)
-        if word == "sum":
-            return Sum(bound, value, where, span=span)
-        return Reduce(word, bound, value, where, span=span)
+        return reduction(word, bound, value, where, span)
 
-    def bound(self, indices: Tree) -> tuple[tuple[str, ...], Condition | None]:
+    def bound(self, indices: Tree) -> tuple[tuple[str, ...], T.Condition | None]:
         """The names that a sum binds, and the condition they must meet."""
         *items, upto = indices.children
         names: list[str] = []
-        conditions: list[Compare] = []
+        conditions: list[T.Compare] = []
         explicit = {name.index for item in items if (name := bare_name(item))}
+        if upto is not None:
+            limits = [item for item in items if isinstance(item, Tree) and _is_limit(item)]
+            explicit |= {i for item in limits for i in bound_names(item)}
         for item in items:
             if isinstance(item, Tree) and upto is not None and _is_limit(item):
                 names.append(self.name_of(item.children[0]))
@@ -221,39 +299,97 @@ class ExpressionReader(ReferenceReader):
                 names.append(self.name_of(item))
         if len(set(names)) < len(names):
             raise self.error("an index is bound twice here", indices)
-        where: Condition | None = None
+        where: T.Condition | None = None
         if conditions:
-            where = conditions[0] if len(conditions) == 1 else And(tuple(conditions))
+            where = conditions[0] if len(conditions) == 1 else T.And(tuple(conditions))
         return tuple(names), where
 
-    def limits(self, name: str, item: Tree, upto: Tree | Token) -> list[Compare]:
-        """`t=1 … T` and `t=0 … T-1` are the whole range; other limits become conditions."""
-        start = self.affine(item.children[2])
-        whole = start.terms == () and start.const in (0, 1)
-        if whole and names_in(upto):
+    def limits(self, name: str, item: Tree, upto: Tree | Token) -> list[T.Compare]:
+        """The limits of a sum as conditions; none where it runs over the whole axis.
+
+        Positions begin at 0 here and at 1 on many pages. From 0 or 1 to the axis's size is the whole axis either way,
+        and so is a sum between two indices; where the beginning matters, a line must tell it."""
+        base = self.facts.base
+        first = self.affine(item.children[2])
+        if self.beyond(upto) and first in (T.Affine(()), T.Affine((), 1)):
             return []
-        variable = Affine(((1, name),))
-        return [Compare(start, "<=", variable), Compare(variable, "<=", self.affine(upto))]
+        start, (scale, stop) = first, self.scaled(upto)
+        low = None if start.terms else start.const
+        top = self.size_above(upto)
+        past = top is not None and stop.const == 0
+        if base is None:
+            between = low is None and any(isinstance(a, str) for _, a in stop.terms)
+            if not (low == 0 or between or (past and low in (None, 1))):
+                raise self.counted(name, start, stop, item)
+        variable = T.Affine(((scale, name),))
+        begin = 1 if base is None and past else base or 0
+        found = [] if low is not None and low <= begin else [T.Compare(start, "<=", variable)]
+        if top is None or (base == 1 and not past):
+            return [*found, T.Compare(variable, "<=", stop)]
+        if capital_of(name) != top and top not in self.facts.limits:  # the size of another axis
+            found.append(T.Compare(variable, "<=", T.Affine(((1, T.SizeOf(top)),), 0 if base == 1 else -1)))
+        return found
+
+    def beyond(self, tree: Tree | Token) -> bool:
+        """`2N`, where N is told by nothing else: as many as the axis has."""
+        if not self.facts.signature or not isinstance(tree, Tree) or tree.data != "times":
+            return False
+        name, known = bare_name(tree.children[1]), self.facts.signature
+        return (
+            name is not None
+            and tree.children[0].data == "number"
+            and not (name.index in self.letters or known.axis(name))
+        )
+
+    def counted(self, name: str, start: T.Affine, stop: T.Affine, item: Tree) -> NotationError:
+        """From 1: the first position, or the second?"""
+        low, high = show(start), show(stop)
+        message = (
+            f"`{name}` runs from {low} to {high}: are positions counted from 0, as here, or from 1, as on many pages? "
+            f"Write a line `positions from 0` or `positions from 1` before it"
+        )
+        span = self.span(item)
+        repairs = tuple(f"positions from {base}\n{self.source}" for base in (0, 1))
+        return NotationError(message, self.source, span.line, span.column, span.width, repairs)
+
+    def size_above(self, tree: Tree | Token) -> str | None:
+        """The size that an upper limit names: `N`, `|V|`, `T-1`; None if it is an index or anything else."""
+        if isinstance(tree, Tree) and tree.data in ("bars", "group"):
+            return self.size_above(tree.children[0])
+        if isinstance(tree, Tree) and tree.data == "subtract":
+            number = tree.children[1]
+            one = isinstance(number, Tree) and number.data == "number" and number.children[0] == "1"
+            return self.size_above(tree.children[0]) if one else None
+        name = bare_name(tree)
+        return name.index if name and name.index in self.facts.sizes else None
+
+    def scaled(self, tree: Tree | Token) -> tuple[int, T.Affine]:
+        """`T/2` as (2, T): twice the index is at most T."""
+        if isinstance(tree, Tree) and tree.data in ("divide", "floor"):
+            above, below = self.affine(tree.children[0]), self.affine(tree.children[1])
+            if not below.terms and below.const > 0:
+                return below.const, above
+        return 1, self.affine(tree)
 
     def name_of(self, item: Tree | Token) -> str:
         if name := bare_name(item):
             return name.index
         raise self.error("an index name must stand here", item)
 
-    def condition(self, tree: Tree) -> Condition:
+    def condition(self, tree: Tree) -> T.Condition:
         parts = tree.children if tree.data == "both" else [tree]
         found = [c for part in parts for c in self.comparisons(part)]
-        return found[0] if len(found) == 1 else And(tuple(found))
+        return found[0] if len(found) == 1 else T.And(tuple(found))
 
-    def comparisons(self, tree: Tree) -> list[Compare]:
+    def comparisons(self, tree: Tree) -> list[T.Compare]:
         sides, operators = tree.children[0::2], cast("list[Token]", tree.children[1::2])
         positions = [self.side(s) for s in sides]
         values: list = positions if None not in positions else [self.expr(s) for s in sides]
         signs = ["==" if o.type == "EQ" else str(o.value) for o in operators]
         span = self.span(tree)
-        return [Compare(a, s, b, span=span) for a, s, b in zip(values, signs, values[1:], strict=False)]
+        return [T.Compare(a, s, b, span=span) for a, s, b in zip(values, signs, values[1:], strict=False)]
 
-    def side(self, tree: Tree | Token) -> Affine | None:
+    def side(self, tree: Tree | Token) -> T.Affine | None:
         """A side of a condition as an index expression, if all its names are indices or sizes."""
         if isinstance(tree, Tree) and bracketed(tree):
             return None
@@ -266,7 +402,7 @@ class ExpressionReader(ReferenceReader):
         except NotationError:
             return None
 
-    def x_reference(self, tree: Tree) -> Expr:
+    def x_reference(self, tree: Tree) -> T.Expr:
         return self.reference(tree)
 
 
@@ -275,3 +411,16 @@ def _is_limit(item: Tree) -> bool:
     return (
         item.data == "comparison" and len(item.children) == 3 and cast(Token, item.children[1]).type == "EQ"
     )
+
+
+_OTHER = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _negates(one: T.Condition, other: T.Condition) -> bool:
+    """Does exactly one of two conditions always hold: `t == 0` and `t != 0` (or `t > 0`, an index being no less)?"""
+    if not isinstance(one, T.Compare) or not isinstance(other, T.Compare) or one.left != other.left:
+        return False
+    zero, index = T.Affine(()), isinstance(one.left, T.Affine) and one.left.plain
+    if index and one.operator == "==" and one.right == zero:
+        return (other.operator, other.right) in ((">", zero), ("!=", zero), (">=", T.Affine((), 1)))
+    return one.right == other.right and _OTHER[one.operator] == other.operator

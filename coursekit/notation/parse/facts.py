@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
 from lark import Token, Tree
 
-from ..names import Group, Name, small_of
+from ..names import Name, small_of
+from ..sums import is_capital
 from ..tree import Directive
-from .sums import is_capital
+from .signature import Signature
 
 
 @dataclass
@@ -19,12 +19,21 @@ class Facts:
     """What the whole program tells about its names."""
 
     tensors: set[str] = field(default_factory=set)  # names with square brackets, or defined
+    ranked: set[str] = field(default_factory=set)  # names with square brackets or indices as scripts
     indices: set[str] = field(default_factory=set)  # names that stand in square brackets
     sizes: set[str] = field(default_factory=set)  # names of sizes: limits of sums, shapes
-    time: set[str] = field(default_factory=set)  # letters that are indices in sub- and superscripts
     limits: dict[str, str] = field(default_factory=dict)  # the `n` of a sum over l=1…n -> `l`
     shapes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # declared: `W in R^{n x m}`
+    signature: Signature = field(default_factory=Signature)
+    named: set[str] = field(default_factory=set)  # axes of the signature whose sizes are used
+    counts: dict[str, str] = field(default_factory=dict)  # the `N` of `1/N sum_i` -> `i`
+    base: int | None = None  # the first position, where a line tells it
     matrix: bool = False  # superscript indices: bare capitals are matrices whose shapes are to be declared
+
+    @property
+    def matrices(self) -> bool:
+        """May a name without brackets be a vector or a matrix?"""
+        return bool(self.shapes) or bool(self.signature)
 
     def is_size(self, index: str) -> bool:
         if index in self.sizes:
@@ -67,10 +76,11 @@ def all_rules(tree: Tree) -> dict[str, list[Tree]]:
     return found
 
 
-def parts_of(reference: Tree) -> tuple[Token, Tree | None, Tree | None]:
-    """A reference's name, round brackets and square brackets."""
-    name, round_, square = reference.children
-    return cast(Token, name), cast("Tree | None", round_), cast("Tree | None", square)
+def parts_of(reference: Tree) -> tuple[Token, Tree | None, Tree | None, Tree | None]:
+    """A reference's name, its indices as scripts, its round brackets and its square brackets."""
+    name, script, round_, square = reference.children
+    optional = cast("list[Tree | None]", [script, round_, square])
+    return cast(Token, name), *optional  # type: ignore[return-value]
 
 
 def arguments_of(brackets: Tree) -> list[Tree]:
@@ -81,14 +91,15 @@ def arguments_of(brackets: Tree) -> list[Tree]:
 def bare_name(tree: Tree | Token | None) -> Name | None:
     """The name that a tree is, if it is one without brackets."""
     if isinstance(tree, Tree) and tree.data == "reference":
-        token, round_, square = parts_of(tree)
-        return token.value if round_ is None and square is None else None
+        return None if any(tree.children[1:]) else cast(Token, tree.children[0]).value
     return None
 
 
 def bracketed(tree: Tree) -> bool:
     """Does a name with brackets of its own stand here: a tensor's entry, or a function?"""
-    return any(reference.children[1:] != [None, None] for reference in rules(tree, "reference"))
+    return any(any(reference.children[1:]) for reference in rules(tree, "reference")) or bool(
+        rules(tree, "apply")
+    )
 
 
 def bound_names(item: Tree | Token) -> list[str]:
@@ -102,106 +113,43 @@ def bound_names(item: Tree | Token) -> list[str]:
     return [name.index] if name else []
 
 
-def gather(trees: list[Tree], shapes: list[Directive]) -> Facts:
-    """Read the facts off the grammar's trees and the declared shapes."""
-    facts = Facts()
-    for directive in shapes:
+def gather(trees: list[Tree], said: list[Directive], matrix: bool, signature: Signature) -> Facts:
+    """Read the facts off the grammar's trees, what is said of the system and the signature."""
+    facts = Facts(matrix=matrix, signature=signature)
+    facts.base = next((int(d.values[0]) for d in said if d.word == "positions"), None)
+    for directive in (d for d in said if d.word == "shape"):
         for name, dims in zip(directive.names, directive.values, strict=True):
-            facts.shapes[name] = tuple(dims.split(","))
+            facts.shapes[name] = tuple(d for d in dims.split(",") if d)
             facts.sizes |= {d for d in facts.shapes[name] if not d.isdigit()}
     bound: set[str] = set()
-    names: list[Name] = []
+    tops: dict[str, str] = {}  # what stands in the upper limit of a sum -> the index of that sum
     for tree in trees:
         made = all_rules(tree)
         left = tree.children[0]
         if isinstance(left, Tree) and left.data == "reference" and len(tree.children) > 1:
             facts.tensors.add(parts_of(left)[0].value.text)
         for ref in made.get("reference", []):
-            token, _, square = parts_of(ref)
-            names.append(token.value)
-            if square is not None:
-                facts.tensors.add(token.value.text)
-                facts.indices |= {n.value.index for n in names_in(square)}
+            token, script, _, square = parts_of(ref)
+            for part in (script, square):
+                if part is not None:
+                    facts.tensors.add(token.value.text)
+                    facts.ranked.add(token.value.text)
+                    facts.indices |= {n.value.index for n in names_in(part)}
         for node in made.get("indices", []):
             *items, upto = node.children
             found = [index for item in items for index in bound_names(item)]
             bound |= set(found)
-            if upto is not None and len(tops := {n.value.index for n in names_in(upto)}) == 1:
-                facts.limits |= {top: found[0] for top in tops if not is_capital(top)}
-                facts.sizes |= tops
+            if upto is not None:
+                tops |= {n.value.index: found[0] for n in names_in(upto) if found}
         for node in made.get("comparison", []):  # `1 if i = l and j = k`: letters that are compared
             sides = [own for side in node.children[0::2] if (own := bare_name(side))]
             letters = {own.base for own in sides if own.plain and len(own.base) == 1}
             if len(letters) == 2:
                 bound |= {letter for letter in letters if letter.islower()}
-    facts.time = _script_indices(names, bound - facts.indices)
-    facts.matrix = any(time_letters(g) for n in names for g in n.sups)
-    facts.indices |= bound | facts.time
-    for written in names:
-        core = written
-        for group in (*written.sups, *written.subs):
-            if index_items(group, facts.time) is not None:
-                core = core.without(group)
-                facts.tensors.add(core.text)
+    facts.indices |= bound
+    tops = {top: index for top, index in tops.items() if is_capital(top) or top not in facts.indices}
+    facts.sizes |= tops.keys()
+    facts.limits = {
+        t: i for t, i in tops.items() if small_of(t) not in facts.stems and t not in facts.indices
+    }
     return facts
-
-
-def _script_indices(names: list[Name], bound: set[str]) -> set[str]:
-    """The letters that are indices where they stand in sub- and superscripts.
-
-    The evidence: arithmetic or round brackets (`h_{t-1}`, `h^{(t)}`), or a sum over the letter (`\\sum_l x_l`);
-    then its neighbours in the same name (`W_{lk}`) and other letters in the same place (`x_i` beside `x_l`).
-    """
-    found = {letter for name in names for g in (*name.sups, *name.subs) for letter in time_letters(g)}
-    if bound or found:
-        found |= {b for b in bound if any(b in _letters(g) for n in names for g in (*n.sups, *n.subs))}
-    while True:
-        known = {n.without(g).text for n in names for g in n.subs if _letters(g) & found}
-        more = set(found)
-        for name in names:
-            groups = [_letters(g) for g in (*name.sups, *name.subs)]
-            if any(letters & bound for letters in groups):
-                more |= {letter for letters in groups for letter in letters}
-            for g in name.subs:
-                if name.without(g).text in known and len(_letters(g)) == 1:
-                    more |= _letters(g)
-        if more == found:
-            return found
-        found = more
-
-
-def _letters(group: Group) -> set[str]:
-    """The single small letters that a group could be made of, as indices: `lk` -> l, k."""
-    letters: set[str] = set()
-    for item in group.items:
-        if re.fullmatch(r"[a-z]|(?!in|to|up|of)[a-z]{2}", item) and (len(item) == 1 or len(group.items) == 1):
-            letters |= set(item)
-        elif match := re.fullmatch(r"([a-z]\d?'?)([+-]\d+)?", item):
-            letters.add(match.group(1))
-        else:
-            return set()
-    return letters
-
-
-def time_letters(group: Group) -> set[str]:
-    """The letters that a group shows to be indices: `h_{t-1}`, `h^{(t)}`; a layer's `ℓ` stays a name."""
-    letters = {m.group(1) for item in group.items if (m := re.fullmatch(r"([a-z]\d?)([+-]\d+)?", item))}
-    if (group.arithmetic or group.round) and len(letters) == len(group.items):
-        return letters - {"l"}
-    return set()
-
-
-def index_items(group: Group, letters: set[str]) -> list[tuple[str, int]] | None:
-    """A group as shifted indices, if it is made of known index letters (or `(0)`), else None."""
-    found: list[tuple[str, int]] = []
-    for item in group.items:
-        match = re.fullmatch(r"([a-z]\d?'?)([+-]\d+)?", item)
-        if match and match.group(1) in letters:
-            found.append((match.group(1), int(match.group(2) or 0)))
-        elif item.isdigit() and group.round:
-            found.append(("", int(item)))
-        elif re.fullmatch(r"[a-z]{2}", item) and _letters(Group((item,))) and set(item) <= letters:
-            found += [(letter, 0) for letter in item]
-        else:
-            return None
-    return found or None

@@ -8,28 +8,19 @@ from fractions import Fraction
 
 from lark import Token, Tree
 
+from .. import tree as T
 from ..errors import NotationError
 from ..names import Name
-from ..tree import (
-    Affine,
-    Expr,
-    Lookup,
-    Ref,
-    SizeOf,
-    Span,
-)  # fmt: skip
+from ..sums import is_capital
 from .facts import (
     Facts,
     all_rules,
     arguments_of,
     bare_name,
     bound_names,
-    bracketed,
-    index_items,
     names_in,
     parts_of,
 )
-from .sums import is_capital
 
 MAX_DEPTH = 60
 
@@ -45,16 +36,19 @@ class IndexReader:
         self.known: set[str] = set()
         self.letters: set[str] = set()
         self.whole: set[str] = set()
+        self.summed: set[str] = set()  # what the statement's sums bind
+        self.rows = 0  # how many indices each tensor has, where some of them are rows of more axes
+        self.floors: list[tuple[str, T.And]] = []  # indices that stand for `t//2`, to be summed over
 
-    def span(self, node: Tree | Token) -> Span:
-        first, last = _edge(node, 0), _edge(node, -1)
+    def span(self, node: Tree | Token) -> T.Span:
+        first, last = edge(node, 0), edge(node, -1)
         if first is None or last is None:
-            return Span()
+            return T.Span()
         width = (last.end_pos or 0) - (first.start_pos or 0) if first.line == last.line else 1
-        return Span(first.line or 0, first.column or 0, max(1, width))
+        return T.Span(first.line or 0, first.column or 0, max(1, width))
 
-    def error(self, message: str, node: Tree | Token | Span) -> NotationError:
-        span = node if isinstance(node, Span) else self.span(node)
+    def error(self, message: str, node: Tree | Token | T.Span) -> NotationError:
+        span = node if isinstance(node, T.Span) else self.span(node)
         return NotationError(message, self.source, span.line, span.column, span.width)
 
     def survey(self, tree: Tree) -> None:
@@ -67,25 +61,33 @@ class IndexReader:
                     self.known |= {n.value.index for n in names_in(part)}
         for node in made.get("indices", []):
             for item in node.children[:-1]:
-                self.known |= set(bound_names(item))
+                self.summed |= set(bound_names(item))
+        self.known |= self.summed
         for ref in made.get("reference", []):
-            token, round_, square = parts_of(ref)
-            for part in (round_, square):
-                if part is None or (part is round_ and token.value.text not in self.facts.tensors):
+            for part in parts_of(ref)[1:]:
+                if part is None:
                     continue
                 for argument in arguments_of(part):
                     self.letters |= {n.value.index for n in names_in(argument)}
                     if name := bare_name(argument):
                         self.whole.add(name.index)
-            for group in (*token.value.sups, *token.value.subs):
-                found = index_items(group, self.facts.time)
-                self.letters |= {letter for letter, _ in found or () if letter}
         self.letters |= self.known
+        ranks = self.facts.signature.ranks
+        squares = [(parts_of(ref)[0].value.text, parts_of(ref)[3]) for ref in made.get("reference", [])]
+        written = {(name, len(arguments_of(square))) for name, square in squares if square is not None}
+        counts = {count for _, count in written}
+        full = (
+            isinstance(left, Tree)
+            and bool(names_in(left))
+            and ranks.get(names_in(left)[0].value.text) in counts
+        )
+        if len(counts) == 1 and not full and any(ranks.get(name, 0) > count for name, count in written):
+            (self.rows,) = counts
 
-    def affine(self, tree: Tree | Token) -> Affine:
+    def affine(self, tree: Tree | Token) -> T.Affine:
         terms, const = self.linear(tree)
         kept = tuple((c, a) for a, c in terms.items() if c)
-        return Affine(kept, const, span=self.span(tree))
+        return T.Affine(kept, const, span=self.span(tree))
 
     def linear(self, tree: Tree | Token) -> tuple[dict, int]:
         self.depth += 1
@@ -99,6 +101,8 @@ class IndexReader:
     def combination(self, tree: Tree | Token) -> tuple[dict, int]:
         """The coefficients of an index expression's atoms, and its constant."""
         assert isinstance(tree, Tree)
+        if tree.data == "number" and tree.children[0] == "inf":
+            raise self.error("an index must be a whole number", tree)
         if tree.data == "number":
             value = Fraction(str(tree.children[0]))
             if value.denominator != 1:
@@ -118,41 +122,69 @@ class IndexReader:
             return total
         if tree.data == "negative":
             return _combine(({}, 0), self.linear(tree.children[0]), -1)
-        if tree.data == "times":
+        if tree.data in ("times", "star", "dot"):
             a, b = self.linear(tree.children[0]), self.linear(tree.children[1])
             if b[0] and a[0]:
-                raise self.error("an index may be multiplied by a number only: `2*t+dt`", tree)
+                raise self.error(
+                    "an index may be multiplied by a number only, `2*t+dt`; "
+                    "for each i and j give the tensor two axes: `x[i,j]`",
+                    tree,
+                )
             terms, const = b if b[0] else a
             factor = a[1] if b[0] else b[1]
             return {k: c * factor for k, c in terms.items()}, const * factor
+        if tree.data == "floor":
+            return {self.floor(tree): 1}, 0
         if tree.data == "reference":
             return {self.atom(tree): 1}, 0
+        if tree.data == "concat":
+            raise self.error("for a product with a concatenation write `W \\cdot [a; b]`", tree)
         if tree.data == "bars":
             return self.linear(tree.children[0])
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
 
-    def atom(self, tree: Tree) -> str | Lookup | SizeOf:
-        token, round_, square = parts_of(tree)
+    def floor(self, tree: Tree) -> str:
+        """`t//2`: a new index q with `2*q <= t <= 2*q+1`, which the tensor's entry is summed over."""
+        above, below = self.affine(tree.children[0]), self.affine(tree.children[1])
+        if below.terms or below.const < 1:
+            raise self.error("an index is divided by a number only: `t//2`", tree)
+        if any(isinstance(atom, T.Lookup) for _, atom in above.terms):
+            raise self.error(
+                "`//` divides a position, not what is looked up: give a tensor that holds the quotient", tree
+            )
+        name = f"q{len(self.floors) + 1}"
+        while name in self.letters:
+            name += "'"
+        self.letters.add(name)
+        times = T.Affine(((below.const, name),))
+        low = T.Compare(times, "<=", above)
+        self.floors.append(
+            (name, T.And((low, T.Compare(above, "<=", replace(times, const=below.const - 1)))))
+        )
+        return name
+
+    def atom(self, tree: Tree) -> str | T.Lookup | T.SizeOf:
+        token, *brackets = parts_of(tree)
         name: Name = token.value
-        if round_ is not None or square is not None:
-            ref = self.reference(tree)
-            if not isinstance(ref, Ref):
+        if any(brackets):
+            ref = self.reference(tree, left_side=brackets[1:] == [None, None])
+            if not isinstance(ref, T.Ref):
                 raise self.error("an index is a name, a sum such as `t-1`, or a lookup `w[b,t]`", tree)
-            return Lookup(ref)
+            return T.Lookup(ref)
         index = name.index
         if index in self.known:
             pass
         elif (items := self.lookup_items(name)) is not None:
             plain = replace(name, subs=())
-            return Lookup(
-                Ref(plain.text, tuple(Affine(((1, n),), s) for n, s in items), span=self.span(tree))
+            return T.Lookup(
+                T.Ref(plain.text, tuple(T.Affine(((1, n),), s) for n, s in items), span=self.span(tree))
             )
         if (
             (is_capital(index) or index in self.facts.sizes)
             and index not in self.whole
             and index not in self.known
         ):
-            return SizeOf(index)
+            return T.SizeOf(index)
         return index
 
     def lookup_items(self, name: Name) -> list[tuple[str, int]] | None:
@@ -167,22 +199,11 @@ class IndexReader:
             found.append((match.group(1), int(match.group(2) or 0)))
         return found
 
-    def index_like(self, tree: Tree | Token) -> bool:
-        """Could this be an index: `t`, `t-1`, `w_t`, `J`, `0`?"""
-        if not isinstance(tree, Tree) or tree.data not in ("reference", "add", "subtract", "times", "number"):
-            return False
-        return not bracketed(tree) and all(self.is_index(t.value) for t in names_in(tree))
-
-    def is_index(self, name: Name) -> bool:
-        if name.index in self.letters or name.index in self.facts.indices or is_capital(name.index):
-            return True
-        return len(name.subs) == 1 and not name.sups and self.lookup_items(name) is not None
-
-    def reference(self, tree: Tree, left_side: bool = False) -> Expr:
+    def reference(self, tree: Tree, left_side: bool = False) -> T.Expr:
         raise NotImplementedError
 
 
-def _edge(node: Tree | Token | None, end: int) -> Token | None:
+def edge(node: Tree | Token | None, end: int) -> Token | None:
     """The first (0) or last (-1) token of a tree."""
     while isinstance(node, Tree):
         node = next((c for c in node.children[:: 1 if end == 0 else -1] if c is not None), None)

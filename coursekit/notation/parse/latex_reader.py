@@ -6,11 +6,11 @@ import re
 
 from lark import Token
 
-from ..names import GREEK, Name
+from ..errors import NotationError
+from ..names import ACCENTS, GREEK, Name
 from .scanner import COMMAND, KEYWORDS, Scanner
 from .slips import unknown_command
 from .symbols import (
-    ACCENTS,
     DROPPED_WITH_ARGUMENT,
     ENVIRONMENTS,
     FUNCTIONS,
@@ -21,6 +21,8 @@ from .symbols import (
     SPACES,
     WRAPPERS,
 )
+
+_INDICATED = ((r"\\\{", r"\\\}"), (r"_\{\s*\[", r"\]\s*\}"), (r"_\{", r"\}"), (r"\[", r"\]"), (r"\(", r"\)"))
 
 
 class LatexReader(Scanner):
@@ -38,10 +40,17 @@ class LatexReader(Scanner):
         if name == "\\":
             self.newline(start)
         elif name in "()[]" or name in SPACES or name == "\n":
-            if name in "quad qquad":
-                self.skip_number()
             if name in ("left", "right") and self.follows("."):
                 self.pos += 1
+        elif name in ("quad", "qquad"):
+            self.skip_number()
+            if not self.cases:
+                self.emit("QUAD", "", start)
+        elif name in ("lfloor", "rfloor"):
+            self.floors += 1 if name == "lfloor" else -1
+            self.operator("(" if name == "lfloor" else ")", start, self.pos - start)
+        elif name == "infty":
+            self.emit("NUMBER", "inf", start)
         elif name == "-":
             self.operator("-", start, 1)
         elif name in OPERATORS:
@@ -53,6 +62,8 @@ class LatexReader(Scanner):
         elif name in ("frac", "dfrac", "tfrac"):
             self.fraction(start)
         elif name == "sqrt":
+            if self.follows("["):
+                return self.root(start)
             self.emit("SQRT", "sqrt", start)
             if self.opens() and not self.follows("{"):
                 self.out[-1] = Token.new_borrow_pos("FUNC", "sqrt", self.out[-1])
@@ -78,10 +89,8 @@ class LatexReader(Scanner):
         elif name == "in":
             self.keyword("in", start)
         elif name == "forall":
-            quad = re.compile(r".*?\\q?quad").match(self.text, self.pos, self.end)
-            if quad is None:
-                raise self.error("`for all` says nothing that the left side does not: leave it out", start)
-            self.pos = quad.end()
+            quad = re.compile(r".*?(\\q?quad|$)", re.MULTILINE).match(self.text, self.pos, self.end)
+            self.pos = quad.end() if quad else self.end  # it says nothing that the left side does not
         elif name in REFUSED:
             raise self.error(REFUSED[name], start, self.pos - start)
         else:
@@ -96,6 +105,20 @@ class LatexReader(Scanner):
         self.scan(stop)
         self.pos = after
         self.emit("RBRACE", "}", stop, stop + 1)
+
+    def root(self, start: int) -> None:
+        """`\\sqrt[n]{x}`, written `x^{1/n}`."""
+        index = self.pos + 1, self.close(self.pos)
+        self.pos = index[1] + 1
+        self.braced()
+        after = self.pos
+        for kind, sign in (("CARET", "^"), ("LBRACE", "{"), ("NUMBER", "1"), ("SLASH", "/"), ("LBRACE", "{")):
+            self.emit(kind, sign, start, after)
+        self.pos = index[0]
+        self.scan(index[1])
+        self.pos = after
+        for _ in "}}":
+            self.emit("RBRACE", "}", start, after)
 
     def newline(self, start: int) -> None:
         if self.cases:
@@ -135,13 +158,14 @@ class LatexReader(Scanner):
 
     def fraction(self, start: int) -> None:
         saved = self.pos
-        above = self.text[slice(*self.argument())].strip()
-        below = self.text[slice(*self.argument())].strip()
-        partial = re.compile(r"(\\partial\b|∂)\s*")
-        over, under = partial.match(above), partial.match(below)
+        above, below = self.argument(), self.argument()
+        partial = re.compile(r"\s*(\\partial\b|∂)\s*")
+        over = partial.match(self.text, *above)
+        under = partial.match(self.text, *below)
         if over and under:
-            upper = name_of(above[over.end() :].strip() or "J", self, start)
-            lower = name_of(below[under.end() :].strip(), self, start)
+            alone = not self.text[over.end() : above[1]].strip()
+            upper = Name("J") if alone else name_of(self, over.end(), above[1])
+            lower = name_of(self, under.end(), below[1])
             name = Name(
                 f"d{upper.base}_d{lower.base}",
                 upper.accents + lower.accents,
@@ -169,7 +193,7 @@ class LatexReader(Scanner):
         self.pos = after
 
     def bracketed(self, sub: tuple[int, int], sup: tuple[int, int] | None) -> None:
-        self.emit("LSQ", "[", sub[0], sub[0] + 1)
+        self.emit("LSQ", "_", sub[0], sub[0] + 1)
         self.pos = sub[0]
         self.scan(sub[1])
         if sup is not None:
@@ -214,8 +238,10 @@ class LatexReader(Scanner):
         if fresh and (inside != inside.rstrip() or words.endswith(":")):
             return  # a label before the equation: \text{Attention }
         plain = words.rstrip(": .,")
-        if plain in KEYWORDS:
+        if plain in KEYWORDS and not self.follows("_", "^", "[", "'"):
             return self.keyword(plain, start)
+        if plain in ("where", "with", "and where") and not self.cases:
+            return self.emit("QUAD", "", start)
         if plain in ("for", "where", "when", "for all"):
             return self.keyword("if", start)
         if not plain:
@@ -223,16 +249,42 @@ class LatexReader(Scanner):
         if re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", plain):
             return self.word(plain, start, text_word=True)
         if re.fullmatch(r"1", plain):
-            return self.emit("NUMBER", "1", start)
+            self.emit("NUMBER", "1", start)
+            return self.indicator()
         if " " in plain:
             raise self.error(
                 f"`{plain}` is prose; write it as a condition on indices", start, self.pos - start
             )
-        self.finish(name_of(inside, self, begin), start)
+        self.finish(name_of(self, begin, stop), start)
+
+    def whole_name(self) -> Name | None:
+        stop = self.close(self.pos)
+        if stop - self.pos > 60 or self.text[stop + 1 : stop + 2] not in ("^", "_", "'"):
+            return None
+        try:
+            name = name_of(self, self.pos + 1, stop)
+        except NotationError:
+            return None
+        self.pos = stop + 1
+        return name
+
+    def indicator(self) -> None:
+        """The condition after `\\mathbb{1}`: in braces, in brackets, or below it."""
+        for opener, closer in _INDICATED:
+            found = re.compile(rf"\s*(?:\\left)?{opener}([^()\[\]{{}}]*?)(?:\\right)?{closer}").match(
+                self.text, self.pos, self.end
+            )
+            if found and re.search(r"[=<>≤≥≠]|\\(?:n?eq?|[lg]eq?|not)\b", found.group(1)):
+                self.emit("LGRP", "[", found.start(1) - 1, found.start(1))
+                self.pos = found.start(1)
+                self.scan(found.end(1))
+                self.pos = found.end()
+                return self.emit("RSQ", "]", found.end() - 1)
+        return None
 
     def accent(self, accent: str, start: int) -> None:
         begin, stop = self.argument()
-        inner = name_of(self.text[begin:stop], self, begin)
+        inner = name_of(self, begin, stop)
         self.finish(Name(inner.base, (*inner.accents, accent), inner.sups, inner.subs, inner.primes), start)
 
 
@@ -241,9 +293,12 @@ def plain_words(text: str) -> str:
     return re.sub(r"\\[A-Za-z]+\*?\s*(?=\{)|[{}\\\s]", "", text)
 
 
-def name_of(text: str, reader: Scanner, at: int) -> Name:
-    """The single name that a short text is."""
-    tokens = LatexReader(text).tokens() if len(text) < 200 else []
-    if len(tokens) == 1 and isinstance(tokens[0].value, Name):
-        return tokens[0].value
-    raise reader.error(f"`{text}` is not a name", at, max(1, len(text)))
+def name_of(reader: Scanner, begin: int, stop: int) -> Name:
+    """The single name that stands between two places."""
+    inner = LatexReader(reader.text) if stop - begin < 200 else None
+    if inner is not None:
+        inner.pos = begin
+        inner.scan(stop)
+        if len(inner.out) == 1 and isinstance(inner.out[0].value, Name):
+            return inner.out[0].value
+    raise reader.error(f"`{reader.text[begin:stop].strip()}` is not a name", begin, max(1, stop - begin))

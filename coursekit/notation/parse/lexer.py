@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from lark import Token
 
 from ..errors import NotationError
+from ..names import Name
 from .latex_reader import LatexReader
 
 MAX_TEXT = 20_000
@@ -22,6 +23,17 @@ def lex(text: str) -> list[Token]:
     if len(text) > MAX_TEXT:
         raise NotationError(f"the text has {len(text)} characters; at most {MAX_TEXT} are read")
     return LatexReader(text).tokens()
+
+
+def canonical(text: str) -> str:
+    """The ASCII name of a tensor written in any spelling: canonical("W^{h,G}") == "W_hG"."""
+    if not isinstance(text, str):
+        raise NotationError(f"the name of a tensor is text, not {text!r}")
+    tokens = [t for t in lex(text) if t.type != "NEWLINE"]
+    name = tokens[0].value if len(tokens) == 1 else None
+    if not isinstance(name, Name) or not all(g.name_like for g in name.groups):
+        raise NotationError(f"`{text.strip()}` is not the name of a tensor", text, 1, 1, len(text))
+    return name.text
 
 
 def statements(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -35,14 +47,71 @@ def statements(tokens: list[Token]) -> Iterator[list[Token]]:
             torn = depth > 0 or (current and current[-1].type in _SIGNS) or _begins(following, _SIGNS)
             goes_on = _begins(following, ("EQ",)) or (torn and not _defines(tokens, k))
             if current and not goes_on:
-                yield current
+                yield from clauses(current)
                 current, depth = [], 0
             continue
         depth += {"LPAR": 1, "LSQ": 1, "LGRP": 1, "LBRACE": 1}.get(token.type, 0)
         depth -= {"RPAR": 1, "RSQ": 1, "RGRP": 1, "RBRACE": 1}.get(token.type, 0)
         current.append(token)
     if current:
-        yield current
+        yield from clauses(current)
+
+
+def clauses(tokens: list[Token]) -> Iterator[list[Token]]:
+    """One line may hold several equations, apart by commas or `\\quad`, and say over what an index runs
+    (`t = 1, \\dots, T`), which is what it runs over anyway."""
+    part: list[Token] = []
+    depth = k = 0
+    while k < len(tokens):
+        kind = tokens[k].type
+        if depth == 0 and kind in ("COMMA", "QUAD", "IF"):
+            after = next((n for n in range(k, len(tokens)) if tokens[n].type not in ("COMMA", "QUAD")), k)
+            if length := _range(tokens[after:]):
+                k = after + length
+                continue
+            said = {t.type for t in part} & {"EQ", "SHAPE"}
+            follows = _begins_one(tokens[after:])
+            if kind != "IF" and said and follows and (said, follows) != ({"SHAPE"}, "IN"):
+                yield part
+                part, k = [], after
+                continue
+        depth += {"LPAR": 1, "LSQ": 1, "LGRP": 1, "LBRACE": 1}.get(kind, 0)
+        depth -= {"RPAR": 1, "RSQ": 1, "RGRP": 1, "RBRACE": 1}.get(kind, 0)
+        if kind != "QUAD":
+            part.append(tokens[k])
+        k += 1
+    if part:
+        yield part
+
+
+def _range(tokens: list[Token]) -> int:
+    """How many tokens say that an index takes all its values: `for t = 1, \\dots, T`."""
+    kinds = [{"QUAD": "COMMA"}.get(t.type, t.type) for t in tokens[:9]]
+    for middle in ([], ["DOTS", "COMMA"]):
+        for opener, closer in (("LPAR", "RPAR"), ("LGRP", "RSQ")):
+            whole = ["NAME", "IN", opener, "NUMBER", "COMMA", *middle, "NAME", closer]
+            if kinds[: len(whole)] == whole and tokens[3].value in ("0", "1"):
+                return len(whole)
+    for start in (["IF"], []):
+        for middle in (["COMMA", "DOTS", "COMMA"], ["DOTS"], ["COMMA", "DOTS"]):
+            whole = [*start, "NAME", "EQ", "NUMBER", *middle, "NAME"]
+            if kinds[: len(whole)] == whole and tokens[len(whole) - 2 - len(middle)].value in ("0", "1"):
+                return len(whole)
+    return 0
+
+
+def _begins_one(tokens: list[Token]) -> str:
+    """`EQ` where a tensor and its `=` come next, `IN` for its shape, else nothing."""
+    if not tokens or tokens[0].type != "NAME":
+        return ""
+    depth = 0
+    for token in tokens[1:]:
+        if depth == 0 and token.type in ("EQ", "IN"):
+            return token.type
+        depth += {"LPAR": 1, "LSQ": 1}.get(token.type, 0) - {"RPAR": 1, "RSQ": 1}.get(token.type, 0)
+        if depth == 0 and token.type not in ("RPAR", "RSQ"):
+            return ""
+    return ""
 
 
 _SIGNS = ("PLUS", "MINUS", "STAR", "SLASH", "EQ")

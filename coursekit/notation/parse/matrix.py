@@ -1,105 +1,159 @@
-"""Matrix notation to index notation, where shapes are declared.
+"""Matrix notation to index notation, where shapes are declared or a signature tells them.
 
     H in R^{D x D}   I in R^{d x D}   b in R^{D}
     h^{(t)} = sigmoid(h^{(t-1)} H + e^{(t)} I + b)
 
 becomes `h[t,i] = sigmoid(h[t-1,I] H[I,i] + e[t,D] I[D,i] + b[i])`. A product of a vector and a matrix on either
 side, of two matrices, an inner product `u^T v` and an outer product `u v^T` are told apart by their shapes; two
-vectors of one shape side by side are multiplied entry by entry. The shapes of other tensors follow.
+vectors of one shape side by side are multiplied entry by entry. The shapes of other tensors follow. A signature may
+leave its axes without names (`?W.0`): such a name stands for whichever size it meets first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
+from .. import tree as T
 from ..errors import NotationError
-from ..tree import (
-    Add,
-    Affine,
-    And,
-    Apply,
-    Call,
-    Cases,
-    Compare,
-    Condition,
-    Div,
-    Expr,
-    Iverson,
-    Mul,
-    Neg,
-    Pow,
-    Reduce,
-    Ref,
-    Softmax,
-    Sum,
-    walk,
-)  # fmt: skip
-from .build import multiply
+from ..tree import free_indices, walk
+from .build import multiply, reduction
 
 Shape = tuple[str, ...]  # the sizes' names; "1" is no axis
+HADAMARD, ENTRY = "hadamard", "entry"  # Call(HADAMARD, (a, b)): entry by entry; Call(ENTRY, (body, indices))
+WHOLE = "whole "  # Call("whole norm", (body,)): over all axes of a vector or a matrix
+# Signs between vectors and matrices: `\\cdot` may be an inner product, `@` is one, `*` is entry by entry.
+SIGNS = STAR, DOT, AT = "star", "dot", "matmul"
 MARK = "matrix"  # Call(MARK, (ref,)): a name that was written without square brackets
 
 
 class Shapes:
-    """The shapes of a program's tensors: those declared, and those that follow from them."""
+    """The shapes of a program's tensors: those declared, those of the signature, and those that follow."""
 
-    def __init__(self, declared: dict[str, Shape], source: str) -> None:
+    def __init__(self, declared: dict[str, Shape], signature: dict[str, Shape], source: str) -> None:
         self.known: dict[str, Shape] = dict(declared)
+        self.full = {name: shape for name, shape in signature.items() if name not in declared}
+        self.same: dict[str, str] = {}
         self.source = source
+        self.lefts: set[str] = set()
         self.letters: dict[str, str] = {}
+        self.lines: dict[str, T.Concat] = {}
+        self.inner: frozenset[str] = (
+            frozenset()
+        )  # the signs that make a number of two vectors, in this equation
+        self.pairs: set[str] = set()  # the signs that stand between two vectors in it
+        self.joined: list[tuple[T.Ref, T.Expr]] = []  # concatenations inside a product: lines of their own
 
-    def learn(self, equations: Sequence[tuple[Ref, Expr, bool]]) -> None:
+    def learn(self, equations: Sequence[tuple[T.Ref, T.Expr, bool]]) -> None:
         """Find the shape of each marked tensor; (left side, right side, is the left side marked?)."""
-        for _ in range(len(equations) + 1):
+        signed = bool(self.full)
+        self.lefts = {left.name for left, _, _ in equations}
+        for _ in range(2 * len(equations) + 1):
             before = dict(self.known)
             for left, body, marked in equations:
-                found = self.shape(body, self.known.get(left.name) if marked else None)
-                if marked and found is not None:
+                self.settle(left, body, marked)
+                own = self.of(left) if marked else None
+                found = self.shape(body, own)
+                if marked and found is not None and left.name not in self.full:
                     self.known.setdefault(left.name, found)
+                    if signed:  # its own indices are axes too, should it be read without them
+                        own = tuple(f"?{left.name}.{k}" for k in range(len(left.indices)))
+                        self.full[left.name] = own + found
             if self.known == before:
-                return
+                loose = [
+                    left for left, _, marked in equations if marked and self.of(left) is None and left.indices
+                ]
+                if not loose or not signed:
+                    break
+                self.known[loose[0].name] = ()  # told by nothing but itself: all its axes are written
+        for _, body, _ in equations if self.full else ():
+            for node in walk(body):
+                ref = node.args[0] if isinstance(node, T.Call) and node.function == MARK else None
+                if isinstance(ref, T.Ref) and self.of(ref) is None and ref.name[:1].isupper():
+                    raise self.error(f"the shape of `{ref.name}` is not known; {declare(ref.name)}", ref)
+
+    def of(self, ref: T.Ref) -> Shape | None:
+        """The axes of a tensor that its own indices leave."""
+        if ref.name in self.full:
+            return tuple(map(self.find, self.full[ref.name][len(ref.indices) :]))
+        loose = self.full and ref.name not in self.lefts and not ref.name[:1].isupper()
+        return self.known.get(
+            ref.name, () if loose else None
+        )  # what is neither given nor defined is a number
+
+    def find(self, size: str) -> str:
+        while size in self.same:
+            size = self.same[size]
+        return size
+
+    def fit(self, a: Shape, b: Shape) -> bool:
+        """Can these be one shape? Sizes without a name take the other's."""
+        if not self.could(a, b):
+            return False
+        for x, y in zip(a, b, strict=True):
+            x, y = self.find(x), self.find(y)
+            if x != y:
+                self.same[x if x.startswith("?") else y] = y if x.startswith("?") else x
+        return True
 
     def error(self, message: str, node) -> NotationError:
         return NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
 
     # ── shapes ───────────────────────────────────────────────────────────────────────────────
 
-    def shape(self, node: Expr, wanted: Shape | None = None) -> Shape | None:
+    def shape(self, node: T.Expr, wanted: Shape | None = None) -> Shape | None:
         """A node's shape, or None while it is not known; `wanted` tells an unknown tensor its shape."""
-        if isinstance(node, Call) and node.function == MARK:
+        if isinstance(node, T.Call) and node.function == MARK:
             ref = node.args[0]
-            assert isinstance(ref, Ref)
-            if wanted is not None:
+            assert isinstance(ref, T.Ref)
+            if wanted is not None and ref.name not in self.full and (not self.full or ref.name in self.lefts):
                 self.known.setdefault(ref.name, wanted)
-            return self.known.get(ref.name)
-        if isinstance(node, Call) and node.function == "transpose":
+            return self.of(ref)
+        if isinstance(node, T.Call) and node.function == "transpose":
             inner = self.shape(node.args[0], _transposed(wanted) if wanted else None)
             return None if inner is None else _transposed(inner)
-        if isinstance(node, (Add, Call, Neg, Pow, Div, Cases, Iverson)):
+        if isinstance(node, T.Call) and node.function.startswith(WHOLE):
+            self.shape(node.args[0])
+            return ()
+        if isinstance(node, T.Call) and node.function in SIGNS:
+            return self.product(node.args, node.function)
+        if isinstance(node, T.Call) and node.function == ENTRY:
+            inner = self.shape(node.args[0])
+            return None if inner is None else _axes(inner)[len(cast(T.Ref, node.args[1]).indices) :]
+        if isinstance(node, T.Pow) and len(_axes(self.shape(node.base) or ())) > 1:
+            raise self.error("the power of a matrix can be of its entries or a product; write indices", node)
+        if isinstance(node, T.Concat):
+            parts = [self.shape(part) for _, part in node.parts]
+            return None if None in parts else (f"?{node.span.line}.{node.span.column}",)
+        if isinstance(node, (T.Add, T.Call, T.Neg, T.Pow, T.Div, T.Cases, T.Iverson)):
             return self.common(node, wanted)
-        if isinstance(node, Mul):
+        if isinstance(node, T.Mul):
             return self.product(node.factors)
-        if isinstance(node, (Sum, Reduce, Softmax)):
+        if isinstance(node, (T.Sum, T.Reduce, T.Softmax)):
             return self.shape(node.body, wanted)
-        if isinstance(node, Apply):
+        if isinstance(node, T.Apply):
             for argument in node.args:
                 self.shape(argument)
         return ()
 
-    def common(self, node: Expr, wanted: Shape | None) -> Shape | None:
+    def common(self, node: T.Expr, wanted: Shape | None) -> Shape | None:
         """Entry by entry: the parts have one shape, or are single numbers."""
         parts = list(_parts(node))
         shapes = [self.shape(p) for p in parts]
-        found = next((s for s in shapes if s), wanted)
+        found = max((s for s in shapes if s), key=len, default=wanted)
         if found:
             shapes = [self.shape(p, found) if s is None else s for p, s in zip(parts, shapes, strict=True)]
         for part, own in zip(parts, shapes, strict=True):
-            if own and found and _axes(own) != _axes(found):
+            if (
+                own
+                and found
+                and not self.fit(_axes(own), _axes(found)[len(_axes(found)) - len(_axes(own)) :])
+            ):
                 raise self.error(f"shapes {_text(found)} and {_text(own)} cannot be added or combined", part)
         return found if found else None if None in shapes else ()
 
-    def product(self, factors: tuple[Expr, ...]) -> Shape | None:
+    def product(self, factors: tuple[T.Expr, ...], sign: str = "") -> Shape | None:
         """From the left; a tensor beside a matrix is a vector that fits it."""
         total = self.shape(factors[0])
         for k, factor in enumerate(factors[1:]):
@@ -110,43 +164,118 @@ class Shapes:
                 own = self.shape(factor, total[1:])
             if total is None or own is None:
                 return None
-            total = self.times(total, own, factor)
+            if len(total) == 1 and len(_axes(own)) == len(own) == 2 and k + 2 < len(factors):
+                following = self.shape(factors[k + 2])
+                if following and len(following) == 1 and self.could(own[1:], following):
+                    message = "vector, matrix, vector: write `v^\\top M x` for a number, `v \\odot (M x)` for a vector"
+                    raise self.error(message, factor)
+            total = self.times(total, own, factor, sign)
         return total
 
-    def times(self, a: Shape, b: Shape, node: Expr) -> Shape:
-        if not _axes(a) or not _axes(b):
+    def times(self, a: Shape, b: Shape, node: T.Expr, sign: str) -> Shape:
+        way = self.way(a, b, node, sign)
+        if way == "number":
             return a if _axes(a) else b
-        if len(a) == len(b) == 1:
-            if a == b:
-                return a
-        elif len(a) == 1 and b[0] == "1":
-            return (a[0], b[1])
-        elif a[-1] == b[0]:
-            return tuple(a[:-1]) + tuple(b[1:])
+        if way == "entries":
+            return a
+        if way == "outer":
+            return (a[-1], b[-1])
+        return tuple(a[:-1]) + tuple(b[1:])
+
+    def way(self, a: Shape, b: Shape, node: T.Expr, sign: str) -> str:
+        """How two factors are multiplied, by their shapes and the sign between them."""
+        if not _axes(a) or not _axes(b):
+            return "number"
+        if len(a) == len(b) == 1 and self.fit(a, b):
+            self.pairs.add(sign)
+            return "inner" if sign == AT or sign in self.inner else "entries"
+        if len(a) == 1 and b[0] == "1":
+            return "outer"
+        if sign == STAR and len(_axes(a)) == len(_axes(b)) == 2 and self.could(a, b):
+            if self.could(a[-1:], b[:1]):
+                message = (
+                    "`*` between matrices: write `A B` for their product, `A \\odot B` for entry by entry"
+                )
+                raise self.error(message, node)
+            self.fit(a, b)
+            return "entries"
+        if a[0] == "1" and len(a) == 2 and len(b) == 1 and not self.could(a[1:], b):
+            return "outer"  # the rows k_t^T v_t
+        if not (len(a) == len(b) == 1) and self.fit(a[-1:], b[:1]):
+            return "inner"
         raise self.error(f"a product of shapes {_text(a)} and {_text(b)} does not fit", node)
+
+    def settle(self, left: T.Ref, body: T.Expr, marked: bool) -> None:
+        """Which products of two vectors are numbers: `w \\cdot x` and, where nothing else fits the left side, `w x`."""
+        own = self.of(left) if marked else ()
+        self.inner, self.pairs = frozenset(), set()
+        if self.shape(body, own) is None or not self.pairs - {AT}:
+            return
+        fitting: list[frozenset[str]] = []
+        for inner in (frozenset(), frozenset({DOT}), frozenset({""}), frozenset({DOT, ""})):
+            self.inner = inner
+            if not inner <= self.pairs or ("" in inner and fitting):
+                continue
+            try:
+                found = self.shape(body)
+            except NotationError:
+                continue
+            if own is None or (found is not None and len(_axes(found)) == len(_axes(own))):
+                fitting.append(inner)
+        if len(fitting) > 1 and DOT in self.pairs:
+            message = (
+                "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, "
+                "or entry by entry, written `a \\odot b`?"
+            )
+            raise self.error(
+                message, next(n for n in walk(body) if isinstance(n, T.Call) and n.function == DOT)
+            )
+        self.inner = fitting[0] if fitting else frozenset()
+
+    def could(self, a: Shape, b: Shape) -> bool:
+        """Can these be one shape, as far as is known?"""
+        a, b = tuple(map(self.find, a)), tuple(map(self.find, b))
+        return len(a) == len(b) and all(x == y or "?" in x[:1] + y[:1] for x, y in zip(a, b, strict=True))
 
     # ── indices ──────────────────────────────────────────────────────────────────────────────
 
     def letter(self, size: str, taken: set[str]) -> str:
         """One small letter for each size, the same in every equation."""
+        size = self.find(size)
         if size not in self.letters:
-            pool = [size[0].lower(), *"ijkmnpqrsuvwxyz"]
+            pool = [*(c.lower() for c in size[:1] if c.isalpha()), *"ijkmnpqrsuvwxyz"]
             used = taken | set(self.letters.values())
             self.letters[size] = next((c for c in pool if c not in used), f"a{len(self.letters)}")
         return self.letters[size]
 
-    def equation(self, left: Ref, body: Expr, marked: bool) -> tuple[Ref, Expr]:
+    def equation(self, left: T.Ref, body: T.Expr, marked: bool) -> tuple[T.Ref, T.Expr]:
         """The equation with every axis written out."""
+        self.settle(left, body, marked)
         taken = {a for n in walk(left) for a in _names(n)} | {a for n in walk(body) for a in _names(n)}
-        shape = self.known.get(left.name, ()) if marked else ()
+        shape = (self.of(left) or ()) if marked else ()
         axes = tuple(None if s == "1" else self.letter(s, taken) for s in shape)
         seen: dict[str, int] = {}
         for k, axis in enumerate(axes):  # a square matrix needs two names
             if axis is not None and axis in axes[:k]:
                 axes = (*axes[:k], axis + "'", *axes[k + 1 :])
         writer = _Writer(self, taken, seen)
-        full = replace(left, indices=left.indices + tuple(Affine(((1, a),)) for a in axes if a))
+        if isinstance(body, T.Concat) and any(axes):
+            return self.laid(left, [a for a in axes if a], body, writer)
+        if isinstance(body, T.Concat):
+            return left, replace(body, parts=tuple((a, writer.write(part, ())) for a, part in body.parts))
+        full = replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
         return full, writer.write(body, axes)
+
+    def laid(self, left: T.Ref, axes: list[str], body: T.Concat, writer: _Writer) -> tuple[T.Ref, T.Expr]:
+        """A concatenation of vectors, each with an index of its own."""
+        parts = []
+        for _, part in body.parts:
+            shape = self.shape(part) or ()
+            if len(_axes(shape)) != 1:
+                raise self.error("vectors are laid end to end; this is none", part)
+            parts.append(("", writer.write(part, tuple(writer.summed(s) for s in shape))))
+        full = replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes))
+        return full, replace(body, parts=tuple(parts))
 
 
 class _Writer:
@@ -163,39 +292,59 @@ class _Writer:
         self.seen[capital] = self.seen.get(capital, -1) + 1
         return capital + "'" * self.seen[capital]
 
-    def write(self, node: Expr, axes: tuple[str | None, ...]) -> Expr:
+    def write(self, node: T.Expr, axes: tuple[str | None, ...]) -> T.Expr:
         """The node with the indices `axes`, one for each size of its shape (None for a size of 1)."""
         axes = _fit(axes, self.shapes.shape(node) or ())
-        if isinstance(node, Call) and node.function == MARK:
+        if isinstance(node, T.Call) and node.function == MARK:
             ref = node.args[0]
-            assert isinstance(ref, Ref)
-            return replace(ref, indices=ref.indices + tuple(Affine(((1, a),)) for a in axes if a))
-        if isinstance(node, Call) and node.function == "transpose":
+            assert isinstance(ref, T.Ref)
+            return replace(ref, indices=ref.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
+        if isinstance(node, T.Call) and node.function == "transpose":
             return self.write(node.args[0], axes[::-1])
-        if isinstance(node, Mul):
-            return self.product(node, axes)
-        if isinstance(node, Softmax) and not node.indices:
+        if isinstance(node, T.Call) and node.function.startswith(WHOLE):
+            own = tuple(self.summed(size) for size in self.shapes.shape(node.args[0]) or ())
+            over = tuple(name for name in own if name)
+            if not over:
+                word = node.function.removeprefix(WHOLE)
+                raise self.shapes.error(f"`{word}` needs its index: `{word}[i](…)`", node)
+            return reduction(
+                node.function.removeprefix(WHOLE), over, self.write(node.args[0], own), None, node.span
+            )
+        if isinstance(node, T.Call) and node.function == ENTRY:
+            chosen = tuple(a.plain for a in cast(T.Ref, node.args[1]).indices)
+            return self.write(node.args[0], (*chosen, *axes))
+        if isinstance(node, T.Call) and node.function == HADAMARD:
+            return multiply([self.write(a, axes) for a in node.args], node.span)
+        if isinstance(node, T.Concat):
+            return self.line_of_its_own(node, axes)
+        if isinstance(node, T.Mul):
+            return self.product(node.factors, axes, node.span)
+        if isinstance(node, T.Call) and node.function in SIGNS:
+            return self.product(node.args, axes, node.span, node.function)
+        if isinstance(node, T.Softmax) and not node.indices:
             over = tuple(a for a in axes[-1:] if a) or tuple(a for a in axes if a)
+            free = [] if over else [i for i in free_indices(self.write(node.body, axes)) if i[:1].islower()]
+            over = over or tuple(free if len(free) == 1 else ())  # of numbers p_i, over their only index
             node = replace(node, indices=over)
-        if isinstance(node, (Sum, Reduce, Softmax)):
+        if isinstance(node, (T.Sum, T.Reduce, T.Softmax)):
             where = None if node.where is None else self.condition(node.where, axes)
             return replace(node, body=self.write(node.body, axes), where=where)
-        if isinstance(node, Add):
+        if isinstance(node, T.Add):
             return replace(node, terms=tuple(self.write(t, axes) for t in node.terms))
-        if isinstance(node, Neg):
+        if isinstance(node, T.Neg):
             return replace(node, body=self.write(node.body, axes))
-        if isinstance(node, Div):
+        if isinstance(node, T.Div):
             return replace(node, above=self.write(node.above, axes), below=self.write(node.below, axes))
-        if isinstance(node, Pow):
+        if isinstance(node, T.Pow):
             return replace(node, base=self.write(node.base, axes), exponent=self.write(node.exponent, ()))
-        if isinstance(node, Call):
+        if isinstance(node, T.Call):
             return replace(node, args=tuple(self.write(a, axes) for a in node.args))
-        if isinstance(node, Cases):
+        if isinstance(node, T.Cases):
             branches = tuple((self.write(v, axes), self.condition(c, axes)) for v, c in node.branches)
             return replace(node, branches=branches, otherwise=self.write(node.otherwise, axes))
-        if isinstance(node, Iverson):
+        if isinstance(node, T.Iverson):
             return replace(node, condition=self.condition(node.condition, axes))
-        if isinstance(node, Apply):
+        if isinstance(node, T.Apply):
             shapes = [self.shapes.shape(a) or () for a in node.args]
             args = (
                 self.write(a, tuple(self.summed(s) for s in own))
@@ -204,64 +353,83 @@ class _Writer:
             return replace(node, args=tuple(args))
         return node
 
-    def condition(self, node: Condition, axes: tuple[str | None, ...]) -> Condition:
+    def line_of_its_own(self, node: T.Concat, axes: tuple[str | None, ...]) -> T.Expr:
+        """`W [h_{t-1}; x_t]`: the vector that W is multiplied with becomes a tensor `hx`."""
+        free = [i for i in dict.fromkeys(a for n in walk(node) for a in _names(n)) if not i[:1].isupper()]
+        refs = [n.name for n in walk(node) if isinstance(n, T.Ref)]
+        name = "".join(refs) if len(refs) < 4 else refs[0] + "_all"
+        left = T.Ref(name, tuple(T.Affine(((1, i),)) for i in free), span=node.span)
+        (size,) = self.shapes.shape(node) or ("?",)
+        axis = self.shapes.letter(size, self.taken)
+        while self.shapes.lines.setdefault(name, node) != node:
+            name += "'"
+        left = replace(left, name=name)
+        if name not in self.shapes.lefts:
+            self.shapes.lefts.add(name)
+            self.shapes.joined.append(self.shapes.laid(left, [axis], node, self))
+        return replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
+
+    def condition(self, node: T.Condition, axes: tuple[str | None, ...]) -> T.Condition:
         """The same for the values that a condition compares."""
-        if isinstance(node, And):
-            return And(tuple(self.compare(part, axes) for part in node.parts))
+        if isinstance(node, T.And):
+            return T.And(tuple(self.compare(part, axes) for part in node.parts))
         return self.compare(node, axes)
 
-    def compare(self, node: Compare, axes: tuple[str | None, ...]) -> Compare:
-        left, right = (s if isinstance(s, Affine) else self.write(s, axes) for s in (node.left, node.right))
+    def compare(self, node: T.Compare, axes: tuple[str | None, ...]) -> T.Compare:
+        left, right = (s if isinstance(s, T.Affine) else self.write(s, axes) for s in (node.left, node.right))
         return replace(node, left=left, right=right)
 
-    def product(self, node: Mul, axes: tuple[str | None, ...]) -> Expr:
+    def product(
+        self, factors: tuple[T.Expr, ...], axes: tuple[str | None, ...], span: T.Span, sign: str = ""
+    ) -> T.Expr:
         """Split off the last factor, give the contraction an index, write both sides."""
-        *first, last = node.factors
+        *first, last = factors
         if not first:
             return self.write(last, axes)
-        rest = Mul(tuple(first), span=node.span)
-        a, b = self.shapes.product(rest.factors) or (), self.shapes.shape(last) or ()
-        if not _axes(a) or not _axes(b):
+        a, b = self.shapes.product(tuple(first), sign) or (), self.shapes.shape(last) or ()
+        way = self.shapes.way(a, b, last, sign)
+        if way == "number":
             left, right = (axes if _axes(a) else ()), (axes if _axes(b) else ())
-        elif len(a) == len(b) == 1:
+        elif way == "entries":
             left = right = axes
-        elif len(a) == 1 and b[0] == "1":
-            left, right = axes[:1], (None, *axes[1:])
+        elif way == "outer":
+            left, right = (None,) * (len(a) - 1) + axes[:1], (None,) * (len(b) - 1) + axes[1:]
         else:
             over = self.summed(b[0])
             left = (*axes[: len(a) - 1], over)
             right = (over, *axes[len(a) - 1 :])
-        return multiply([self.product(rest, left), self.write(last, right)], node.span)
+        return multiply([self.product(tuple(first), left, span, sign), self.write(last, right)], span)
 
 
-def _parts(node: Expr) -> Sequence[Expr]:
-    if isinstance(node, Add):
+def _parts(node: T.Expr) -> Sequence[T.Expr]:
+    if isinstance(node, T.Add):
         return node.terms
-    if isinstance(node, Call):
+    if isinstance(node, T.Call):
         return node.args
-    if isinstance(node, Neg):
+    if isinstance(node, T.Neg):
         return (node.body,)
-    if isinstance(node, Pow):
+    if isinstance(node, T.Pow):
         return (node.base,)
-    if isinstance(node, Div):
+    if isinstance(node, T.Div):
         return (node.above, node.below)
-    if isinstance(node, Iverson):
+    if isinstance(node, T.Iverson):
         return _compared(node.condition)
-    assert isinstance(node, Cases)
+    assert isinstance(node, T.Cases)
     conditions = [side for _, c in node.branches for side in _compared(c)]
     return (*(v for v, _ in node.branches), node.otherwise, *conditions)
 
 
-def _compared(condition: Condition) -> list[Expr]:
-    parts = condition.parts if isinstance(condition, And) else (condition,)
-    return [side for c in parts for side in (c.left, c.right) if not isinstance(side, Affine)]
+def _compared(condition: T.Condition) -> list[T.Expr]:
+    parts = condition.parts if isinstance(condition, T.And) else (condition,)
+    return [side for c in parts for side in (c.left, c.right) if not isinstance(side, T.Affine)]
 
 
 def _fit(axes: tuple[str | None, ...], shape: Shape) -> tuple[str | None, ...]:
     """The same indices for a shape that differs by sizes of 1; none for a single number."""
     real = [a for a in axes if a]
-    if len(real) != len(_axes(shape)):
+    if len(real) < len(_axes(shape)):
         return ()
+    real = real[len(real) - len(_axes(shape)) :]  # a bias is added to each row
     return tuple(None if size == "1" else real.pop(0) for size in shape)
 
 
@@ -274,10 +442,14 @@ def _axes(shape: Shape) -> Shape:
 
 
 def _text(shape: Shape) -> str:
-    return " x ".join(shape)
+    return " x ".join("?" if s.startswith("?") else s for s in shape)
+
+
+def declare(name: str) -> str:
+    return f"declare it, `{name} in R^{{n x m}}`, or write indices: `{name}[i,J]`"
 
 
 def _names(node: object) -> list[str]:
-    if isinstance(node, Affine):
+    if isinstance(node, T.Affine):
         return [a for _, a in node.terms if isinstance(a, str)]
-    return list(getattr(node, "indices", ())) if isinstance(node, (Sum, Softmax, Reduce)) else []
+    return list(getattr(node, "indices", ())) if isinstance(node, (T.Sum, T.Softmax, T.Reduce)) else []

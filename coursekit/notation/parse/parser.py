@@ -8,9 +8,10 @@ the grammar (`grammar.lark`, LALR), and names given their meaning from the whole
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 
 from lark import Lark, Token, Tree, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
@@ -18,27 +19,51 @@ from lark.lexer import Lexer as LarkLexer
 from ..errors import NotationError
 from ..tree import Directive, Program, Statement
 from .brackets import pair, refuse
+from .calls import Calls
 from .directives import directive
 from .elaborate import equations
 from .facts import gather
 from .lexer import lex, statements
+from .passing import expand
+from .positions import positions
+from .scripts import Scripts
+from .signature import Axes, Signature
+from .slips import program
 
 MAX_STATEMENTS = 200
 
 
-def parse(text: str) -> Program:
-    """The program that a text is. Raises NotationError with the place and, where it can, the repair."""
+def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
+    """The program that a text is; `signature` tells the axes of tensors that are known (see `Equations`).
+
+    Raises NotationError with the place and, where it can, the repair."""
     if not isinstance(text, str):
         raise NotationError(f"equations are text, you gave {type(text).__name__}")
-    found: list[Directive | Tree] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if sentence := program(line):
+            raise NotationError(sentence, text, number, len(line) - len(line.lstrip()) + 1, 3)
+    found: list[Directive | None] = []
+    written: list[list[Token]] = []
     for tokens in statements(lex(text)):
-        found.append(directive(tokens, text) or _tree(tokens, text))
+        found.append(directive(tokens, text))
+        if found[-1] is None:
+            written.append(_paired(tokens, text))
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
-    trees = [f for f in found if isinstance(f, Tree)]
-    shapes = [f for f in found if isinstance(f, Directive) and f.word == "shape"]
-    read = iter(equations(trees, gather(trees, shapes), text))
-    out: list[Statement] = [item if isinstance(item, Directive) else next(read) for item in found]
+    known = Signature(signature)
+    kept = iter(expand(written, known, text))
+    full = [(item, None if item is not None else next(kept)) for item in found]
+    found = [item for item, tokens in full if item is not None or tokens is not None]
+    scripts = Scripts([tokens for _, tokens in full if tokens is not None], text, known)
+    calls = Calls(scripts.statements, scripts.seen, known, text)
+    trees = [_tree(tokens, text) for tokens in calls.statements]
+    said = [f for f in found if f is not None]
+    facts = gather(trees, said, scripts.seen.matrix, known)
+    read = iter(equations(trees, facts, text))
+    out: list[Statement] = [s for item in found for s in (next(read) if item is None else [item])]
+    for name, shape in sorted({known.holder(axis) for axis in facts.named}):
+        out.insert(0, Directive("shape", (name,), (",".join(shape),)))
+    out = positions(out, text)
     if not out:
         raise NotationError("there is no equation here", text, 1, 1)
     return Program(tuple(out), text)
@@ -47,22 +72,7 @@ def parse(text: str) -> Program:
 class _Tokens(LarkLexer):
     """Hands our tokens to the grammar; those that carry no meaning of their own are filtered out there."""
 
-    KEPT = frozenset(
-        [
-            "NAME",
-            "NUMBER",
-            "FUNC",
-            "FUNC_OPEN",
-            "REDUCER",
-            "GREEDY",
-            "BIGOP",
-            "SQRT",
-            "DOTS",
-            "EQ",
-            "CMP",
-            "_EQ",
-        ]
-    )
+    KEPT = frozenset(("NAME NUMBER FUNC FUNC_OPEN REDUCER GREEDY BIGOP SQRT DOTS EQ CMP _EQ").split())
 
     def __init__(self, conf) -> None:
         pass
@@ -78,22 +88,30 @@ class _Tokens(LarkLexer):
 
 @cache
 def _grammar() -> Lark:
-    text = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")  # it may lie in a zip
     return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True)
 
 
-def _tree(tokens: list[Token], source: str) -> Tree:
-    """One statement through the grammar; must be `left = right`."""
+def _paired(tokens: list[Token], source: str) -> list[Token]:
     paired = pair(tokens, source)
     if len(paired) > 1 and paired[-1].type == "COMMA":
         paired.pop()  # the comma of a sentence
     _one_equation(paired, source)
+    return paired
+
+
+def _tree(paired: list[Token], source: str) -> Tree:
+    """One statement through the grammar; must be `left = right`."""
+    signs = [k for k, t in enumerate(paired) if t.type == "_EQ"]
+    if not signs:
+        raise refuse("this is not an equation: `=` is missing", source, paired[-1])
+    if signs[-1] + 1 < len(paired):
+        paired = paired[: signs[0]] + paired[signs[-1] :]  # of `a = b = c` the last member defines a
     try:
         tree = _grammar().parse(paired)  # type: ignore[arg-type]
     except UnexpectedToken as problem:
         raise _unexpected(problem.token, paired, source) from None
-    if not isinstance(tree, Tree) or tree.data != "chain" or len(tree.children) < 2:
-        raise refuse("this is not an equation: `=` is missing", source, tokens[-1])
+    assert isinstance(tree, Tree)
     return tree
 
 
@@ -102,16 +120,22 @@ def _one_equation(tokens: list[Token], source: str) -> None:
     depth, semicolon = 0, None
     for token in tokens:
         depth += (token.type in _OPEN) - (token.type in _SHUT)
+        if depth == 0 and token.type == "IN":
+            raise refuse(
+                "after `in` comes a shape: `W in R^{n x m}`, or `W in R` for a number", source, token
+            )
         if depth == 0 and token.type == "SEMI":
             semicolon = token
         if depth == 0 and token.type == "_EQ" and semicolon is not None:
             raise refuse("`;` lays tensors end to end; one equation stands on a line", source, semicolon)
+        if token.type == "IF":
+            return
         if depth == 0 and token.type == "CMP" and token.value == "==":
             raise refuse("an equation is written with `=`", source, token)
 
 
-_OPEN = frozenset({"LPAR", "LSQ", "LGRP", "LBRACE"})
-_SHUT = frozenset({"RPAR", "RSQ", "RGRP", "RBRACE"})
+_OPEN = frozenset({"LPAR", "LSQ", "LGRP", "LBRACE", "LSUB", "LIDX", "LCALL"})
+_SHUT = frozenset({"RPAR", "RSQ", "RGRP", "RBRACE", "RSUB"})
 _WORDS = {
     "_EQ": "`=`", "EQ": "`=`", "_PLUS": "`+`", "_MINUS": "`-`", "_STAR": "`*`", "_SLASH": "`/`", "_COMMA": "`,`",
     "_RPAR": "`)`", "_RSQ": "`]`", "_RBRACE": "`}`", "_RGRP": "`]`", "_SEMI": "`;`", "_CARET": "`^`",
@@ -120,6 +144,9 @@ _WORDS = {
 
 def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError:
     """What is wrong at a token that the grammar cannot take, and how to repair it."""
+    if token.type == "$END" and any(t.type == "IF" for t in tokens):
+        test = next(t for t in tokens if t.type == "IF")
+        return refuse("what is it otherwise? Write `a if t > 0 else b`", source, test)
     if token.type == "$END":
         return refuse(f"the equation breaks off after `{tokens[-1]}`", source, tokens[-1])
     kind = token.type.lstrip("_")

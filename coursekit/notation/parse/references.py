@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import replace
+from typing import cast
 
 from lark import Token, Tree
 
-from ..errors import NotationError
-from ..names import GREEK, Name, capital_of
-from ..tree import (
-    Affine,
-    Apply,
-    Call,
-    Expr,
-    Position,
-    Ref,
-    Size,
-    Span,
-)  # fmt: skip
+from .. import tree as T
+from ..functions import PI
+from ..names import Name, capital_of
+from ..sums import is_capital
 from .build import multiply
-from .facts import arguments_of, index_items, parts_of
+from .facts import arguments_of, parts_of
 from .index_reader import IndexReader
 from .matrix import MARK
-from .sums import is_capital
-from .symbols import FUNCTIONS, REDUCERS
 
 MAX_INDICES = 12
 
@@ -33,39 +23,25 @@ MAX_INDICES = 12
 class ReferenceReader(IndexReader):
     """What a name is, by its brackets and by what the program tells about it."""
 
-    def expr(self, tree: Tree | Token) -> Expr:
+    def expr(self, tree: Tree | Token) -> T.Expr:
         raise NotImplementedError
 
-    def reference(self, tree: Tree, left_side: bool = False) -> Expr:
-        token, round_, square = parts_of(tree)
+    def reference(self, tree: Tree, left_side: bool = False) -> T.Expr:
+        token, script, round_, square = parts_of(tree)
         name: Name = token.value
         span = self.span(tree)
-        leading: list[Affine] = []
-        for group in (*name.sups, *name.subs):
-            items = index_items(group, self.facts.time)
-            if items is not None:
-                name = name.without(group)
-                leading += [
-                    Affine(((1, letter),), shift) if letter else Affine((), shift) for letter, shift in items
-                ]
+        leading = [self.affine(a) for a in arguments_of(script)] if script is not None else []
         if round_ is None and square is None:
-            if left_side or (leading and not self.facts.shapes):
-                return Ref(name.text, tuple(leading), span=span)
-            if leading:
-                value = Call(MARK, (Ref(name.text, tuple(leading), span=span),), span=span)
-                return Call("transpose", (value,), span=span) if name.transposed else value
-            return self.bare(name, token, span)
+            if left_side:
+                return T.Ref(name.text, tuple(leading), span=span)
+            if not leading:
+                return self.bare(name, token, span)
+            ref = T.Ref(name.text, tuple(leading), span=span)
+            full = self.facts.signature.ranks.get(name.text) == len(leading)
+            marked = self.facts.matrices and not full and not self.floors
+            value: T.Expr = T.Call(MARK, (ref,), span=span) if marked else self.floored(ref)
+            return T.Call("transpose", (value,), span=span) if name.transposed else value
         arguments = arguments_of(round_) if round_ is not None else []
-        if round_ is not None and not left_side:
-            kind = self.kind(name, token, arguments, square)
-            if kind == "product":
-                factor = self.bare(name, token, self.span(token))
-                inner = self.expr(arguments[0])
-                return multiply([factor, inner], span)
-            if kind == "function":
-                return Apply(
-                    name.text, tuple(self.expr(a) for a in arguments), ((),) * len(arguments), (), span=span
-                )
         if left_side and round_ is not None:
             arguments = self.left_arguments(arguments)
         arguments = arguments + (arguments_of(square) if square is not None else [])
@@ -74,7 +50,30 @@ class ReferenceReader(IndexReader):
             raise self.error(
                 f"`{name.text}` has {len(indices)} indices; at most {MAX_INDICES} are allowed", token
             )
-        return Ref(name.text, indices, span=span)
+        rank = self.facts.signature.ranks.get(name.text, len(indices))
+        if self.rows == len(indices) and (rank > self.rows or name.text not in self.facts.signature.ranks):
+            ref = T.Ref(name.text, indices, span=span)
+            return ref if left_side else T.Call(MARK, (ref,), span=span)  # x[t], a row of x
+        if len(indices) != rank and (square is not None or not left_side):
+            axes = "axis" if rank == 1 else "axes"
+            raise self.error(f"`{name.text}` has {rank} {axes}, you wrote {len(indices)}", tree)
+        ref = T.Ref(name.text, indices, span=span)
+        if self.floors and left_side:
+            raise self.error("an index on the left must be a plain name", token)
+        return self.floored(ref)
+
+    def floored(self, ref: T.Ref) -> T.Expr:
+        """The entry at `t//2`, summed over the index that stands for it."""
+        if not self.floors:
+            return ref
+        made, self.floors = self.floors, []
+        where = T.And(tuple(c for _, both in made for c in both.parts))
+        return T.Sum(tuple(n for n, _ in made), ref, where, span=ref.span)
+
+    def x_apply(self, tree: Tree) -> T.Expr:
+        token, _, arguments = cast("tuple[Token, None, Tree]", tree.children)
+        args = tuple(self.expr(a) for a in arguments.children)
+        return T.Apply(token.value.text, args, ((),) * len(args), (), span=self.span(tree))
 
     def left_arguments(self, arguments: list[Tree]) -> list[Tree]:
         """Of `P(w_t)`, `J(θ)`, `PP(y, ŷ)`, `p(x = v | …)`, `P(w_0, …, w_T)` only indices are kept."""
@@ -86,69 +85,63 @@ class ReferenceReader(IndexReader):
         """Is this argument a tensor (or θ), not an index?"""
         if tree.data != "reference":
             return False
-        name: Name = parts_of(tree)[0].value
-        scripted = any(index_items(g, self.facts.time) for g in name.sups)
-        return name.base in ("theta", "Theta", "Phi") or scripted or name.text in self.facts.tensors
+        token, script, *_ = parts_of(tree)
+        name: Name = token.value
+        given = name.text in self.facts.tensors or name.text in self.facts.signature.ranks
+        return given or script is not None or name.base in ("theta", "Theta", "Phi")
 
-    def kind(self, name: Name, token: Token, arguments: list[Tree], square: Tree | None) -> str:
-        """What round brackets after a name mean: a tensor's indices, a function's arguments, a product."""
-        if square is not None or (
-            name.text in self.facts.tensors and all(self.index_like(a) for a in arguments)
-        ):
-            return "tensor"
-        if name.opaque:
-            return "function"
-        single = len(arguments) == 1
-        if single and (self.facts.is_size(name.index) or (name.index in self.letters and not name.capital)):
-            return "product"
-        if (
-            single
-            and len(name.base) > 1
-            and name.plain
-            and not name.text_word
-            and self.split(name) is not None
-        ):
-            return "product"
-        if arguments and all(self.index_like(a) for a in arguments):
-            return "tensor"
-        if name.text in self.facts.tensors:
-            return "product" if single else "tensor"
-        if name.capital:
-            return "function"
-        if single and (len(name.base) == 1 or name.base in GREEK or not name.plain):
-            return "product"
-        raise self.unknown_function(name, token)
-
-    def unknown_function(self, name: Name, token: Token) -> NotationError:
-        close_names = difflib.get_close_matches(name.text, [*FUNCTIONS, *REDUCERS], 1, 0.6)
-        hint = f"write `{name.text} * (…)` for a product, or a capital first for a function of your own"
-        if close_names:
-            hint = f"did you mean `{close_names[0]}`?"
-        return self.error(f"the function `{name.text}` is not defined; {hint}", token)
-
-    def bare(self, name: Name, token: Token, span: Span) -> Expr:
+    def bare(self, name: Name, token: Token, span: T.Span) -> T.Expr:
         """A name without brackets: a defined scalar, an index as a number, a size, a product of sizes."""
         if name.transposed:
-            return Call("transpose", (self.bare(replace(name, transposed=False), token, span),), span=span)
-        if self.facts.shapes and (name.text in self.facts.shapes or name.text in self.facts.tensors):
-            return Call(MARK, (Ref(name.text, span=span),), span=span)
+            return T.Call("transpose", (self.bare(replace(name, transposed=False), token, span),), span=span)
+        if (
+            name.text in self.facts.ranked
+            and self.facts.is_size(name.index)
+            and name.index not in self.facts.shapes
+        ):
+            return T.Size(name.index, span=span)  # 1/sqrt(K) beside a tensor K[s,K]
+        given = name.text in self.facts.shapes or name.text in self.facts.signature.ranks
+        if given or (self.facts.matrices and name.text in self.facts.tensors):
+            return T.Call(MARK, (T.Ref(name.text, span=span),), span=span)
         if name.text in self.facts.tensors:
-            return Ref(name.text, span=span)
+            return T.Ref(name.text, span=span)
         if name.index in self.facts.limits:
-            return Size(capital_of(self.facts.limits[name.index]), span=span)
+            return T.Size(capital_of(self.facts.limits[name.index]), span=span)
+        if name.index not in self.letters and (axis := self.facts.signature.axis(name)):
+            self.facts.named.add(axis)
+            return T.Size(axis, span=span)
         if name.index in self.letters and not is_capital(name.index) and name.index not in self.facts.sizes:
-            return Position(Affine(((1, name.index),)), span=span)
+            return T.Position(T.Affine(((1, name.index),)), span=span)
         if self.facts.is_size(name.index):
-            return Size(name.index, span=span)
+            return T.Size(name.index, span=span)
         sizes = self.split(name)
         if sizes is not None:
-            return multiply([Size(s, span=span) for s in sizes], span)
+            return multiply([T.Size(s, span=span) for s in sizes], span)
         if self.facts.shapes and (parts := self.letters_of(name)):
-            return multiply([Call(MARK, (Ref(p.text, span=span),), span=span) for p in parts], span)
+            return multiply([T.Call(MARK, (T.Ref(p.text, span=span),), span=span) for p in parts], span)
+        if (
+            self.facts.signature
+            and name.plain
+            and len(name.base) == 1
+            and name.capital
+            and self.sole(name, token)
+        ):
+            return T.Size(capital_of(self.facts.counts[name.text]), span=span)
         if re.fullmatch(r"[A-Z]\d*'*", name.text) or (self.facts.matrix and name.capital):
-            return Size(name.text, span=span)  # no index ranges over it: `check` asks for its shape
-        ref = Ref(name.text, span=span)
-        return Call(MARK, (ref,), span=span) if self.facts.shapes else ref
+            return T.Size(name.text, span=span)  # no index ranges over it: `check` asks for its shape
+        if name.text == "pi" and name.plain:
+            return replace(PI, span=span)
+        ref = T.Ref(name.text, span=span)
+        return T.Call(MARK, (ref,), span=span) if self.facts.matrices else ref
+
+    def sole(self, name: Name, token: Token) -> bool:
+        """`1/N sum_i …`: N is how many there are of the only index that the equation sums over."""
+        if len(self.summed) == 1:
+            (index,) = self.summed
+            if self.facts.counts.setdefault(name.text, index) != index:
+                message = f"is `{name.text}` the size of `{index}` or of `{self.facts.counts[name.text]}`?"
+                raise self.error(message, token)
+        return name.text in self.facts.counts
 
     def letters_of(self, name: Name) -> list[Name]:
         """`hW_2` as h and W_2, where the last is a declared matrix."""

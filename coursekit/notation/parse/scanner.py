@@ -4,44 +4,37 @@ from __future__ import annotations
 
 import bisect
 import re
+from dataclasses import replace
 
 from lark import Token
 
 from ..errors import NotationError
-from ..names import Group, Name
+from ..functions import DEFINED
+from ..names import ACCENTS, Group, Name
 from .slips import UNSEEN, escaped, stranger
-from .symbols import (
-    ACCENTS,
-    FUNCTIONS,
-    LETTERS,
-    REDUCERS,
-    REFUSED,
-    SPACES,
-    WRAPPERS,
-)
+from .symbols import FUNCTIONS, LETTERS, PACKAGES, REDUCERS, REFUSED, SPACES, WRAPPERS
 
 MAX_DEPTH = 40
 MAX_SCRIPTS = 8
+MAX_DIGITS = 300
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?|\.\d+")
 COMMAND = re.compile(r"\\([A-Za-z]+\*?|.|\n)")
-_OPERATOR = re.compile(r"\.\.\.|<=|>=|==|!=|\|\||\*\*|[-+*/=<>()\[\]{},;^|]")
+_OPERATOR = re.compile(r"\.\.\.?|\.(?=[ \t]*[A-Za-z\\(\[])|<=|>=|==|!=|\|\||\*\*|//|[-+*/=<>()\[\]{},;^|@]")
+_STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
+_ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
+_DEFINED = re.compile(r"(?m)^\s*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
 KIND = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "=": "EQ", "(": "LPAR", ")": "RPAR", "[": "LSQ",
     "]": "RSQ", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ";": "SEMI", "^": "CARET", "**": "CARET",
     "|": "BAR", "||": "NORM", "...": "DOTS", "<=": "CMP", ">=": "CMP", "==": "CMP", "!=": "CMP", "<": "CMP",
-    ">": "CMP",
+    ">": "CMP", "⊙": "ODOT", "//": "FLOOR", "..": "DOTS", ".": "DOT", "·": "DOT", "@": "AT",
 }  # fmt: skip
 KEYWORDS = {
-    "if": "IF",
-    "otherwise": "OTHERWISE",
-    "else": "OTHERWISE",
-    "and": "AND",
-    "in": "IN",
-    "cases": "CASES",
-}
+    "if": "IF", "otherwise": "OTHERWISE", "else": "OTHERWISE", "and": "AND", "in": "IN", "cases": "CASES",
+}  # fmt: skip
 
 
 class Scanner:
@@ -51,9 +44,13 @@ class Scanner:
         self.text = text
         self.pos = 0
         self.end = len(text)
+        self.defined = set(
+            _DEFINED.findall(text)
+        )  # words that are tensors here, whatever they mean elsewhere
         self.lines = [0] + [m.end() for m in re.finditer("\n", text)]
         self.out: list[Token] = []
         self.depth = 0
+        self.floors = 0  # open `\\lfloor`: a fraction in it is rounded down
         self.cases = 0  # open `cases`: `\\\\` separates the branches
         self.display = 0  # open `aligned`: only `\\\\` ends a line
 
@@ -80,8 +77,12 @@ class Scanner:
         if self.depth > MAX_DEPTH:
             raise self.error(f"brackets are nested more than {MAX_DEPTH} deep", self.pos)
         outer, self.end = self.end, end
+        text = self.text
         while self.pos < self.end:
-            self.one()
+            if text[self.pos] == " ":
+                self.pos += 1
+            else:
+                self.one()
         self.end = outer
         self.depth -= 1
 
@@ -91,9 +92,9 @@ class Scanner:
             self.pos += 1
             if not self.cases and not self.display:
                 self.emit("NEWLINE", "\n", start)
-        elif slip := escaped(self.text, start, self.end):
+        elif char in "\a\b\f\v\t\r" and (slip := escaped(self.text, start, self.end)):
             raise self.error(slip[0], start, slip[1])
-        elif char.isspace() or char in "&$~" or char in UNSEEN:
+        elif char.isspace() or char in "$~" or char in UNSEEN or (char == "&" and not self.cases):
             self.pos += 1
         elif char in "#%":
             newline = self.text.find("\n", self.pos, self.end)
@@ -102,21 +103,51 @@ class Scanner:
             self.command()
         elif number := _NUMBER.match(self.text, self.pos, self.end):
             self.pos = number.end()
+            digits, _, exponent = number.group().lower().partition("e")
+            if len(digits) > MAX_DIGITS or len(exponent) > 4 or abs(int(exponent or 0)) > MAX_DIGITS:
+                raise self.error(f"a number has at most {MAX_DIGITS} digits", start, self.pos - start)
             self.emit("NUMBER", number.group(), start)
+        elif char in "tnjmF" and (package := PACKAGES.match(self.text, self.pos, self.end)):
+            self.pos = package.end()
         elif word := _WORD.match(self.text, self.pos, self.end):
             self.pos = word.end()
             self.word(word.group(), start)
+        elif char == "." and _STOP.match(self.text, self.pos, self.end):
+            self.pos += 1  # the full stop of a sentence
+        elif char == "{" and (name := self.whole_name()):
+            self.finish(name, start)
         elif operator := _OPERATOR.match(self.text, self.pos, self.end):
             self.operator(operator.group(), start)
-        elif char == "." and re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\quad)").match(
-            self.text, self.pos, self.end
+        elif char == "&" and self.cases:
+            self.pos += 1
+            said = re.compile(
+                r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
+            )
+            if self.out and self.out[-1].type == "COMMA":
+                self.out.pop()
+            if not said.match(self.text, self.pos, self.end):
+                self.emit("IF", "if", start)
+        elif char == "_" and self.out and self.out[-1].type == "NORM":
+            if self.group(sup=False).items not in (("F",), ("2",)):
+                hint = "a norm is the root of the squares; write another as a sum: `sum[i](abs(x[i]))`"
+                raise self.error(hint, start, self.pos - start)
+        elif (
+            char == "_"
+            and [t.type for t in self.out[-3:]] == ["LPAR", "NAME", "RPAR"]
+            and (len(self.out) < 4 or self.out[-4].type not in ("FUNC", "REDUCER", "RSQ"))
         ):
-            self.pos += 1  # the full stop of a sentence
-        elif char == "_" and [t.type for t in self.out[-3:]] == ["LPAR", "NAME", "RPAR"]:
             name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
             start = self.out[-3].start_pos or 0
             del self.out[-3:]
             self.finish(name, start)
+        elif char == "_" and self.out and self.out[-1].type in ("RPAR", "RSQ", "RBRACE"):
+            group = self.group(sup=False)  # (W x)_i: an entry of what stands in the brackets
+            after = self.pos
+            self.emit("LENTRY", "_", start, start + 1)
+            self.pos = group.place[0]
+            self.scan(group.place[1])
+            self.pos = after
+            self.emit("RENTRY", "}", after - 1, after)
         elif char == "_":
             raise self.error("a subscript must follow a name", start)
         elif self.text.startswith(":=", start):
@@ -127,11 +158,24 @@ class Scanner:
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
         self.pos = start + (len(symbol) if length is None else length)
         kind = KIND[symbol]
-        if kind == "LSQ" and not self.after_name():
+        if kind == "SLASH" and self.floors:
+            kind = "FLOOR"
+        if kind == "LSQ" and (not self.after_name() or self.lays(start)):
             kind = "LGRP"
         if kind == "CARET" and self.peek_transpose():
             return
         self.emit(kind, symbol, start)
+
+    def lays(self, at: int) -> bool:
+        """Does a sign that lays vectors end to end stand in the bracket that opens here?"""
+        level = 0
+        for sign in re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|\n").finditer(self.text, at, self.end):
+            level += (sign.group()[-1] in "[({") - (sign.group()[-1] in "])}")
+            if level == 0 or sign.group() == "\n":
+                return False
+            if level == 1 and sign.group()[-1] in ";|t" and self.out[-1].type == "NAME":
+                return True
+        return False
 
     def after_name(self) -> bool:
         """Is the token before a name (or a reducer, or the bracket after a name's round brackets)?"""
@@ -177,15 +221,46 @@ class Scanner:
 
     def finish(self, name: Name, start: int) -> None:
         """Read sub- and superscripts, primes and `.grad`, then emit the name or what it turns out to be."""
-        head = name.plain and name.base in REDUCERS
-        if head:
+        own = name.base in self.defined or (
+            name.base in DEFINED and not self.takes_index() and not self.follows("(")
+        )
+        if not own and len(name.base) > 2 and name.base.lower() in FUNCTIONS and self.opens():
+            name = replace(name, base=FUNCTIONS[name.base.lower()])  # Softplus, Tanh
+        if name.plain and name.base in REDUCERS and not own:
             return self.reducer(REDUCERS[name.base], start, big=False)
-        if name.plain and name.base in REFUSED:
+        if name.plain and name.base in ("argmin", "where"):
             raise self.error(REFUSED[name.base], start, self.pos - start)
         name = self.scripts(name)
-        if name.plain and name.base in FUNCTIONS and (name.base != "sigma" or self.opens()):
-            return self.emit("FUNC", FUNCTIONS[name.base], start)
+        if name.base in FUNCTIONS and not own and not name.accents and (name.base != "sigma" or self.opens()):
+            function = FUNCTIONS[name.base]
+            marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
+            if name.base == "sigma" and marks == ["^2"] and not name.primes:
+                hint = (
+                    "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or a product, `sigma^2 * (…)`"
+                )
+                raise self.error(hint, start, self.pos - start)
+            if name.plain:
+                return self.emit("FUNC", function, start)
+            mark = "'" if name.primes else (marks or ["-"])[0]
+            alone = len(marks) + name.primes == 1 and (mark == "'" or mark[1:].isdigit())
+            if alone and (mark[0] != "_" or function == "log"):
+                return self.emit("FUNC", function + mark, start)
+        if name.plain and name.base in ("log2", "log10") and self.opens():
+            return self.emit("FUNC", f"log_{name.base[3:]}", start)
+        if name.plain and name.base == "inf":
+            return self.emit("NUMBER", "inf", start)
         self.emit("NAME", name, start)
+
+    def takes_index(self) -> bool:
+        """Does `[i](` come next?"""
+        return (
+            re.compile(r"(\[[^\]]*\]|_\{[^}]*\})\s*(\\left)?\s*\(").match(self.text, self.pos, self.end)
+            is not None
+        )
+
+    def whole_name(self) -> Name | None:
+        """The name that stands in braces alone, as in `{v'_w}^\\top`; `pos` is left after it."""
+        raise NotImplementedError
 
     def opens(self) -> bool:
         """Does a bracket come next?"""
@@ -226,10 +301,12 @@ class Scanner:
                     primes += 1
                 else:
                     sups.append(group_or_none)
-            elif char == "." and re.compile(r"\.(\\text|\\mathrm|[A-Za-z])").match(
+            elif char == "." and re.compile(r"\.(\\text|\\mathrm|grad\b)").match(
                 self.text, self.pos, self.end
             ):
                 subs.append(self.group(sup=False))
+            elif char == "." and re.compile(r"\.T\b").match(self.text, self.pos, self.end):
+                transposed, self.pos = True, self.pos + 2
             else:
                 break
         return Name(
@@ -237,18 +314,14 @@ class Scanner:
         )
 
     def superscript(self) -> Group | None:
-        """The superscript at `pos` if it belongs to the name; None if it is a power."""
-        if re.compile(r"\^\s*\{?\s*\d+\s*\}?").match(self.text, self.pos, self.end):
-            named = re.compile(r"\^\s*\{?\s*\d+\s*\}?(_(\{[^}]*\}|\w+))?\[").match(
-                self.text, self.pos, self.end
-            )
-            return self.group(sup=True) if named else None
-        if not re.compile(r"\^\s*(\{|\(|\\|[A-Za-z⊤′*])").match(self.text, self.pos, self.end):
+        """The superscript at `pos` if it may belong to the name or be an index; None if it can only be a power."""
+        if not re.compile(r"\^\s*(\{|\(|\\|[A-Za-z0-9⊤′*])").match(self.text, self.pos, self.end):
             return None
         try:
-            return self.group(sup=True)
+            group = self.group(sup=True)
         except NotationError:
             return None
+        return group if group.name_like and group.items else None
 
     def group(self, sup: bool) -> Group:
         """Read `_x`, `_{…}`, `^{…}`, `^(t)` at `pos`."""
@@ -256,26 +329,29 @@ class Scanner:
         self.pos += 1
         while self.follows(" "):
             self.pos += 1
+        begin, round_ = self.pos, False
         if self.follows("{", "(") and (sup or self.text[self.pos] == "{"):
             stop = self.close(self.pos)
             round_ = self.text[self.pos] == "("
-            raw, self.pos = self.text[self.pos + 1 : stop], stop + 1
+            begin, self.pos = self.pos + 1, stop + 1
         elif self.follows("\\") or (self.pos < self.end and self.text[self.pos] in LETTERS):
-            raw, round_ = self.one_argument(), False
+            self.one_argument()
+            stop = self.pos
         elif match := re.compile(r"[A-Za-z0-9]+|\*").match(self.text, self.pos, self.end):
-            raw, round_, self.pos = match.group(), False, match.end()
+            stop = self.pos = match.end()
         else:
             what = "superscript" if sup else "subscript"
             raise self.error(f"a {what} is missing after `{self.text[opener]}`", opener)
-        raw = raw.strip()
-        if raw.startswith("(") and raw.endswith(")"):
-            raw, round_ = raw[1:-1], True
-        items = tuple(i for i in (flatten_script(part) for part in raw.split(",")) if i)
+        raw = self.text[begin:stop].strip()
+        if inner := _ROUND.fullmatch(self.text[begin:stop]):
+            begin, stop = (begin + at for at in inner.span(inner.lastindex or 0))
+            raw, round_ = self.text[begin:stop].strip(), True
+        parts = split_commas(raw)
+        items = tuple(i for i in map(flatten_script, parts) if i)
         if re.search(r"\\sim\b|∼|~", raw):
             raise self.error(REFUSED["sim"], opener)
-        if not all(_ITEM.fullmatch(item) for item in items):
-            raise self.error(f"`{raw}` cannot be read as part of a name", opener, len(raw) + 1)
-        return Group(items, round_)
+        upright = re.search(r"\\(text|mathrm|textrm|operatorname)\b", raw) is not None and "," not in raw
+        return Group(items, round_, (begin, stop), all(_ITEM.fullmatch(item) for item in items), upright)
 
     def close(self, at: int) -> int:
         """Where the bracket that opens at `at` closes."""
@@ -328,10 +404,14 @@ class Scanner:
 
     def shape(self, start: int) -> None:
         """After `in`: `R^{V x d}` becomes one SHAPE token, the tuple of its dimensions."""
-        match = re.compile(r"\s*(\\mathbb\s*(\{R\}|R)|R|ℝ)\s*\^\s*").match(self.text, self.pos, self.end)
+        match = re.compile(r"\s*(\\mathbb\s*(\{R\}|R)|R(?!\w)|ℝ)(\s*\^\s*)?").match(
+            self.text, self.pos, self.end
+        )
         if match is None:
-            raise self.error("after `in` comes a shape: `W in R^{n x m}`", start, 2)
+            return  # a set; `lexer` and `bound` know what may stand there
         self.pos = match.end()
+        if not match.group(3):
+            return self.emit("SHAPE", (), start, self.pos)
         begin, stop = self.argument()
         dims = re.split(r"\\times|×|\*|,|(?<![A-Za-z])x(?![A-Za-z])", self.text[begin:stop])
         names = tuple(flatten_script(d.replace("|", "")) for d in dims)
@@ -344,6 +424,18 @@ class Scanner:
 
     def reducer(self, word: str, start: int, big: bool) -> None:
         raise NotImplementedError
+
+
+def split_commas(text: str) -> list[str]:
+    """The parts between the commas that stand in no brackets."""
+    parts, level = [""], 0
+    for char in re.sub(r"\\(?:mid|vert)\b", "|", text):
+        level += (char in "{([") - (char in "})]")
+        if char in ",|" and level == 0:  # u_{j|i}
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
 
 
 def flatten_script(text: str) -> str:

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from difflib import get_close_matches
 
-from ..names import GREEK
-from .symbols import ACCENTS, FUNCTIONS, OPERATORS, REDUCERS, WRAPPERS
+from ..names import ACCENTS, GREEK
+from .symbols import FUNCTIONS, OPERATORS, REDUCERS, WRAPPERS
 
 # Blanks that Python does not count among them: a pasted text may hold some, and nobody sees them.
 UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
@@ -22,7 +22,32 @@ _LETTER = {"\a": "a", "\b": "b", "\f": "f", "\r": "r", "\t": "t", "\v": "v"}
 _INSTEAD = {
     ":": "; a slice is a capital: `h[b,t,J]`",
     "@": "; write the factors side by side: `W[j,I] x[I]`, or `W x` where their shapes are declared",
+    "?": "; write `a[i] if x[i] > 0 else b[i]`",
 }
+_BESIDE = "write the factors side by side, a capital for what is summed: `W[j,I] x[I]`"
+PYTHON = {
+    **dict.fromkeys(("matmul", "mm", "dot", "bmm", "einsum", "matvec", "mv"), _BESIDE),
+    **dict.fromkeys(("cat", "hstack", "concatenate", "stack"), "write `c[t,C] = a[t,I]; b[t,K]`"),
+    "where": "write `a[i] if x[i] > 0 else b[i]`",
+    "len": "the size of an axis is a capital: `T` for the index t",
+    "range": "an index takes all its values by itself; under a sum a condition may tell which: `sum[s <= t](x[s])`",
+    "zeros": "write the number: `h[-1,j] = 0`",
+}
+# A line of a program: what stands at its beginning, and what a tutor would say.
+_PROGRAM = re.compile(r"\s*(def|for|while|return|import|from|class|print|assert|with)\b(?!\s*(\[|=|_|'))")
+
+
+def program(line: str) -> str | None:
+    """A sentence for a line of Python, where an equation is expected."""
+    found = _PROGRAM.match(line)
+    if found is None:
+        return None
+    return (
+        f"`{found.group(1)}` begins a line of Python; an equation says what each entry is, "
+        f"for all values of its indices: `h[t,j] = tanh(W[j,I] h[t-1,I] + x[t,j])`"
+    )
+
+
 _COMMANDS = sorted(
     {"frac", "sqrt", "underset", "left", "right", "quad", "ell", "in"}.union(
         GREEK, ACCENTS, WRAPPERS, FUNCTIONS, REDUCERS, filter(str.isalpha, OPERATORS)

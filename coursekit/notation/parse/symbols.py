@@ -2,102 +2,41 @@
 
 from __future__ import annotations
 
+import re
+
+from .. import functions
+
 # A command or a letter -> the token that it is.
 OPERATORS = {
-    "cdot": "*", "times": "*", "odot": "*", "circ": "*", "ast": "*", "cdotp": "*", "bullet": "*",
+    "cdot": "·", "times": "*", "odot": "⊙", "circ": "⊙", "ast": "*", "cdotp": "·", "bullet": "·",
     "le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=",
     "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "equiv": "==", "mid": "|", "vert": "|", "lvert": "|",
     "rvert": "|", "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "cdots": "...", "dots": "...",
     "ldots": "...", "dotsc": "...", "{": "(", "}": ")", "lbrack": "[", "rbrack": "]", "lbrace": "(",
-    "rbrace": ")", "coloneqq": "=", "triangleq": "=", "div": "/",
-}  # fmt: skip
-
-ACCENTS = {
-    "tilde": "tilde", "widetilde": "tilde", "hat": "hat", "widehat": "hat", "bar": "bar",
-    "overline": "bar", "vec": "vec", "overrightarrow": "vec", "overleftarrow": "leftarrow", "dot": "dot",
-    "ddot": "ddot", "check": "check", "breve": "breve", "underline": "under", "acute": "acute",
+    "rbrace": ")", "coloneqq": "=", "leftarrow": "=", "gets": "=", "triangleq": "=", "div": "/",
 }  # fmt: skip
 
 # Fonts and boxes: the name is what stands inside.
 WRAPPERS = frozenset(
-    [
-        "text",
-        "textrm",
-        "textbf",
-        "textit",
-        "texttt",
-        "textsf",
-        "operatorname",
-        "operatorname*",
-        "mathbf",
-        "mathrm",
-        "mathcal",
-        "mathit",
-        "mathsf",
-        "mathbb",
-        "mathtt",
-        "boldsymbol",
-        "bm",
-        "mathop",
-        "mbox",
-        "mathfrak",
-        "mathscr",
-    ]
+    (
+        "text textrm textbf textit texttt textsf operatorname operatorname* mathbf mathrm mathcal mathit "
+        "mathsf mathbb mathtt boldsymbol bm mathop mbox mathfrak mathscr"
+    ).split()
 )
 
 SPACES = frozenset(
-    [
-        "quad",
-        "qquad",
-        ",",
-        ";",
-        "!",
-        ":",
-        ">",
-        "left",
-        "right",
-        "big",
-        "Big",
-        "bigg",
-        "Bigg",
-        "bigl",
-        "bigr",
-        "Bigl",
-        "Bigr",
-        "biggl",
-        "biggr",
-        "displaystyle",
-        "textstyle",
-        "limits",
-        "nolimits",
-        "nonumber",
-        "notag",
-        "enspace",
-        "thinspace",
-        "medspace",
-        "thickspace",
-        "space",
-        "middle",
-    ]
+    (
+        ", ; ! : > left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle textstyle limits "
+        "nolimits nonumber notag enspace thinspace medspace thickspace space middle !"
+    ).split()
     + [" ", "\n"]
 )
 DROPPED_WITH_ARGUMENT = frozenset(["tag", "label", "hspace", "vspace", "phantom", "color", "tag*"])
 ENVIRONMENTS = frozenset(
-    [
-        "aligned",
-        "align",
-        "align*",
-        "split",
-        "equation",
-        "equation*",
-        "gather",
-        "gather*",
-        "gathered",
-        "array",
-        "displaymath",
-        "math",
-        "eqnarray",
-    ]
+    (
+        "aligned align align* split equation equation* gather gather* gathered array displaymath math "
+        "eqnarray"
+    ).split()
 )
 
 REFUSED = {
@@ -108,7 +47,6 @@ REFUSED = {
     "rightarrow": "an arrow is not an equation; write `left = right`",
     "to": "an arrow is not an equation; write `left = right`",
     "argmin": "`argmin` is an optimisation, not an equation that defines a tensor entry by entry",
-    "argmax": "`argmax` is not an equation of this language; write the tensor that it is taken of",
     "int": "integrals are not part of this language",
     "subset": "sets are not part of this language",
     "where": "`where` is no part of the language; write the equation that follows it on a line of its own",
@@ -124,16 +62,17 @@ LETTERS = {
     "ℓ": "ell", "∂": "partial", "∇": "nabla", "·": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
     "∗": "ast", "≤": "le", "≥": "ge", "≠": "ne", "∑": "sum", "Σ": "sum", "∏": "prod", "√": "sqrt",
     "∈": "in", "∀": "forall", "…": "dots", "⋯": "cdots", "∣": "mid", "‖": "Vert", "∼": "sim",
-    "≈": "approx", "⊤": "top", "′": "prime", "−": "-",
+    "≈": "approx", "←": "gets", "∞": "infty", "⊤": "top", "′": "prime", "−": "-",
 }  # fmt: skip
 
-FUNCTIONS = {
-    "sigmoid": "sigmoid", "sigma": "sigmoid", "logistic": "sigmoid", "tanh": "tanh", "relu": "relu",
-    "ReLU": "relu", "exp": "exp", "log": "log", "ln": "log", "sqrt": "sqrt", "abs": "abs", "max": "max",
-    "min": "min", "transpose": "transpose",
-}  # fmt: skip
-REDUCERS = {
-    "sum": "sum", "prod": "prod", "max": "max", "min": "min", "softmax": "softmax", "Softmax": "softmax",
-    "concat": "concat",
-}  # fmt: skip
-DIRECTIVES = frozenset({"pad", "centered", "centred", "parameters", "inputs", "size", "shape"})
+# What each word for a function stands for; the table is in `functions`.
+FUNCTIONS = {word: name for name, f in functions.FUNCTIONS.items() for word in (name, *f.spelled)}
+FUNCTIONS |= {"transpose": "transpose", "clip": "clip"}
+REDUCERS = {word: name for name, r in functions.REDUCERS.items() for word in (name, *r.spelled)}
+REDUCERS |= {"sum": "sum", "softmax": "softmax", "Softmax": "softmax", "concat": "concat"}
+REDUCERS |= {word: word for word in functions.DEFINED}
+# A package that a function is taken from: `torch.sigmoid(…)` is `sigmoid(…)`.
+PACKAGES = re.compile(
+    r"(?:torch|np|numpy|jnp|math|F|nn)\.(?:functional\.|nn\.functional\.)?(?=[A-Za-z]\w*\s*\()"
+)
+DIRECTIVES = frozenset({"positions", "pad", "centered", "centred", "parameters", "inputs", "size", "shape"})

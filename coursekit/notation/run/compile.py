@@ -5,64 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from functools import reduce as fold
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from ..evaluate import constant_value
+from .. import tree as T
+from ..functions import FUNCTIONS
+from ..meaning.arithmetic import COMPARE
+from ..meaning.evaluate import constant_value
+from ..meaning.reach import conditions, fail, starts
 from ..system import System
-from ..tree import (
-    Add,
-    Affine,
-    And,
-    Apply,
-    Call,
-    Cases,
-    Concat,
-    Condition,
-    Div,
-    Equation,
-    Expr,
-    Flatten,
-    Iverson,
-    Lookup,
-    Mul,
-    Neg,
-    Num,
-    Position,
-    Pow,
-    Reduce,
-    Ref,
-    SizeOf,
-    Softmax,
-    Sum,
-    free_indices,
-    references,
-)
-from .arithmetic import COMPARE
 from .named import LANE, Code, Env, as_tensor, elementwise, expand, number
 from .product import product
-from .reach import conditions, fail, starts
 from .reads import affine_code, read
 from .whole import apply, concat, flatten, reduce, softmax
 
 if TYPE_CHECKING:
     from .recur import Frame
-
-__all__ = ["Compiler"]
-
-# Where an entry is masked away, what stands under these is set to one: no NaN, no NaN gradient.
-_UNSAFE = {"log", "sqrt", "exp"}
-_CALLS: dict[str, Callable] = {
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "relu": torch.relu,
-    "exp": torch.exp,
-    "log": torch.log,
-    "sqrt": torch.sqrt,
-    "abs": torch.abs,
-}
 
 
 def _extreme(function: Callable, bound: str) -> Callable:
@@ -82,6 +43,13 @@ def _extreme(function: Callable, bound: str) -> Callable:
     return pick
 
 
+def _call(name: str) -> Any:
+    function = FUNCTIONS[name]
+    call: Any = fold(getattr, function.torch.split(".")[1:], torch)
+    return partial(call, **dict(function.options)) if function.options else call
+
+
+_CALLS = {name: _call(name) for name in FUNCTIONS}
 _CALLS |= {"max": _extreme(torch.maximum, "min"), "min": _extreme(torch.minimum, "max")}
 
 
@@ -95,7 +63,7 @@ class Compiler:
         self,
         system: System,
         sizes: dict[str, int],
-        equation: Equation,
+        equation: T.Equation,
         whole_numbers: frozenset[str] = frozenset(),
         frame: Frame | None = None,
     ):
@@ -105,7 +73,7 @@ class Compiler:
         self.ranges = dict(system.ranges[equation])
         left = [a.plain for a in equation.left.indices]
         self.rank = {name: n for n, name in enumerate(left) if name is not None}
-        self.guards: list[tuple[Condition, bool]] = []
+        self.guards: list[tuple[T.Condition, bool]] = []
         self.outer = self
         self.around: Frame | None = None  # the loop that this comes before
         if frame is not None:
@@ -130,18 +98,18 @@ class Compiler:
     def length(self, name: str) -> int:
         return 1 if name == LANE else self.sizes[self.ranges[name]]
 
-    def terms(self, affine: Affine) -> tuple[list[tuple[int, str]], int]:
+    def terms(self, affine: T.Affine) -> tuple[list[tuple[int, str]], int]:
         """The index terms of an expression without lookups, and its constant with the sizes put in."""
         const = affine.const
         terms: list[tuple[int, str]] = []
         for factor, atom in affine.terms:
-            if isinstance(atom, SizeOf):
+            if isinstance(atom, T.SizeOf):
                 const += factor * self.size(atom.name)
             elif isinstance(atom, str):
                 terms.append((factor, atom))
         return terms, const
 
-    def ends(self, affine: Affine) -> tuple[int, int]:
+    def ends(self, affine: T.Affine) -> tuple[int, int]:
         """The least and the greatest value of an index expression without lookups."""
         terms, const = self.terms(affine)
         spans = [(f, self.span(n)) for f, n in terms]
@@ -159,7 +127,7 @@ class Compiler:
             lambda env: env.constant(key, lambda: torch.arange(span.start, span.stop, device=env.device)),
         )
 
-    def whole(self, ref: Ref) -> Code:
+    def whole(self, ref: T.Ref) -> Code:
         """A tensor of whole numbers, read to be used as an index."""
         if self.inside(ref):
             code = self.code(ref)
@@ -187,10 +155,10 @@ class Compiler:
         """Does a value change with the recurrence that is running?"""
         return self.frame is not None and self.frame.moves(node)
 
-    def guarded(self, affine: Affine) -> bool:
-        return any(free_indices(c) & free_indices(affine) for c, _ in self.guards)
+    def guarded(self, affine: T.Affine) -> bool:
+        return any(T.free_indices(c) & T.free_indices(affine) for c, _ in self.guards)
 
-    def under(self, conditions: Sequence[tuple[Condition, bool]], make: Callable[[], Code]) -> Code:
+    def under(self, conditions: Sequence[tuple[T.Condition, bool]], make: Callable[[], Code]) -> Code:
         """Compile what is looked at only where the conditions are as said."""
         self.guards.extend(conditions)
         try:
@@ -201,65 +169,69 @@ class Compiler:
     def safe(self, code: Code) -> Code:
         """One in place of every entry that a condition keeps from being looked at."""
         looped = self.frame.looped if self.frame is not None else frozenset()
-        for condition, sense in self.guards:
-            if code.number is None and free_indices(condition) - looped <= set(code.axes):
+        for n, (condition, sense) in enumerate(list(self.guards)):
+            if code.number is None and T.free_indices(condition) - looped <= set(code.axes):
                 pick = (
                     (lambda m, x: torch.where(m, x, 1.0)) if sense else (lambda m, x: torch.where(m, 1.0, x))
                 )
-                code = elementwise(pick, [self.condition(condition), code], self.order)
+                later = self.guards[n:]  # a condition is looked at under those before it, not under itself
+                del self.guards[n:]
+                holds = self.condition(condition)
+                self.guards.extend(later)
+                code = elementwise(pick, [holds, code], self.order)
         return code
 
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
-    def code(self, node: Expr) -> Code:
+    def code(self, node: T.Expr) -> Code:
         value = constant_value(self.system, self.sizes, node)
         if value is not None:
             return number(value)
         if self.frame is not None and not self.inside(node):
             return self.frame.hoist(self.outer.code(node))
         match node:
-            case Ref():
+            case T.Ref():
                 return self.frame.read(self, node) if self.inside(node) and self.frame else read(self, node)
-            case Add(terms):
+            case T.Add(terms):
                 return self.add(terms)
-            case Neg(Mul() | Sum() | Div()):
+            case T.Neg(T.Mul() | T.Sum() | T.Div()):
                 return product(self, node)
-            case Neg(body):
+            case T.Neg(body):
                 return elementwise(torch.neg, [self.code(body)], self.order)
-            case Mul() | Sum():
+            case T.Mul() | T.Sum():
                 return product(self, node)
-            case Div(above, below):
+            case T.Div(above, below):
                 if constant_value(self.system, self.sizes, below) is not None:
                     return product(self, node)
                 guards = [(c, True) for c in conditions(node)]
                 divisor = self.under(guards, lambda: self.safe(self.code(below)))
                 parts = [self.code(above), divisor]
                 return elementwise(torch.true_divide, parts, self.order)
-            case Pow(base, exponent):
+            case T.Pow(base, exponent):
                 return self.power(base, exponent)
-            case Call(function, args):
+            case T.Call(function, args):
                 return self.call(function, args)
-            case Apply():
+            case T.Apply():
                 return apply(self, node)
-            case Softmax():
+            case T.Softmax():
                 return softmax(self, node, torch.softmax)
-            case Reduce():
+            case T.Reduce():
                 return reduce(self, node)
-            case Concat():
+            case T.Concat():
                 return concat(self, node)
-            case Flatten():
+            case T.Flatten():
                 return flatten(self, node)
-            case Position(affine):
+            case T.Position(affine):
                 whole = self.side(affine)
                 return Code(whole.axes, lambda env: whole.run(env).to(env.dtype), whole.number)
-            case Cases(branches, otherwise):
+            case T.Cases(branches, otherwise):
                 return self.cases(branches, otherwise)
-            case Iverson(condition):
+            case T.Iverson(condition):
                 return self.mask(condition)
         raise AssertionError(f"no way to run {node!r}")
 
-    def add(self, terms: Sequence[Expr]) -> Code:
-        signed = [(t.body, -1) if isinstance(t, Neg) else (t, 1) for t in terms]
+    def add(self, terms: Sequence[T.Expr]) -> Code:
+        signed = [(t.body, -1) if isinstance(t, T.Neg) else (t, 1) for t in terms]
         signed.sort(key=lambda p: -p[1])  # a positive term first, so that the others are added or taken off
         if self.frame is None:
             return self._total([(self.code(t), s) for t, s in signed])
@@ -285,7 +257,7 @@ class Compiler:
                 total = elementwise(lambda a, b: a - b, [total, code], self.order)
         return total
 
-    def power(self, base: Expr, exponent: Expr) -> Code:
+    def power(self, base: T.Expr, exponent: T.Expr) -> Code:
         code, by = self.code(base), self.code(exponent)
         if by.number is not None and by.number >= 0 and by.number.is_integer():
             whole = int(by.number)
@@ -296,24 +268,25 @@ class Compiler:
             return elementwise(lambda a, b: a**b, [code, by], self.order)
         return elementwise(torch.pow, [self.safe(code), by], self.order)
 
-    def call(self, function: str, args: Sequence[Expr]) -> Code:
+    def call(self, function: str, args: Sequence[T.Expr]) -> Code:
         first = args[0]
-        if function == "log" and isinstance(first, Softmax) and first.where is None and not self.guards:
+        if function == "log" and isinstance(first, T.Softmax) and first.where is None and not self.guards:
             return softmax(self, first, torch.log_softmax)
         if function not in _CALLS:
             raise fail(self.system, f"{function} is no function of the language", self.equation.span)
         codes = [self.code(a) for a in args]
-        if function in _UNSAFE:
+        if not FUNCTIONS[function].finite:
+            # Where an entry is masked away, what stands under these is set to one: no NaN, no NaN gradient.
             codes = [self.safe(c) for c in codes]
         return elementwise(_CALLS[function], codes, self.order)
 
     # ── conditions ───────────────────────────────────────────────────────────────────────────
 
-    def condition(self, condition: Condition) -> Code:
+    def condition(self, condition: T.Condition) -> Code:
         """A tensor of truth values."""
         if self.frame is not None and not self.inside(condition):
             return self.frame.hoist(self.outer.condition(condition))
-        if isinstance(condition, And):
+        if isinstance(condition, T.And):
             whole, *rest = (self.condition(c) for c in condition.parts)
             for part in rest:
                 whole = elementwise(torch.logical_and, [whole, part], self.order)
@@ -322,34 +295,34 @@ class Compiler:
         if all(s.number is not None for s in sides):
             sides[0] = as_tensor(sides[0])
         code = elementwise(COMPARE[condition.operator], sides, self.order)
-        if any(True for _ in references(condition)):
+        if any(True for _ in T.references(condition)):
             return code
         run, key = code.run, object()
         return Code(code.axes, lambda env: env.constant(key, lambda: run(env)))
 
-    def side(self, side: Affine | Expr) -> Code:
-        if not isinstance(side, Affine):
+    def side(self, side: T.Affine | T.Expr) -> Code:
+        if not isinstance(side, T.Affine):
             return self.code(side)
         terms, const = self.terms(side)
-        if not terms and not any(isinstance(atom, Lookup) for _, atom in side.terms):
+        if not terms and not any(isinstance(atom, T.Lookup) for _, atom in side.terms):
             return number(const)
-        looked_up = [(c, atom.ref) for c, atom in side.terms if isinstance(atom, Lookup)]
+        looked_up = [(c, atom.ref) for c, atom in side.terms if isinstance(atom, T.Lookup)]
         if all(ref.name in self.whole_numbers for _, ref in looked_up):
             return affine_code(self, side)
         # A real number may be compared with an index as well.
-        rest = tuple(t for t in side.terms if not isinstance(t[1], Lookup))
-        reals = tuple(Mul((Num(Fraction(c)), ref)) for c, ref in looked_up)
-        return self.code(Add((*reals, Position(Affine(rest, side.const)))))
+        rest = tuple(t for t in side.terms if not isinstance(t[1], T.Lookup))
+        reals = tuple(T.Mul((T.Num(Fraction(c)), ref)) for c, ref in looked_up)
+        return self.code(T.Add((*reals, T.Position(T.Affine(rest, side.const)))))
 
-    def mask(self, condition: Condition) -> Code:
+    def mask(self, condition: T.Condition) -> Code:
         """One where the condition holds, zero elsewhere."""
         if self.frame is not None and not self.inside(condition):
             return self.frame.hoist(self.outer.mask(condition))
         code = self.condition(condition)
         return Code(code.axes, lambda env: code.run(env).to(env.dtype))
 
-    def cases(self, branches: Sequence[tuple[Expr, Condition]], otherwise: Expr) -> Code:
-        before: list[tuple[Condition, bool]] = []
+    def cases(self, branches: Sequence[tuple[T.Expr, T.Condition]], otherwise: T.Expr) -> Code:
+        before: list[tuple[T.Condition, bool]] = []
         chosen: list[tuple[Code, Code]] = []
         for branch, condition in branches:
             guard = [*before, (condition, True)]

@@ -17,8 +17,6 @@ from .reads import Step, cut, windows
 if TYPE_CHECKING:
     from .compile import Compiler
 
-__all__ = ["convolution"]
-
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 

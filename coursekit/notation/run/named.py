@@ -14,8 +14,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["LANE", "Code", "Env", "align", "as_tensor", "elementwise", "expand", "number", "rename", "view"]
-
 # The axis of a grid's recurrence: the entries of one anti-diagonal. Its length changes from step to step.
 LANE = "~"
 

@@ -13,94 +13,73 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..evaluate import constant_value
-from ..tree import (
-    Add,
-    And,
-    Compare,
-    Condition,
-    Div,
-    Expr,
-    Iverson,
-    Mul,
-    Neg,
-    Num,
-    Ref,
-    Sum,
-    free_indices,
-    substitute,
-)
-from .arithmetic import divide
+from .. import tree as T
+from ..indices import each
+from ..meaning.arithmetic import divide
+from ..meaning.evaluate import constant_value
+from ..meaning.pairing import Pairing, cheapest, leaves
 from .convolve import convolution
 from .named import Code, as_tensor, elementwise, number
-from .pairing import Pairing, cheapest
 from .picks import Flat, pick, scatter
 
 if TYPE_CHECKING:
     from .compile import Compiler
 
-__all__ = ["product"]
 
-
-def product(compiler: Compiler, node: Expr) -> Code:
+def product(compiler: Compiler, node: T.Expr) -> Code:
     """The code of a product, a sum, or a quotient by a number."""
-    if isinstance(node, Sum) and isinstance(node.body, Add):
+    if isinstance(node, T.Sum) and isinstance(node.body, T.Add):
         return compiler.add([_sum(node, term) for term in node.body.terms])
     flat = Flat()
-    _flatten(compiler, node, flat, set(free_indices(node)))
+    _flatten(compiler, node, flat, set(T.free_indices(node)))
     if flat.scale == 0:
         return number(0.0)
     return _assemble(compiler, flat)
 
 
-def _sum(node: Sum, term: Expr) -> Expr:
-    return Neg(_sum(node, term.body)) if isinstance(term, Neg) else replace(node, body=term)
+def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
+    return T.Neg(_sum(node, term.body)) if isinstance(term, T.Neg) else replace(node, body=term)
 
 
-def _flatten(compiler: Compiler, node: Expr, flat: Flat, taken: set[str]) -> None:
+def _flatten(compiler: Compiler, node: T.Expr, flat: Flat, taken: set[str]) -> None:
     """Put a node's factors into `flat`; `taken` are the names that an inner sum may not use again."""
     value = constant_value(compiler.system, compiler.sizes, node)
     if value is not None:
         flat.scale *= value
-    elif isinstance(node, Neg):
+    elif isinstance(node, T.Neg):
         flat.scale = -flat.scale
         _flatten(compiler, node.body, flat, taken)
-    elif isinstance(node, Mul):
+    elif isinstance(node, T.Mul):
         for factor in node.factors:
             _flatten(compiler, factor, flat, taken)
-    elif isinstance(node, Div):
+    elif isinstance(node, T.Div):
         below = constant_value(compiler.system, compiler.sizes, node.below)
         if below is None:
-            flat.factors.append(Div(Num(Fraction(1)), node.below))
+            flat.factors.append(T.Div(T.Num(Fraction(1)), node.below))
         else:
             flat.scale = divide(flat.scale, below)
         _flatten(compiler, node.above, flat, taken)
-    elif isinstance(node, Sum) and not isinstance(node.body, Add):
+    elif isinstance(node, T.Sum) and not isinstance(node.body, T.Add):
         inner = node
         for name in set(node.indices) & taken:
             inner = _renamed(compiler, inner, name)
         taken.update(inner.indices)
         flat.summed += inner.indices
-        if inner.where is not None:
-            flat.factors += [Iverson(c) for c in _parts(inner.where)]
+        flat.factors += map(T.Iverson, each(inner.where))
         _flatten(compiler, inner.body, flat, taken)
-    elif isinstance(node, Iverson):
-        flat.factors += [Iverson(c) for c in _parts(node.condition)]
+    elif isinstance(node, T.Iverson):
+        flat.factors += map(T.Iverson, each(node.condition))
     else:
         flat.factors.append(node)
 
 
-def _parts(condition: Condition) -> tuple[Compare, ...]:
-    return condition.parts if isinstance(condition, And) else (condition,)
-
-
-def _renamed(compiler: Compiler, node: Sum, name: str) -> Sum:
+def _renamed(compiler: Compiler, node: T.Sum, name: str) -> T.Sum:
     """The same sum with another name for one of its indices, so that it can be merged with its neighbours."""
     fresh = name
     while fresh in compiler.ranges:
         fresh += "′"
     compiler.ranges[fresh] = compiler.ranges[name]
-    return substitute(node, {name: fresh})
+    return T.substitute(node, {name: fresh})
 
 
 def _assemble(compiler: Compiler, flat: Flat) -> Code:
@@ -109,8 +88,8 @@ def _assemble(compiler: Compiler, flat: Flat) -> Code:
     scattered = scatter(compiler, flat, _assemble)
     if scattered is not None:
         return scattered
-    guards: list[tuple[Condition, bool]] = [
-        (f.condition, True) for f in flat.factors if isinstance(f, Iverson)
+    guards: list[tuple[T.Condition, bool]] = [
+        (f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)
     ]
     return compiler.under(guards, lambda: _contract(compiler, flat))
 
@@ -124,7 +103,7 @@ class _Value:
 
     code: Code
     still: bool
-    key: Expr | None
+    key: T.Expr | None
 
 
 def _contract(compiler: Compiler, flat: Flat) -> Code:
@@ -139,7 +118,7 @@ def _contract(compiler: Compiler, flat: Flat) -> Code:
         still = frame is not None and not compiler.inside(factor)
         maker = compiler.outer if still else compiler
         values.append(
-            _Value(as_tensor(maker.code(factor)), still, factor if isinstance(factor, Ref) else None)
+            _Value(as_tensor(maker.code(factor)), still, factor if isinstance(factor, T.Ref) else None)
         )
     present = {a for v in values for a in v.code.axes}
     scale = flat.scale * prod(compiler.length(s) for s in flat.summed if s not in present)
@@ -168,14 +147,10 @@ def _scale_smallest(compiler: Compiler, values: list[_Value], scale: float) -> N
     choice.key = None
 
 
-def _leaves(tree: Pairing) -> set[int]:
-    return {tree} if isinstance(tree, int) else _leaves(tree.left) | _leaves(tree.right)
-
-
 def _build(compiler: Compiler, tree: Pairing, values: list[_Value], keep: frozenset[str]) -> _Value:
     """The value of a tree of pairs, summed over every axis that nothing outside of it needs."""
-    leaves = _leaves(tree)
-    outside = frozenset().union(*(values[n].code.axes for n in range(len(values)) if n not in leaves))
+    inside = leaves(tree)
+    outside = frozenset().union(*(values[n].code.axes for n in range(len(values)) if n not in inside))
     needed = keep | outside
     if isinstance(tree, int):
         value = values[tree]
@@ -200,7 +175,7 @@ def _before(compiler: Compiler, left: _Value, right: _Value, needed: frozenset[s
     """Two values multiplied outside of any loop; before one, an input times several matrices is one product."""
     frame = compiler.around
     for one, other in ((left, right), (right, left)):
-        if frame is not None and isinstance(one.key, Ref) and frame.looped & set(one.code.axes):
+        if frame is not None and isinstance(one.key, T.Ref) and frame.looped & set(one.code.axes):
             together = frame.linear(compiler, one.code, one.key, other.code, needed, before=True)
             if together is not None:
                 return together

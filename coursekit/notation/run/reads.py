@@ -13,14 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..meaning.reach import fail, nth
 from ..tree import Affine, Lookup, Ref, SizeOf
-from .named import Code, Env, elementwise
-from .reach import fail, nth
+from .named import Code, Env, align, elementwise
 
 if TYPE_CHECKING:
     from .compile import Compiler
-
-__all__ = ["Step", "affine_code", "cut", "read", "read_axes", "whole_name", "windows"]
 
 Step = Callable[[Env, Tensor], Tensor]
 
@@ -252,6 +250,27 @@ def _look_up(
 
     steps.append(gather)
     names[:] = [*index_axes, *rest]
+
+
+def pick(compiler: Compiler, ref: Ref, values: Code, name: str, where: Code, dim: str) -> Code:
+    """The entries of `values` at the places `where` along its axis `name`."""
+    axes = compiler.order({*values.axes, *where.axes} - {name})
+    mine, theirs = align(values, (*axes, name)), align(where, (*axes, name))
+    size, start, guarded = compiler.sizes[dim], compiler.first[dim], bool(compiler.guards)
+
+    def run(env: Env) -> Tensor:
+        x, place = mine(env), theirs(env) - start
+        inside = place.clamp(0, size - 1)
+        if not guarded and not place.is_meta and not torch.equal(inside, place):
+            wrong = int(place[inside != place].flatten()[0]) + start
+            message = (
+                f"`{ref.name}` is looked up at {wrong}, but `{dim}` runs from {start} to {start + size - 1}"
+            )
+            raise fail(compiler.system, message, ref.span)
+        shape = torch.broadcast_shapes(x.shape[:-1], inside.shape[:-1])
+        return x.expand(*shape, size).gather(-1, inside.expand(*shape, 1)).squeeze(-1)
+
+    return Code(axes, run)
 
 
 def affine_code(compiler: Compiler, affine: Affine) -> Code:

@@ -8,23 +8,22 @@ Nothing is written in place, so that gradients flow.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from ..meaning.reach import fail
 from ..system import Block, System
-from ..tree import Expr, Ref, references
+from ..tree import Expr, Ref, index, references
 from .lanes import Lanes
 from .named import LANE, Code, Env
-from .reach import fail
-from .reads import read_axes
+from .reads import affine_code, pick, read_axes
 
 if TYPE_CHECKING:
     from .compile import Compiler
-
-__all__ = ["Frame"]
 
 
 class Frame:
@@ -86,8 +85,8 @@ class Frame:
 
     def read(self, compiler: Compiler, ref: Ref) -> Code:
         """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
-        if ref.name not in self.names:  # a tensor of its own that is looked up at a state's value
-            raise fail(self.system, f"`{ref.name}` is looked up by what the recurrence computes", ref.span)
+        if ref.name not in self.names:
+            return self._look_up(compiler, ref)
         places = self.places[ref.name]
         shifts = []
         for place, (name, _) in zip(places, self.block.loops, strict=True):
@@ -114,6 +113,21 @@ class Frame:
             return x
 
         return Code(axes, run)
+
+    def _look_up(self, compiler: Compiler, ref: Ref) -> Code:
+        """Another tensor at what the recurrence computes, `p[t+1,y[t+1]]`: read before the loop for every value of that
+        axis, and picked from step by step."""
+        moving = [n for n, affine in enumerate(ref.indices) if self.moves(affine)]
+        fresh = [f"?{n}{ref.name}" for n in moving]
+        dims = [self.system.tensors[ref.name].dims[n] for n in moving]
+        compiler.ranges.update(zip(fresh, dims, strict=True))
+        every = list(ref.indices)
+        for n, name in zip(moving, fresh, strict=True):
+            every[n] = index(name)
+        whole = self.hoist(compiler.outer.code(replace(ref, indices=tuple(every))))
+        for n, name, dim in zip(moving, fresh, dims, strict=True):
+            whole = pick(compiler, ref, whole, name, affine_code(compiler, ref.indices[n]), dim)
+        return whole
 
     def _step(self, ref: Ref, place: int, shift: int) -> Callable[[Env], Tensor]:
         name, count = ref.name, self.counts[0]
@@ -256,7 +270,7 @@ class Linear:
 
         def run(env: Env) -> Tensor:
             parts, lead = env.memo.get(self) or self.multiply(env)
-            return parts[place] if flat else parts[place].reshape(*lead, *shape)
+            return parts[place] if flat else parts[place].reshape((*lead, *shape))
 
         return Code((*self.left, *right), run)
 

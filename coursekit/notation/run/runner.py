@@ -15,16 +15,14 @@ from threading import Lock
 import torch
 from torch import Tensor
 
+from ..meaning.reach import Doubt, check_reads, fail, outside
+from ..meaning.sizes import infer_sizes, sides, span_of
 from ..system import Block, System
 from ..tree import Affine, Compare, references
 from .compile import Compiler
 from .named import Env, elementwise
-from .reach import Doubt, check_reads, fail, outside
 from .reads import whole_name
 from .recur import Frame
-from .sizes import infer_sizes, sides, span_of
-
-__all__ = ["Plan", "plan", "run"]
 
 
 def run(
@@ -64,14 +62,16 @@ def run(
 
 
 class Plan:
-    """How to get the tensors `wanted` of one system at given sizes."""
+    """How to get the tensors `wanted` of one system at given sizes. It is not changed by a run: `constants` only keeps
+    what depends on the sizes, for each device and type of number."""
 
     def __init__(
         self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], wanted: tuple[str, ...]
     ):
         self.sizes = sizes
         self.constants: dict = {}
-        self.doubts = [_settle(system, sizes, doubt) for doubt in check_reads(system, sizes)]
+        for doubt in check_reads(system, sizes):
+            _settle(system, sizes, doubt)
         self.blocks: list[Callable[[Env], None]] = []
         needed = set(wanted)
         for block in reversed(system.blocks):
@@ -81,9 +81,6 @@ class Plan:
         self.blocks.reverse()
 
     def run(self, env: Env) -> None:
-        while self.doubts:  # once: what the conditions say depends on sizes alone
-            self.doubts[-1](env)
-            self.doubts.pop()
         for block in self.blocks:
             block(env)
 
@@ -108,8 +105,9 @@ def _define(name: str, compute: Callable[[Env], Tensor]) -> Callable[[Env], None
     return step
 
 
-def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> Callable[[Env], None]:
-    """Whether the conditions do keep a read inside its tensor; those on values are taken to hold."""
+def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> None:
+    """Refuse a read that the conditions do not keep inside its tensor. What they say depends on sizes alone; those on
+    values are taken to hold."""
     compiler = Compiler(system, sizes, doubt.equation)
     affine = doubt.ref.indices[doubt.axis]
     conditions = [(g, s) for g, s in doubt.guards if not any(True for _ in references(g))]
@@ -120,12 +118,8 @@ def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> Callable[[En
         join = (lambda a, b: a & b) if holds else (lambda a, b: a & ~b)
         wrong = elementwise(join, [wrong, code], compiler.order)
 
-    def settle(env: Env) -> None:
-        found = wrong.run(env)
-        if not found.is_meta and bool(found.any()):
-            raise outside(system, sizes, doubt)
-
-    return settle
+    if bool(wrong.run(Env({}, {}, {}, torch.float64, torch.device("cpu"), {})).any()):
+        raise outside(system, sizes, doubt)
 
 
 _KEPT = 256
@@ -163,7 +157,7 @@ def _check_tensors(system: System, inputs: Mapping, edges: Mapping) -> None:
             message = f"`{name}` is {_a(value)}, not a tensor: give torch.tensor(…)"
             raise fail(system, message, span_of(system, name))
         indexes = system.tensors[name].indexes if name in system.tensors else None
-        if indexes is not None and value.is_floating_point():
+        if indexes is not None and value.is_floating_point() and not _whole(value):
             message = f"`{name}` is used as an index, so it must hold whole numbers: "
             raise fail(system, f"{message}give {name}.long(), not {value.dtype}", span_of(system, name))
     for name, parts in edges.items():
@@ -171,6 +165,11 @@ def _check_tensors(system: System, inputs: Mapping, edges: Mapping) -> None:
             if not isinstance(value, (Tensor, Real)):
                 message = f"the boundary of `{name}` is {_a(value)}: give a tensor or a number"
                 raise fail(system, message, span_of(system, name))
+
+
+def _whole(value: Tensor) -> bool:
+    """Whole numbers that an equation computed (`argmax`) are real by their type."""
+    return value.is_meta or bool((value == value.round()).all())
 
 
 def _a(value: object) -> str:

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ..functions import REDUCERS
+from ..meaning.reach import fail
 from ..tree import Apply, Concat, Flatten, Reduce, Softmax, references
 from .named import Code, Env, align, as_tensor, elementwise, expand, rename
-from .reach import fail
 
 if TYPE_CHECKING:
     from .compile import Compiler
 
-__all__ = ["apply", "concat", "flatten", "reduce", "softmax"]
-
-_IDENTITY = {"max": -math.inf, "min": math.inf, "prod": 1.0}
+_WHOLE: dict[str, Callable] = {"max": torch.amax, "min": torch.amin, "logsumexp": torch.logsumexp}
 
 
 def _conditioned(compiler: Compiler, node: Softmax | Reduce, fill: float) -> tuple[Code, Code | None]:
@@ -67,13 +66,16 @@ def softmax(compiler: Compiler, node: Softmax, function: Callable) -> Code:
 
 
 def reduce(compiler: Compiler, node: Reduce) -> Code:
-    code, _ = _conditioned(compiler, node, _IDENTITY[node.function])
+    code, _ = _conditioned(compiler, node, REDUCERS[node.function].empty)
     dims = tuple(sorted((code.axes.index(i) for i in node.indices), reverse=True))
     axes = tuple(a for a in code.axes if a not in node.indices)
     run = code.run
-    if node.function in ("max", "min"):
-        extreme = torch.amax if node.function == "max" else torch.amin
-        return Code(axes, lambda env: extreme(run(env), dims))
+    if node.function in _WHOLE:
+        take = _WHOLE[node.function]
+        return Code(axes, lambda env: take(run(env), dims))
+    if node.function == "argmax":
+        start = compiler.span(node.indices[0]).start
+        return Code(axes, lambda env: (run(env).argmax(dims[0]) + start).to(env.dtype))
 
     def multiply(env: Env) -> Tensor:
         x = run(env)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Union
 
-__all__ = ["Pair", "Pairing", "cheapest"]
-
 _EXACT = 7  # up to this many factors every order is weighed; beyond, the best next pair is taken
 
 
@@ -21,6 +19,11 @@ class Pair:
 
 
 Pairing = Union[int, Pair]  # the number of a factor, or a pair
+
+
+def leaves(tree: Pairing) -> set[int]:
+    """The numbers of the factors in a pairing."""
+    return {tree} if isinstance(tree, int) else leaves(tree.left) | leaves(tree.right)
 
 
 @dataclass(frozen=True, slots=True)

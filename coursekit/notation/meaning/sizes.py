@@ -10,27 +10,19 @@ from difflib import get_close_matches
 from math import prod
 from numbers import Integral
 
+from .. import tree as T
+from ..show import show
 from ..system import Derived, Joined, System
-from ..tree import (
-    NOWHERE,
-    Affine,
-    Directive,
-    Ref,
-    Span,
-    references,
-)
 from .links import Axis, hops, told
-from .reach import fail, interval, nth, spell, starts
-
-__all__ = ["Shape", "infer_sizes", "outside_reads", "sides", "span_of"]
+from .reach import fail, interval, nth, starts
 
 Shape = tuple[int, ...]
 
 
-def span_of(system: System, name: str) -> Span:
+def span_of(system: System, name: str) -> T.Span:
     """The first place where a tensor is written."""
-    found = (ref.span for eq in system.program.equations for ref in references(eq) if ref.name == name)
-    return next(found, NOWHERE)
+    found = (ref.span for eq in system.program.equations for ref in T.references(eq) if ref.name == name)
+    return next(found, T.NOWHERE)
 
 
 def infer_sizes(
@@ -48,13 +40,13 @@ def infer_sizes(
     for name in system.inputs:
         book.tensor(name, shapes[name])
     for statement in system.program.statements:
-        if isinstance(statement, Directive) and statement.word == "size":
+        if isinstance(statement, T.Directive) and statement.word == "size":
             for name, value in zip(statement.names, statement.values, strict=True):
                 book.give(name, int(value), statement.span)
     for name, size in given.items():
         book.give(name, size)
     for name, parts in boundary.items():
-        for (axis, steps), shape in zip(system.boundary[name], parts, strict=True):
+        for (axis, steps), shape in zip(system.boundary.get(name, ()), parts, strict=True):
             if shape is not None:
                 book.edge(name, axis, steps, shape)
     book.resolve()
@@ -99,17 +91,17 @@ def _check_names(system: System, shapes: Mapping, boundary: Mapping) -> None:
     for name, places in system.boundary.items():
         if name not in boundary and name not in system.padded:
             read = next((r for r in outside_reads(system, name)), None)
-            where = f" at {spell(read.indices[places[0][0]])}" if read else " outside its range"
+            where = f" at {show(read.indices[places[0][0]])}" if read else " outside its range"
             axes = ", ".join(d for n, d in enumerate(_axes(system, name)) if n != places[0][0])
             message = f"`{name}` is read{where}: give boundary={{{name!r}: …}} of shape ({axes}), or say `pad {name}`"
             raise fail(system, message, read.span if read else span_of(system, name))
 
 
-def outside_reads(system: System, name: str) -> Iterator[Ref]:
+def outside_reads(system: System, name: str) -> Iterator[T.Ref]:
     """Where a tensor that has a boundary is read with a shift along that axis."""
     axes = {axis for axis, _ in system.boundary[name]}
     for equation in (e for block in system.blocks for e in block.equations):
-        for ref in references(equation.right):
+        for ref in T.references(equation.right):
             if ref.name == name and any(ref.indices[a].plain is None for a in axes):
                 yield ref
 
@@ -118,7 +110,7 @@ def _axes(system: System, name: str) -> tuple[str, ...]:
     """What the reader calls the axes: the left side's indices where there is one, else the dimensions."""
     for equation in (e for block in system.blocks for e in block.equations):
         if equation.left.name == name:
-            return tuple(spell(a) for a in equation.left.indices)
+            return tuple(show(a) for a in equation.left.indices)
     return system.tensors[name].dims
 
 
@@ -136,7 +128,7 @@ class _Book:
         self.axes: dict[str, Axis] = {}
 
     def set(
-        self, dim: str, size: int, where: str, blame: str | Span = NOWHERE, axis: Axis | None = None
+        self, dim: str, size: int, where: str, blame: str | T.Span = T.NOWHERE, axis: Axis | None = None
     ) -> None:
         """`blame` is the tensor, or the place, that an error points at; `axis` is where the size stands."""
         if self.sizes.setdefault(dim, size) != size:
@@ -161,7 +153,7 @@ class _Book:
                 raise fail(self.system, message, span_of(self.system, name))
             self.set(dim, size, f"in `{name}` ({nth(axis)})", name, (name, axis))
 
-    def give(self, name: str, size: int, span: Span = NOWHERE) -> None:
+    def give(self, name: str, size: int, span: T.Span = T.NOWHERE) -> None:
         dim = self.system.dimension(name)
         if dim is None:
             known = sorted(set(self.system.aliases.values()))
@@ -198,7 +190,7 @@ class _Book:
                     size = self._longest(derived, dim)
                     if size is not None and size < 1:
                         reach = derived.reaches[0]
-                        message = f"nothing is left for `{derived.index}`: {spell(reach.affine)} leaves "
+                        message = f"nothing is left for `{derived.index}`: {show(reach.affine)} leaves "
                         message += f"`{reach.dim}`, which is {self.sizes[reach.dim]}, at once"
                         raise fail(self.system, message, reach.affine.span)
                     if size is not None:
@@ -214,11 +206,11 @@ class _Book:
         dims = [*(d for t in tensors for d in t.dims), *(d for r in ranges for d in r.values())]
         return [d for d in dims if d not in self.sizes]
 
-    def _place(self, dim: str) -> Span:
+    def _place(self, dim: str) -> T.Span:
         for name, tensor in self.system.tensors.items():
             if dim in tensor.dims:
                 return span_of(self.system, name)
-        return NOWHERE
+        return T.NOWHERE
 
     def _join(self, dim: str, joined: Joined) -> None:
         """The whole from its parts; or, where one part alone is unknown, that part from the whole."""
@@ -248,7 +240,7 @@ class _Book:
             if reach.padded:
                 found.append(-(-n // abs(stride)))
                 continue
-            rest = Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
+            rest = T.Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
             if any(isinstance(a, str) and others.get(a) not in self.sizes for _, a in rest.terms):
                 return None
             bounds = interval(self.system, rest, others, self.sizes, starts(self.system, self.sizes))

@@ -1,15 +1,42 @@
-"""Why two axes have one size: the indices that run over both, from equation to equation."""
+"""Who reads whom; and why two axes have one size: the indices that run over both, from equation to equation."""
 
 from __future__ import annotations
 
 from collections import deque
 
-from ..check.ranges import single
 from ..system import System
-from ..tree import NOWHERE, Ref, Span, references
+from ..tree import NOWHERE, Ref, Span, references, single
 
 Axis = tuple[str, int]  # a tensor and the number of its axis
 Hop = tuple[Ref, Ref]  # two tensors that one index of one equation runs over
+
+
+def finals(system: System) -> tuple[str, ...]:
+    """The tensors that no other equation reads, but for readings at another step of the same recurrence."""
+    reads = same_step(system)
+    read = {name for tensor, names in reads.items() for name in names if name != tensor}
+    return tuple(e.left.name for b in system.blocks for e in b.equations if e.left.name not in read)
+
+
+def same_step(system: System) -> dict[str, set[str]]:
+    """For each defined tensor, those that its equation reads at the same step of their recurrence."""
+    found: dict[str, set[str]] = {}
+    for block in system.blocks:
+        looped = {system.ranges[e][i] for e in block.equations for i, _ in block.loops}
+        own = {e.left.name for e in block.equations}
+        for equation in block.equations:
+            reads = found.setdefault(equation.left.name, set())
+            for ref in references(equation.right):
+                dims = system.tensors[ref.name].dims
+                shifted = any(a.const for a, d in zip(ref.indices, dims, strict=True) if d in looped)
+                if not (shifted and ref.name in own):
+                    reads.add(ref.name)
+    return found
+
+
+def all_reads(system: System) -> dict[str, set[str]]:
+    """For each defined tensor, those that its equation reads at any step."""
+    return {e.left.name: {r.name for r in references(e.right)} for b in system.blocks for e in b.equations}
 
 
 def hops(system: System, one: Axis, other: Axis) -> list[Hop]:

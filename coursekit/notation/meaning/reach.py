@@ -5,45 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from .. import tree as T
 from ..errors import NotationError
+from ..show import show
 from ..system import System
-from ..tree import (
-    NOWHERE,
-    Affine,
-    Cases,
-    Condition,
-    Div,
-    Equation,
-    Iverson,
-    Lookup,
-    Mul,
-    Reduce,
-    Ref,
-    SizeOf,
-    Softmax,
-    Span,
-    Sum,
-    children,
-    free_indices,
-)
 
-__all__ = [
-    "Doubt",
-    "Guard",
-    "check_reads",
-    "conditions",
-    "fail",
-    "interval",
-    "nth",
-    "outside",
-    "spell",
-    "starts",
-]
-
-Guard = tuple[Condition, bool]  # a condition, and whether it holds or fails where something is looked at
+Guard = tuple[T.Condition, bool]  # a condition, and whether it holds or fails where something is looked at
 
 
-def fail(system: System, message: str, span: Span = NOWHERE) -> NotationError:
+def fail(system: System, message: str, span: T.Span = T.NOWHERE) -> NotationError:
     return NotationError(message, system.program.source, span.line, span.column, span.width)
 
 
@@ -55,21 +25,6 @@ def starts(system: System, sizes: Mapping[str, int]) -> dict[str, int]:
     return {dim: -(n // 2) if dim in centred else 0 for dim, n in sizes.items()}
 
 
-def spell(affine: Affine) -> str:
-    """An index expression as a reader writes it: `2*t+dt-1`."""
-    text = ""
-    for factor, atom in affine.terms:
-        if isinstance(atom, Lookup):
-            name = f"{atom.ref.name}[{','.join(spell(a) for a in atom.ref.indices)}]"
-        else:
-            name = atom.name if isinstance(atom, SizeOf) else atom
-        sign = "-" if factor < 0 else "+" if text else ""
-        text += sign + (name if abs(factor) == 1 else f"{abs(factor)}*{name}")
-    if affine.const or not text:
-        text += f"{affine.const:+d}" if text else str(affine.const)
-    return text
-
-
 def nth(axis: int) -> str:
     """An axis in words: numbered from one it would be taken for torch's `dim`, which counts from zero."""
     words = ("first", "second", "third")
@@ -78,7 +33,7 @@ def nth(axis: int) -> str:
 
 def interval(
     system: System,
-    affine: Affine,
+    affine: T.Affine,
     ranges: Mapping[str, str],
     sizes: Mapping[str, int],
     first: Mapping[str, int],
@@ -89,9 +44,9 @@ def interval(
     """
     low = high = affine.const
     for factor, atom in affine.terms:
-        if isinstance(atom, Lookup):
+        if isinstance(atom, T.Lookup):
             return None
-        if isinstance(atom, SizeOf):
+        if isinstance(atom, T.SizeOf):
             ends = [sizes[system.aliases.get(atom.name, atom.name)]] * 2
         else:
             dim = ranges[atom]
@@ -101,38 +56,38 @@ def interval(
     return low, high
 
 
-def conditions(node: object) -> list[Condition]:
+def conditions(node: object) -> list[T.Condition]:
     """The conditions that stand as factors of a product or a quotient: where one fails, it is zero."""
-    if isinstance(node, Iverson):
+    if isinstance(node, T.Iverson):
         return [node.condition]
-    if isinstance(node, Mul):
-        return [f.condition for f in node.factors if isinstance(f, Iverson)]
-    return conditions(node.above) if isinstance(node, Div) else []
+    if isinstance(node, T.Mul):
+        return [f.condition for f in node.factors if isinstance(f, T.Iverson)]
+    return conditions(node.above) if isinstance(node, T.Div) else []
 
 
-def reads(node: object, guards: tuple[Guard, ...] = ()) -> Iterator[tuple[Ref, tuple[Guard, ...]]]:
+def reads(node: object, guards: tuple[Guard, ...] = ()) -> Iterator[tuple[T.Ref, tuple[Guard, ...]]]:
     """Every tensor entry that an expression reads, with the conditions under which it is looked at."""
-    if isinstance(node, Ref):
+    if isinstance(node, T.Ref):
         yield node, guards
         for affine in node.indices:
             yield from reads(affine, guards)
-    elif isinstance(node, (Sum, Softmax, Reduce)):
+    elif isinstance(node, (T.Sum, T.Softmax, T.Reduce)):
         if node.where is not None:
             yield from reads(node.where, guards)
             guards = (*guards, (node.where, True))
         yield from reads(node.body, guards)
-    elif isinstance(node, (Mul, Div)):
+    elif isinstance(node, (T.Mul, T.Div)):
         own = tuple((c, True) for c in conditions(node))
-        for factor in children(node):
-            yield from reads(factor, guards if isinstance(factor, Iverson) else guards + own)
-    elif isinstance(node, Cases):
+        for factor in T.children(node):
+            yield from reads(factor, guards if isinstance(factor, T.Iverson) else guards + own)
+    elif isinstance(node, T.Cases):
         for branch, condition in node.branches:
             yield from reads(condition, guards)
             yield from reads(branch, (*guards, (condition, True)))
             guards = (*guards, (condition, False))
         yield from reads(node.otherwise, guards)
     else:
-        for child in children(node):
+        for child in T.children(node):
             yield from reads(child, guards)
 
 
@@ -141,8 +96,8 @@ class Doubt:
     """A read of `ref` that may leave axis number `axis`, whose positions run from `low` to `high`;
     `worst` is how far it would go if no condition kept it in."""
 
-    equation: Equation
-    ref: Ref
+    equation: T.Equation
+    ref: T.Ref
     axis: int
     low: int
     high: int
@@ -165,7 +120,7 @@ def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
                     if side == axis:
                         low, high = (low + steps, high) if steps < 0 else (low, high + steps)
                 if bounds is not None and (bounds[0] < low or bounds[1] > high):
-                    own = tuple(g for g in guards if free_indices(g[0]) & free_indices(affine))
+                    own = tuple(g for g in guards if T.free_indices(g[0]) & T.free_indices(affine))
                     worst = bounds[0] if bounds[0] < low else bounds[1]
                     yield Doubt(equation, ref, axis, low, high, worst, own)
 
@@ -183,7 +138,7 @@ def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationE
     ref, axis = doubt.ref, doubt.axis
     affine, dim = ref.indices[axis], system.tensors[ref.name].dims[axis]
     at = starts(system, sizes)[dim]
-    message = f"`{ref.name}` is read at {spell(affine)} = {doubt.worst}, but its {nth(axis)} runs "
+    message = f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs "
     message += f"from {at} to {at + sizes[dim] - 1} (`{dim}` is {sizes[dim]}); "
     message += f"say `pad {ref.name}` if it is zero outside"
     return fail(system, message, affine.span if affine.span.line else ref.span)

@@ -1,0 +1,1 @@
+"""Derivations: chains of equalities, checked line by line."""

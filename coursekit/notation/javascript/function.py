@@ -1,0 +1,143 @@
+"""A system as one JavaScript function: `const model = (() => { … })()`, with no library and nothing outside it.
+
+    model(inputs, sizes, { boundary, functions, made })  ->  made
+
+`inputs` are flat arrays by name, the last axis running fastest (a number for a tensor without axes), `sizes` the size
+of every dimension that no other size tells, `boundary` a number or a flat array a side, as for `run`; `functions`
+are the opaque ones, from flat arrays to flat arrays. `made` holds every tensor that was computed; handed back, its
+arrays are written again. Each block is a small function: an engine compiles such soon, and one long one late.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from ..code.function import needed
+from ..errors import NotationError
+from ..meaning.reach import reads
+from ..system import Block, System
+from ..tree import Equation, SizeOf, references
+from .factor import factored
+from .levels import Words
+from .reads import shifted
+from .values import Values
+
+_HELPERS = """
+  const fail = (message) => { throw new Error(message); };
+  const size = (name, n) => Number.isInteger(n) && n > 0 ? n
+    : fail(`the size ${name} must be a whole number above 0, not ${n}: give sizes.${name}`);
+  const array = (name, given, length) => {
+    const value = typeof given === "number" ? [given] : given;
+    return value?.length === length ? value
+      : fail(`${name} must be a flat array of ${length} numbers, not ${value ? `of ${value.length}` : value}`);
+  };
+  const side = (name, given, k, sides, length, corner) => {
+    const value = sides > 1 && Array.isArray(given) ? given[k] : given;
+    if (typeof value !== "number") {
+      return corner ? fail(`the boundary of ${name} must be one number: it is read outside two axes at once`)
+        : array(`the boundary of ${name}`, value, length);
+    }
+    const edge = new Float64Array(length).fill(value);
+    if (corner) edge.corner = value;
+    return edge;
+  };
+  const room = (given, length) => given?.length === length ? given : new Float64Array(length);
+  const erf = (z) => {
+    if (!(Math.abs(z) < 6)) return Number.isNaN(z) ? z : Math.sign(z);
+    let term = 2 * z * Math.exp(-z * z) / Math.sqrt(Math.PI), sum = term;  // all terms have one sign
+    for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n++) sum += term *= 2 * z * z / (2 * n + 1);
+    return sum;
+  };
+  const inside = (p, first, stop) => p >= first && p < stop && p % 1 === 0 ? p : NaN;
+  const at = (name, p, first, stop) => p >= first && p < stop && p % 1 === 0 ? p
+    : fail(`${name} is read at ${p}, but that axis runs from ${first} to ${stop - 1}`);
+  const within = (name, low, high, first, stop) => low >= first && high < stop
+    || fail(`${name} is read from ${low} to ${high}, but that axis runs from ${first} to ${stop - 1}`);
+""".strip("\n")
+
+
+def javascript(system: System, name: str = "model", outputs: Sequence[str] | None = None) -> str:
+    """The text of `const name = …`; it computes `outputs` and what they need, by default everything."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in Words.words:
+        raise NotationError(f"{name!r} cannot be the name of a JavaScript function")
+    split = factored(system)
+    scope = Words(split)
+    blocks = needed(split, list(outputs) if outputs is not None else list(split.outputs))
+    written = [_block(scope, block, scope.fresh(f"{name}{number}")) for number, block in enumerate(blocks, 1)]
+    made = {e.left.name for block in blocks for e in block.equations}
+    used = {word for _, _, words in written for word in words}
+    arrays = []
+    for tensor in split.tensors.values():
+        variable, key, length = scope.tensor[tensor.name], json.dumps(tensor.name), scope.length(tensor.dims)
+        if tensor.name in made:
+            kept = f"made[{key}] = " if tensor.name in system.tensors else ""
+            given = f"made[{key}]" if kept else "null"
+            arrays.append(f"const {variable} = {kept}room({given}, {length});")
+        elif variable in used:
+            arrays.append(f"const {variable} = array({key}, inputs[{key}], {length});")
+    edges = [_edge(scope, key, word) for key, word in scope.edge.items() if word in used]
+    checks = [c for e in system.ranges if e.left.name in made for c in _checks(scope, e)]
+    calls = [f"{own}({', '.join(words)});" for own, _, words in written]
+    body = [*scope.lines, *arrays, *edges, *dict.fromkeys(checks), *calls, "return made;"]
+    lines = [f"const {name} = (() => {{", _HELPERS, *(text for _, text, _ in written)]
+    options = "{ boundary = {}, functions = {}, made = {} } = {}"
+    lines += [f"  return function {name}(inputs, sizes = {{}}, {options}) {{"]
+    lines += [f"    {line}" for line in body]
+    return "\n".join([*lines, "  };", "})();"]) + "\n"
+
+
+def _block(scope: Words, block: Block, name: str) -> tuple[str, str, list[str]]:
+    write = Values(scope, block)
+    write.ranges = scope.system.ranges[block.equations[0]]
+    for index, step in block.loops:
+        write.loop(index, step=step)
+    write.inner = write.depth
+    for equation in block.equations:
+        write.ranges = scope.system.ranges[equation]
+        write.define(equation)
+        for level in write.stack:  # what a node means depends on the equation; a text does not
+            level.known = {k: v for k, v in level.known.items() if isinstance(k, str)}
+    write.close(1)
+    words = list(write.used)
+    lines = [
+        f"  function {name}({', '.join(words)}) {{",
+        *(f"    {line}" for line in write.stack[0].lines),
+        "  }",
+    ]
+    return name, "\n".join(lines), words
+
+
+def _edge(scope: Words, key: tuple[str, int, int], word: str) -> str:
+    name, axis, sign = key
+    sides, own = scope.system.boundary[name], json.dumps(name)
+    number = next(n for n, (a, s) in enumerate(sides) if a == axis and s * sign > 0)
+    rest = scope.length(d for n, d in enumerate(scope.system.tensors[name].dims) if n != axis)
+    length, corner = f"{scope.depth(*key)} * {rest}", json.dumps(scope.corner(name))
+    given = f"{own}, boundary[{own}], {number}, {len(sides)}, {length}, {corner}"
+    return f"const {word} = side({given});"
+
+
+def _checks(scope: Words, equation: Equation) -> Iterator[str]:
+    """A line for each read that sizes alone may take outside its tensor."""
+    ranges = scope.system.ranges.get(equation, {})
+    for ref, guards in reads(equation.right):
+        if guards or ref.name in scope.system.padded:
+            continue
+        for axis, (affine, dim) in enumerate(
+            zip(ref.indices, scope.system.tensors[ref.name].dims, strict=True)
+        ):
+            sides = [s for a, s in scope.system.boundary.get(ref.name, ()) if a == axis]
+            fits = affine.const == 0 or any(s * affine.const > 0 for s in sides)
+            if any(references(affine)) or (shifted(affine, ranges, dim) and fits):
+                continue
+            low, high = [str(affine.const)], [str(affine.const)]
+            for factor, part in affine.terms:
+                first = scope.size(part.name) if isinstance(part, SizeOf) else scope.first(ranges[part])  # type: ignore[index]
+                last = first if isinstance(part, SizeOf) else f"({scope.size(ranges[part])} - 1 + {first})"  # type: ignore[index]
+                low.append(f"{factor} * {last if factor < 0 else first}")
+                high.append(f"{factor} * {first if factor < 0 else last}")
+            start = f"{scope.first(dim)} - {-min([0, *sides])}"
+            stop = f"{scope.size(dim)} + {scope.first(dim)} + {max([0, *sides])}"
+            yield f"within({json.dumps(ref.name)}, {' + '.join(low)}, {' + '.join(high)}, {start}, {stop});"

@@ -1,0 +1,287 @@
+"""The text of every kind of expression, and of the equation that it stands in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .. import tree as T
+from ..errors import NotationError
+from ..functions import ONE, ZERO
+from ..meaning.reach import conditions
+from ..tree import Condition, Equation, Expr, Position, Ref, index, references
+from .reads import Reads, alone, parts
+
+_CALLS = {
+    "sigmoid": "(1 / (1 + Math.exp(-{z})))",
+    "relu": "Math.max({z}, 0)",
+    "erf": "erf({z})",
+    "gelu": "({z} * (1 + erf({z} / Math.SQRT2)) / 2)",
+    "silu": "({z} / (1 + Math.exp(-{z})))",
+    "softplus": "(Math.max({z}, 0) + Math.log1p(Math.exp(-Math.abs({z}))))",
+}
+# Where each begins, and what a value does to it.
+_REDUCERS = {
+    "max": ("-Infinity", "{r} = Math.max({r}, {v})"),
+    "min": ("Infinity", "{r} = Math.min({r}, {v})"),
+    "prod": ("1", "{r} *= {v}"),
+    "argmax": ("-Infinity", "if ({v} > {r}) [{r}, {own}] = [{v}, {i}]"),
+    "logsumexp": ("0", "{r} += Math.exp({v} - {own})"),
+}
+
+
+class Values(Reads):
+    # ── equations ────────────────────────────────────────────────────────────────────────────
+
+    def define(self, equation: Equation) -> None:
+        left, right = equation.left, equation.right
+        looped = {name for name, _ in self.block.loops}
+        names = [n for a in left.indices for _, n in a.terms if isinstance(n, str) and n not in looped]
+        terms = right.terms if isinstance(right, T.Add) else (right,)
+        if not any(self.gains(left, names, t) for t in terms):
+            return self.assign(left, "=", names, right)
+        self.assign(left, "=", names, ZERO)
+        for term in terms:
+            sign, body = _sign(term)
+            if isinstance(body, T.Sum):
+                order = sorted(names, key=_along(left, body).count)
+                self.assign(left, f"{sign}=", [*body.indices, *order], body.body, body.where)
+            else:
+                self.assign(left, f"{sign}=", names, body)
+
+    def assign(
+        self, left: Ref, sign: str, names: list[str], body: Expr, where: Condition | None = None
+    ) -> None:
+        depth, text = self.within(names, body, where) if sign != "=" else (self.nest(names), "")
+        text = text or self.value(body)
+        self.say(f"{self.array(left.name)}[{self.offset(left)}] {sign} {text};")
+        self.close(depth)
+
+    def gains(self, left: Ref, names: list[str], term: Expr) -> bool:
+        """Is a sum better made by adding to all entries than entry by entry? Where an index of the left side is
+        the one that runs along memory, or where a condition tells which entry it is."""
+        _, term = _sign(term)
+        if not isinstance(term, T.Sum) or not names:
+            return False
+        factors = term.body.factors if isinstance(term.body, T.Mul) else (term.body,)
+        if any(isinstance(f, (T.Softmax, T.Reduce, T.Cases, T.Apply)) for f in factors):
+            return False
+        if any(c.operator == "==" and i in names for c in parts(conditions(term.body)) for i in alone(c)):
+            return True
+        along = _along(left, term)
+        return max(map(along.count, names)) > max(map(along.count, term.indices))
+
+    def within(self, indices: Sequence[str], body: Expr, where: Condition | None) -> tuple[int, str]:
+        """The loops over some indices, narrowed by the conditions among the factors, and the value inside them."""
+        asked = [c for c in (where, *conditions(body)) if c is not None]
+        depth = self.nest(indices, asked)
+        return depth, self.looked(_unconditional(body)) if asked else self.value(body)
+
+    # ── values ───────────────────────────────────────────────────────────────────────────────
+
+    def value(self, node: Expr) -> str:
+        """The text of a value at the present level; what needs fewer indices is made further out."""
+        level = self.level_of(node)
+        if level == self.depth or isinstance(node, (T.Num, T.Size)):
+            return self.text(node)
+        return self.once(level, (node, self.guarded), lambda: self.put(level, self.text(node)))
+
+    def looked(self, node: Expr) -> str:
+        """A value that is looked at under a condition."""
+        before, self.guarded = self.guarded, True
+        text = self.value(node)
+        self.guarded = before
+        return text
+
+    def text(self, node: Expr) -> str:
+        match node:
+            case T.Num(number):
+                text = repr(float(number)).removesuffix(".0")
+                return f"({text})" if number < 0 else text
+            case T.Size(name):
+                return self.size(name)
+            case Ref():
+                return self.read(node)
+            case T.Add(terms):
+                signed = [_sign(term) for term in terms]
+                text = " ".join(f"{sign} {self.value(body)}" for sign, body in signed)
+                return f"({text.removeprefix('+ ')})"
+            case T.Neg(body):
+                return f"(-{self.value(body)})"
+            case T.Mul() | T.Div() if asked := conditions(node):
+                test = " && ".join(self.holds(c) for c in asked)
+                return f"({test} ? {self.looked(_unconditional(node))} : 0)"
+            case T.Mul():
+                return self.product(node)
+            case T.Div(above, below):
+                return f"({self.value(above)} / {self.value(below)})"
+            case T.Pow(base, T.Num(number)) if number == 2:
+                word = self.put(self.depth, self.value(base))
+                return f"({word} * {word})"
+            case T.Pow(base, exponent):
+                return f"Math.pow({self.value(base)}, {self.value(exponent)})"
+            case T.Call(function, args) if function in _CALLS:
+                return _CALLS[function].format(z=self.put(self.depth, self.value(args[0])))
+            case T.Call(function, args):
+                return f"Math.{function}({', '.join(map(self.value, args))})"
+            case T.Sum():
+                return self.total(node)
+            case T.Reduce():
+                return self.reduced(node)
+            case T.Softmax():
+                return self.softmax(node)
+            case T.Apply():
+                return self.apply(node)
+            case T.Concat():
+                return self.joined(node)
+            case T.Flatten():
+                return self.flat(node)
+            case Position(affine):
+                return f"({self.affine(affine)})"
+            case T.Cases(branches, otherwise):
+                text = self.looked(otherwise)
+                for branch, condition in reversed(branches):
+                    text = f"({self.holds(condition)} ? {self.looked(branch)} : {text})"
+                return text
+            case T.Iverson(condition):
+                return f"({self.holds(condition)} ? 1 : 0)"
+        raise NotationError(f"JavaScript cannot write {type(node).__name__.lower()} here")
+
+    def product(self, node: T.Mul) -> str:
+        """Factors by the level that they need: the product of the outer ones is made there."""
+        levels: dict[int, list[Expr]] = {}
+        for factor in node.factors:
+            levels.setdefault(self.level_of(factor), []).append(factor)
+        text = ""
+        for level in sorted(levels):
+            held, self.stack[level + 1 :] = self.stack[level + 1 :], []
+            text = " * ".join(w for w in (text, *map(self.value, levels[level])) if w)
+            text = self.put(level, text) if held else text
+            self.stack += held
+        return f"({text})" if " " in text else text
+
+    def total(self, node: T.Sum) -> str:
+        name = self.fresh("s")
+        self.say(f"let {name} = 0;")
+        sign, body = _sign(node.body)
+        depth, text = self.within(node.indices, body, node.where)
+        self.say(f"{name} {sign}= {text};")
+        self.close(depth)
+        return name
+
+    def reduced(self, node: T.Reduce) -> str:
+        kind, name, own = node.function, self.fresh("r"), ""
+        if kind == "logsumexp":
+            own = self.reduced(replace(node, function="max"))
+        elif kind == "argmax":
+            own = self.fresh("place")
+            self.say(f"let {own} = {self.first(self.ranges[node.indices[0]])};")
+        start, step = _REDUCERS[kind]
+        self.say(f"let {name} = {start};")
+        depth = self.nest(node.indices, [node.where])
+        value = self.put(self.depth, self.value(node.body) if node.where is None else self.looked(node.body))
+        self.say(step.format(r=name, v=value, own=own, i=self.var(node.indices[0])) + ";")
+        self.close(depth)
+        if kind == "logsumexp":
+            return f"(Number.isFinite({own}) ? {own} + Math.log({name}) : {own})"
+        return own or name
+
+    def softmax(self, node: T.Softmax) -> str:
+        """The exponentials and their sum are made once, outside the loops over the softmax's own indices."""
+        asked = [] if node.where is None else [node.where]
+
+        def made() -> str:
+            top, total, row = self.fresh("top"), self.fresh("total"), self.fresh("row")
+            length = self.length(self.ranges[i] for i in node.indices)
+            self.stack[0].lines.append(f"const {row} = new Float64Array({length});")
+            self.say(f"let {top} = -Infinity, {total} = 0;")
+            depth = self.nest(node.indices, asked)
+            score = self.put(self.depth, self.looked(node.body) if asked else self.value(node.body))
+            self.say(f"{row}[{self.place(node.indices)}] = {score};")
+            self.say(f"if (!({score} <= {top})) {top} = {score};")
+            self.close(depth)
+            self.nest(node.indices, asked)
+            entry = f"{row}[{self.place(node.indices)}]"
+            self.say(f"{total} += {entry} = Math.exp({entry} - {top});")
+            self.close(depth)
+            self.say(f"{total} = 1 / {total};")
+            return f"{row} {total}"
+
+        level = self.level_of(node.body, *asked, less=node.indices)
+        row, total = self.once(level, ("softmax", node), made).split()
+        value = f"({row}[{self.place(node.indices)}] * {total})"
+        return f"({self.holds(asked[0])} ? {value} : 0)" if asked else value
+
+    def apply(self, node: T.Apply) -> str:
+        """An opaque function is called once for all entries that it gives, with a flat array a vector."""
+        key, dims = json.dumps(node.function), [self.ranges[i] for i in node.out]
+
+        def made() -> str:
+            words = []
+            for arg, names in zip(node.args, node.slices, strict=True):
+                if not names:
+                    words.append(self.value(arg))
+                    continue
+                words.append(row := self.fresh("row"))
+                length = self.length(self.ranges[i] for i in names)
+                self.say(f"const {row} = new Float64Array({length});")
+                depth = self.nest(names)
+                self.say(f"{row}[{self.place(names)}] = {self.value(arg)};")
+                self.close(depth)
+            name = self.fresh("given")
+            call = f"{self.use('functions')}[{key}]({', '.join(words)})"
+            self.say(f"const {name} = array({key}, {call}, {self.length(dims)});")
+            return name
+
+        level = max(self.level_of(a, less=s) for a, s in zip(node.args, node.slices, strict=True))
+        return f"{self.once(level, ('apply', node), made)}[{self.place(node.out)}]"
+
+    def joined(self, node: T.Concat) -> str:
+        """Each part where the place along the axis is its own."""
+        v, start, shift = self.var(node.axis), self.first(self.ranges[node.axis]), "0"
+        texts = []
+        for along, part in node.parts:
+            dim = self.ranges[along]
+            own = {along: f"{v} - {start} - {shift} + {self.first(dim)}"}
+            shift = self.put(0, f"{shift} + {self.size(dim)}")
+            texts.append((f"{v} < {start} + {shift}", self.looked(self.renamed(node.axis, part, own))))
+        text = texts.pop()[1]
+        for test, part_text in reversed(texts):
+            text = f"({test} ? {part_text} : {text})"
+        return text
+
+    def flat(self, node: T.Flatten) -> str:
+        """The indices of the entry that stands at a place along the axis."""
+        told, rest = {}, f"({self.var(node.axis)} - {self.first(self.ranges[node.axis])})"
+        for name in reversed(node.indices):
+            size = self.size(self.ranges[name])
+            told[name] = f"{rest} % {size} + {self.first(self.ranges[name])}"
+            rest = f"Math.floor({rest} / {size})"
+        return self.value(self.renamed(node.axis, node.body, told))
+
+    def renamed(self, axis: str, node: Expr, told: dict[str, str]) -> Expr:
+        """The node with indices of its own, whose values the index along an axis tells."""
+        level = self.level_of(Position(index(axis)))
+        new = {name: f"{name} {len(self.ranges)}" for name in told}
+        self.ranges = {**self.ranges, **{new[name]: self.ranges[name] for name in told}}
+        self.stack[level].names |= {new[name]: self.put(level, text) for name, text in told.items()}
+        return T.substitute(node, new)
+
+
+def _sign(term: Expr) -> tuple[str, Expr]:
+    return ("-", term.body) if isinstance(term, T.Neg) else ("+", term)
+
+
+def _along(left: Ref, term: T.Sum) -> list[str | None]:
+    """The index that runs along memory, of each tensor of a sum and of its left side."""
+    return [r.indices[-1].plain for r in (left, *references(term.body)) if r.indices]
+
+
+def _unconditional(node: Expr) -> Expr:
+    """A product without the conditions among its factors."""
+    if isinstance(node, T.Div):
+        return T.Div(_unconditional(node.above), node.below)
+    factors = node.factors if isinstance(node, T.Mul) else (node,)
+    rest = tuple(f for f in factors if not isinstance(f, T.Iverson))
+    return T.Mul(rest) if len(rest) > 1 else rest[0] if rest else ONE

@@ -1,0 +1,1 @@
+"""What a system of equations means, without torch: its sizes, what it reads, its numbers."""

@@ -1,0 +1,82 @@
+"""What the functions of a `Machine` are made of; and a sum over several indices, taken one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .. import tree as T
+from ..functions import times as product_of
+from .reach import conditions
+
+At = dict[str, int]  # a value for each index
+Value = Callable[[At], float]
+
+
+def apart(node: T.Sum) -> bool:
+    """Whether a sum over several indices of a product may be taken as several sums."""
+    return not conditions(node.body) and set(node.indices) <= T.free_indices(node.body)
+
+
+def nested(indices: Sequence[str], factors: Sequence[T.Expr]) -> T.Expr:
+    """`Σ_j Σ_k a[j] W[j,k] c[k]` as `Σ_k c[k] Σ_j a[j] W[j,k]`: each sum over what it concerns alone."""
+    left, parts = set(indices), [(f, T.free_indices(f)) for f in factors]
+    affines = [n for f in factors for n in T.walk(f) if isinstance(n, T.Affine) and n.plain is None]
+    mixed = set().union(*map(T.free_indices, affines))  # a bare index runs along memory: it comes innermost
+    while left:
+        wide = {i: set().union(*(free for _, free in parts if i in free)) for i in left}
+        index = min(left, key=lambda i: (len(wide[i]), i in mixed, i))
+        inside = [f for f, free in parts if index in free]
+        parts = [(f, free) for f, free in parts if index not in free]
+        parts.append((T.Sum((index,), product_of(*inside)), wide[index] - {index}))
+        left.remove(index)
+    return product_of(*(f for f, _ in parts))
+
+
+def always(number: float) -> Value:
+    return lambda at: number
+
+
+def plus(a: Value, b: Value) -> Value:
+    return lambda at: a(at) + b(at)
+
+
+def times(a: Value, b: Value) -> Value:
+    return lambda at: a(at) * b(at)
+
+
+def along(index: str, span: range, value: Value) -> Callable[[At], list[float]]:
+    def values(at: At) -> list[float]:
+        at = dict(at)
+        return [value(at) for at[index] in span]
+
+    return values
+
+
+def joined(index: str, span: range, values: Callable[[At], list[float]]) -> Callable[[At], list[float]]:
+    def joined(at: At) -> list[float]:
+        at = dict(at)
+        return [x for at[index] in span for x in values(at)]
+
+    return joined
+
+
+def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:
+    """A place; written out where it depends on few indices, as it mostly does."""
+    match terms:
+        case [(f, i)]:
+            return lambda at: const + f * at[i]
+        case [(f, i), (g, j)]:
+            return lambda at: const + f * at[i] + g * at[j]
+        case [(f, i), (g, j), (h, k)]:
+            return lambda at: const + f * at[i] + g * at[j] + h * at[k]
+    return lambda at: const + sum([f * at[i] for f, i in terms])
+
+
+def entry(flat: list, const: int, terms: list[tuple[int, str]], looked_up: list) -> Value:
+    place = linear(const, terms)
+    if looked_up:
+        return lambda at: flat[place(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])]
+    if len(terms) == 1:
+        ((f, i),) = terms
+        return lambda at: flat[const + f * at[i]]
+    return lambda at: flat[place(at)]

@@ -1,0 +1,378 @@
+"""What each kind of expression means: once, a function from the values of its indices to its own value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from itertools import product
+from math import prod
+from operator import mul
+
+from .. import tree as T
+from ..functions import FUNCTIONS, REDUCERS, exp
+from ..system import System
+from .arithmetic import COMPARE, divide, power, real
+from .closures import At, Value, along, always, apart, entry, joined, linear, nested, plus, times
+from .reach import conditions, fail, interval, nth, starts
+from .table import Place, Table, strides
+
+
+class Machine:
+    """The entries computed so far, and for any expression the function that gives its value at a point."""
+
+    def __init__(
+        self,
+        system: System,
+        sizes: dict[str, int],
+        inputs: Mapping[str, Table],
+        edges: Mapping[str, Sequence],
+        functions: Mapping[str, Callable],
+    ):
+        self.system, self.sizes, self.edges, self.functions = system, sizes, edges, functions
+        self.first = starts(system, sizes)
+        self.tables = dict(inputs)
+        self.running: frozenset[str] = frozenset()  # the tensors of the block that is computed
+        self.ranges: Mapping[str, str] = {}
+        self.bound: frozenset[str] = frozenset()  # the indices that have a value where an expression stands
+        self.memo: dict = {}
+
+    def range_of(self, equation: T.Equation, name: str) -> range:
+        return self.span(self.system.ranges[equation][name])
+
+    def span(self, dim: str) -> range:
+        return range(self.first[dim], self.first[dim] + self.sizes[dim])
+
+    def definition(self, equation: T.Equation, looped: Sequence[str]) -> Callable[[At], None]:
+        """What computes the entries of the left side at which the looped indices have their values."""
+        left = equation.left
+        self.ranges = self.system.ranges[equation]
+        for name in self.running - self.tables.keys():
+            shape = [self.sizes[d] for d in self.system.tensors[name].dims]
+            self.tables[name] = Table(shape, [None] * math.prod(shape))
+        names = [name for a in left.indices for _, name in a.terms if isinstance(name, str)]
+        free = [n for n in names if n not in looped]
+        spans = [self.span(self.ranges[n]) for n in free]
+        place, value = linear(*self.offset(left)), self.value(equation.right, frozenset(names))
+        entries = self.tables[left.name].flat
+
+        def define(at: At) -> None:
+            for point in product(*spans):
+                at.update(zip(free, point, strict=True))
+                entries[place(at)] = value(at)
+
+        return define
+
+    # ── values at a point ────────────────────────────────────────────────────────────────────
+
+    def value(self, node: T.Expr, bound: frozenset[str] | None = None) -> Value:
+        """The function that gives an expression's value, where the indices `bound` have one."""
+        if bound is not None and bound != self.bound:
+            outer, self.bound = self.bound, bound
+            try:
+                return self.value(node)
+            finally:
+                self.bound = outer
+        match node:
+            case T.Num(number):
+                return always(real(number))
+            case T.Size(name):
+                return always(float(self.size(name)))
+            case T.Ref():
+                return self.read(node)
+            case T.Add(terms):
+                return reduce(plus, map(self.value, terms))
+            case T.Neg(body):
+                inner = self.value(body)
+                return lambda at: -inner(at)
+            case T.Mul() | T.Div() if found := conditions(node):
+                holds, rest = self.holds(T.And(tuple(found))), self.unconditional(node)  # type: ignore[arg-type]
+                return lambda at: rest(at) if holds(at) else 0.0
+            case T.Mul() | T.Div():
+                return self.unconditional(node)
+            case T.Pow(base, exponent):
+                below, above = self.value(base), self.value(exponent)
+                return lambda at: power(below(at), above(at))
+            case T.Call(function, (arg,)):
+                given, called = self.value(arg), FUNCTIONS[function].evaluate
+                return lambda at: called(given(at))
+            case T.Call(function, args):
+                several, called = [self.value(a) for a in args], FUNCTIONS[function].evaluate
+                return lambda at: called(*[arg(at) for arg in several])
+            case T.Apply():
+                return self.kept(node, self.apply(node))
+            case T.Sum(indices, T.Mul(factors), None) if len(indices) > 1 and apart(node):
+                return self.kept(node, self.value(nested(indices, factors)))
+            case T.Sum((index,), T.Mul(factors), None) if rows := self.rows(index, factors):
+                one, two, *others = rows
+                dot: Value = lambda at: sum(map(mul, one(at), two(at)))
+                if others:
+                    dot = lambda at: sum(map(prod, zip(*[row(at) for row in rows], strict=True)))
+                return self.kept(node, dot)
+            case T.Sum(indices, body, where):
+                values = self.over(indices, body, where)
+                return self.kept(node, lambda at: sum(values(at)))
+            case T.Reduce("argmax", (index,), body, where):
+                places = self.over((index,), T.Position(T.index(index)), where)
+                values, largest = self.over((index,), body, where), REDUCERS["argmax"].evaluate
+                first = float(self.span(self.ranges[index]).start)
+                return self.kept(node, lambda at: places(at)[int(largest(v))] if (v := values(at)) else first)
+            case T.Reduce(function, indices, body, where):
+                values, reduced = self.over(indices, body, where), REDUCERS[function].evaluate
+                return self.kept(node, lambda at: reduced(values(at)))
+            case T.Softmax():
+                return self.softmax(node)
+            case T.Concat(axis, parts):
+                start, runs = self.first[self.ranges[axis]], []
+                for along, part in parts:
+                    inner = self.value(part, self.bound | {along})
+                    runs += [(along, place, inner) for place in self.span(self.ranges[along])]
+                return lambda at: (run := runs[at[axis] - start])[2](at | {run[0]: run[1]})
+            case T.Flatten(axis, indices, body):
+                start, inner = self.first[self.ranges[axis]], self.value(body, self.bound | set(indices))
+                points = list(product(*(self.span(self.ranges[i]) for i in indices)))
+                return lambda at: inner(at | dict(zip(indices, points[at[axis] - start], strict=True)))
+            case T.Position(affine):
+                place = self.position(affine)
+                return lambda at: float(place(at))
+            case T.Cases(branches, otherwise):
+                tried = [(self.holds(condition), self.value(branch)) for branch, condition in branches]
+                last = self.value(otherwise)
+                return lambda at: next((branch for holds, branch in tried if holds(at)), last)(at)
+            case T.Iverson(condition):
+                holds = self.holds(condition)
+                return lambda at: float(holds(at))
+        raise AssertionError(f"no meaning for {node!r}")
+
+    def unconditional(self, node: T.Mul | T.Div) -> Value:
+        """A product or a quotient where its conditions hold."""
+        if isinstance(node, T.Div):
+            above, below = self.value(node.above), self.value(node.below)
+            return lambda at: divide(above(at), below(at))
+        factors = [self.value(f) for f in node.factors if not isinstance(f, T.Iverson)]
+        return reduce(times, factors) if factors else always(1.0)
+
+    def over(
+        self, indices: Sequence[str], body: T.Expr, where: T.Condition | None
+    ) -> Callable[[At], list[float]]:
+        """The values of `body` at every point of some indices (where `where` holds), the last index fastest."""
+        bound = self.bound | set(indices)
+        value = self.value(body, bound)
+        spans = [self.span(self.ranges[i]) for i in indices]
+        values: Callable[[At], list[float]] = lambda at: [value(at)]
+        if where is not None:
+            holds = self.holds(where, bound)
+            values = lambda at: [value(at)] if holds(at) else []
+        elif indices:
+            (*indices, index), (*spans, span) = indices, spans
+            values = along(index, span, value)
+        for index, span in zip(reversed(indices), reversed(spans), strict=True):
+            values = joined(index, span, values)
+        return values
+
+    def softmax(self, node: T.Softmax) -> Value:
+        scores, body = self.over(node.indices, node.body, node.where), self.value(node.body)
+
+        def total(at: At) -> tuple[float, float]:
+            found = scores(at)
+            top = max(found)
+            return top, sum([exp(s - top) for s in found])
+
+        row = self.kept_by(T.free_indices(node) - set(node.indices), total)
+
+        def value(at: At) -> float:
+            top, below = row(at)
+            return divide(exp(body(at) - top), below)
+
+        if node.where is None:
+            return value
+        holds = self.holds(node.where)
+        return lambda at: value(at) if holds(at) else 0.0
+
+    def kept(self, node: T.Expr, value: Value) -> Value:
+        """A value that is asked for again and again, as an index that it does not depend on runs, is kept."""
+        names = T.free_indices(node) & self.bound
+        return value if names == self.bound else self.kept_by(names, value)
+
+    def kept_by(self, names: set[str], value: Callable) -> Callable:
+        own, ordered = object(), sorted(names)
+
+        def kept(at: At):
+            key = (own, *[at[name] for name in ordered])
+            if key not in self.memo:
+                self.memo[key] = value(at)
+            return self.memo[key]
+
+        return kept
+
+    # ── indices and conditions ───────────────────────────────────────────────────────────────
+
+    def holds(self, condition: T.Condition, bound: frozenset[str] | None = None) -> Callable[[At], bool]:
+        if isinstance(condition, T.And):
+            parts = [self.holds(part, bound) for part in condition.parts]
+            return parts[0] if len(parts) == 1 else lambda at: all(part(at) for part in parts)
+        compare = COMPARE[condition.operator]
+        left, right = (
+            self.position(side, whole=False) if isinstance(side, T.Affine) else self.value(side, bound)
+            for side in (condition.left, condition.right)
+        )
+        return lambda at: compare(left(at), right(at))
+
+    def size(self, name: str) -> int:
+        return self.sizes[self.system.aliases.get(name, name)]
+
+    def position(self, affine: T.Affine, whole: bool = True) -> Callable[[At], int]:
+        """An index expression; where it is no place but one side of a condition, it need not be `whole`."""
+        const, terms, looked_up = affine.const, [], []
+        for factor, atom in affine.terms:
+            if isinstance(atom, T.SizeOf):
+                const += factor * self.size(atom.name)
+            elif isinstance(atom, T.Lookup):
+                looked_up.append((factor, self.whole(atom.ref) if whole else self.read(atom.ref)))
+            else:
+                terms.append((factor, atom))
+        rest = linear(const, terms)
+        if not looked_up:
+            return rest
+        return lambda at: rest(at) + sum([f * value(at) for f, value in looked_up])  # type: ignore[return-value]
+
+    def whole(self, ref: T.Ref) -> Callable[[At], int]:
+        read = self.read(ref)
+
+        def whole(at: At) -> int:
+            value = read(at)
+            if value != int(value):
+                message = f"`{ref.name}` is used as an index but holds {value}"
+                raise fail(self.system, f"{message}, which is no whole number", ref.span)
+            return int(value)
+
+        return whole
+
+    def offset(self, ref: T.Ref) -> tuple[int, list[tuple[int, str]]]:
+        """Where an entry lies in its table, as a number and terms; axes that are looked up are left out."""
+        const, terms = 0, dict[str, int]()
+        steps, dims = strides(self.tables[ref.name].shape), self.system.tensors[ref.name].dims
+        for affine, dim, step in zip(ref.indices, dims, steps, strict=True):
+            if not any(isinstance(atom, T.Lookup) for _, atom in affine.terms):
+                const += step * (affine.const - self.first[dim])
+                for factor, atom in affine.terms:
+                    if isinstance(atom, T.SizeOf):
+                        const += step * factor * self.size(atom.name)
+                    elif isinstance(atom, str):
+                        terms[atom] = terms.get(atom, 0) + step * factor
+        return const, [(factor, name) for name, factor in terms.items()]
+
+    def read(self, ref: T.Ref) -> Value:
+        table, spans, ends = self.tables[ref.name], self.spans(ref), self.ends(ref)
+        looked_up = [
+            (self.position(affine), span.start, step)
+            for affine, span, step, end in zip(ref.indices, spans, strides(table.shape), ends, strict=True)
+            if end is None
+        ]
+        plain = entry(table.flat, *self.offset(ref), looked_up)
+        if ref.name in self.running:
+            plain = self.computed(ref, plain)
+        doubtful = self.doubtful(ref)
+        if not doubtful:
+            return plain
+        positions = [self.position(a) for a in ref.indices]
+        padded = ref.name in self.system.padded
+
+        def read(at: At) -> float:
+            for position, start, stop in doubtful:
+                if not start <= position(at) < stop:
+                    return 0.0 if padded else self.outside(ref, tuple([p(at) for p in positions]))
+            return plain(at)
+
+        return read
+
+    def spans(self, ref: T.Ref) -> list[range]:
+        return [self.span(d) for d in self.system.tensors[ref.name].dims]
+
+    def ends(self, ref: T.Ref) -> list[tuple[int, int] | None]:
+        return [interval(self.system, a, self.ranges, self.sizes, self.first) for a in ref.indices]
+
+    def doubtful(self, ref: T.Ref) -> list[tuple[Callable[[At], int], int, int]]:
+        """The positions that may leave their axis, and where that begins and ends."""
+        axes = zip(ref.indices, self.spans(ref), self.ends(ref), strict=True)
+        return [
+            (self.position(affine), span.start, span.stop)
+            for affine, span, end in axes
+            if end is None or end[0] not in span or end[1] not in span
+        ]
+
+    def rows(self, index: str, factors: Sequence[T.Expr]) -> list[Callable[[At], list[float]]]:
+        """For each factor its entries along an index, one slice of its table; none if some factor has no such."""
+        found = [self.row(index, f) if isinstance(f, T.Ref) else None for f in factors]
+        return [row for row in found if row is not None] if None not in found else []
+
+    def row(self, index: str, ref: T.Ref) -> Callable[[At], list[float]] | None:
+        const, terms = self.offset(ref)
+        step = {name: factor for factor, name in terms}.get(index, 0)
+        bare = [a for a in ref.indices if a.plain != index]
+        if step < 1 or None in self.ends(ref) or any(index in T.free_indices(a) for a in bare):
+            return None
+        span, flat, doubtful = self.span(self.ranges[index]), self.tables[ref.name].flat, self.doubtful(ref)
+        place = linear(const + step * span.start, [(f, i) for f, i in terms if i != index])
+        width, padded, read = step * len(span), ref.name in self.system.padded, self.read(ref)
+        nothing, running = [0.0] * len(span), ref.name in self.running
+
+        def row(at: At) -> list[float]:
+            for position, start, stop in doubtful:
+                if not start <= position(at) < stop:
+                    return nothing if padded else [read({**at, index: k}) for k in span]
+            found = flat[(first := place(at)) : first + width : step]
+            return [read({**at, index: k}) for k in span] if running and None in found else found
+
+        return row
+
+    def computed(self, ref: T.Ref, value: Value) -> Value:
+        def computed(at: At) -> float:
+            found = value(at)
+            if found is None:
+                raise fail(self.system, f"`{ref.name}` is read before it is computed", ref.span)
+            return found
+
+        return computed
+
+    def outside(self, ref: T.Ref, place: Place) -> float:
+        """The boundary value beyond the last axis that is left (beyond all of them, where it is a number)."""
+        dims = self.system.tensors[ref.name].dims
+        axes = [n for n, (p, dim) in enumerate(zip(place, dims, strict=True)) if p not in self.span(dim)]
+        axis = axes[-1]
+        span = self.span(dims[axis])
+        before = place[axis] < span.start
+        places = self.system.boundary.get(ref.name, ()) if ref.name in self.edges else ()
+        for (side, steps), value in zip(places, self.edges.get(ref.name, ()), strict=False):
+            away = place[axis] - span.start if before else place[axis] - span.stop + 1
+            if side != axis or (steps < 0) != before or abs(away) > abs(steps):
+                continue
+            if not isinstance(value, Table):
+                return float(value)
+            if len(axes) == 1:
+                rest = [p - self.first[d] for p, d in zip(place, dims, strict=True)]
+                deep = value.ndim == len(dims)
+                rest[axis : axis + 1] = [away - steps if before else away - 1] if deep else []
+                return value[rest]
+            message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
+            raise fail(self.system, message, ref.span)
+        low, high = span.start, span.stop - 1
+        message = f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {low} to {high}"
+        raise fail(self.system, message, ref.span)
+
+    def apply(self, node: T.Apply) -> Value:
+        """A function of the reader's own, of whole vectors."""
+        args = [
+            ([self.sizes[self.ranges[i]] for i in names], self.over(names, arg, None))
+            for arg, names in zip(node.args, node.slices, strict=True)
+        ]
+        offsets = [(i, self.first[self.ranges[i]]) for i in node.out]
+
+        def given(at: At) -> object:
+            if node.function not in self.functions:
+                message = f"`{node.function}` is not known: give functions={{{node.function!r}: …}}"
+                raise fail(self.system, message, node.span)
+            return self.functions[node.function](*[Table(shape, over(at)).nested() for shape, over in args])
+
+        found = self.kept_by(T.free_indices(node) - set(node.out), given)
+        return lambda at: reduce(lambda rows, o: rows[at[o[0]] - o[1]], offsets, found(at))

@@ -1,0 +1,53 @@
+"""A tensor of numbers in plain Python: its shape, and its entries in the order of writing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+
+Place = tuple[int, ...]
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    """How far apart neighbours along each axis lie."""
+    return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+
+
+class Table:
+    __slots__ = ("flat", "shape")
+
+    def __init__(self, shape: Sequence[int], flat: list):
+        self.shape, self.flat = tuple(shape), flat
+
+    @classmethod
+    def of(cls, nested: object, shape: Sequence[int]) -> Table:
+        """From lists in lists, which are known to have this shape."""
+        rows: list = [nested]
+        for _ in shape:
+            rows = [entry for row in rows for entry in row]
+        return cls(shape, rows)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, place: Sequence[int]) -> float:
+        return self.flat[sum(p * s for p, s in zip(place, strides(self.shape), strict=True))]
+
+    def places(self) -> Iterator[Place]:
+        return product(*map(range, self.shape))
+
+    def nested(self):
+        rows: list = self.flat
+        for size in self.shape[:0:-1]:
+            rows = [rows[k : k + size] for k in range(0, len(rows), size)]
+        return rows if self.shape else rows[0]
+
+    def map(self, function: Callable[[float], float]) -> Table:
+        return Table(self.shape, [function(x) for x in self.flat])
+
+    def permute(self, order: Sequence[int]) -> Table:
+        shape = [self.shape[a] for a in order]
+        back = [list(order).index(a) for a in range(len(order))]
+        return Table(shape, [self[[p[b] for b in back]] for p in product(*map(range, shape))])

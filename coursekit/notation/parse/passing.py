@@ -1,0 +1,112 @@
+"""Functions defined in passing: `f(z) = \\frac{1}{1 + e^{-z}}` above, `f(W[j,I] x[I])` below.
+
+Such a line is no tensor. It is taken out, and its right side is put in wherever the function is used.
+"""
+
+from __future__ import annotations
+
+from lark import Token
+
+from .brackets import refuse
+from .seen import Tokens, closing, depths
+from .signature import Signature
+
+MAX_TOKENS = 20_000
+Definition = tuple[list[str], Tokens]  # the parameters, and the right side
+
+
+def expand(statements: list[Tokens], signature: Signature, source: str) -> list[Tokens | None]:
+    """The statements with each use written out; None in the place of each definition."""
+    heads = [_head(tokens) for tokens in statements]
+    if not any(heads):
+        return list(statements)
+    indices = {t.value.index for s in statements for _, t, at in depths(s) if at and t.type == "NAME"}
+    used: dict[str, list[list[str]]] = {}
+    for tokens in statements:
+        for k in _uses(tokens):
+            written = [str(t) for t in tokens[k + 2 : closing(tokens, k + 1)] if t.type != "COMMA"]
+            used.setdefault(_word(tokens[k]), []).append(written)
+    functions: dict[str, Definition] = {}
+    out: list[Tokens | None] = []
+    for tokens, head in zip(statements, heads, strict=True):
+        word = _word(tokens[0])
+        known = tokens[0].type == "FUNC" or len(used.get(word, [])) > 1
+        own = head is not None and not any(p in indices for p in head)
+        if (
+            own and head is not None and any(p in signature.ranks for p in head)
+        ):  # of a tensor: used with another?
+            own = any(args != head and len(args) == len(head) for args in used.get(word, []))
+        if own and known and head is not None and word not in signature.ranks:
+            right = next(k for k, t in enumerate(tokens) if t.type == "_EQ") + 1
+            functions[word] = head, _written(tokens[right:], functions, source)
+            out.append(None)
+        else:
+            out.append(tokens)
+    return [None if s is None else _written(s, functions, source) for s in out]
+
+
+def _word(token: Token) -> str:
+    return token.value.text if token.type == "NAME" else str(token.value)
+
+
+def _head(tokens: Tokens) -> list[str] | None:
+    """The parameters of `f(y, z) = …`."""
+    if len(tokens) < 5 or tokens[0].type not in ("NAME", "FUNC") or tokens[1].type != "LPAR":
+        return None
+    stop = closing(tokens, 1)
+    inside = tokens[2:stop]
+    if stop + 1 >= len(tokens) or tokens[stop + 1].type != "_EQ" or len(inside) % 2 == 0:
+        return None
+    plain = all(t.type == "NAME" and t.value.plain for t in inside[::2])
+    return (
+        [t.value.text for t in inside[::2]]
+        if plain and all(t.type == "COMMA" for t in inside[1::2])
+        else None
+    )
+
+
+def _uses(tokens: Tokens) -> list[int]:
+    heads = ("NAME", "FUNC")
+    return [k for k, t in enumerate(tokens[:-1]) if t.type in heads and tokens[k + 1].type == "LPAR"]
+
+
+def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> Tokens:
+    """The tokens with each use of a function replaced by its right side, in brackets."""
+    out: Tokens = []
+    k = 0
+    while k < len(tokens):
+        token = tokens[k]
+        used = token.type in ("NAME", "FUNC") and _word(token) in functions
+        if not used or k + 1 >= len(tokens) or tokens[k + 1].type != "LPAR":
+            out.append(token)
+            k += 1
+            continue
+        parameters, body = functions[_word(token)]
+        stop = closing(tokens, k + 1)
+        arguments = _split(_written(tokens[k + 2 : stop], functions, source))
+        if len(arguments) != len(parameters):
+            message = f"`{_word(token)}` takes {len(parameters)} arguments, you wrote {len(arguments)}"
+            raise refuse(message, source, token)
+        given = dict(zip(parameters, arguments, strict=True))
+        out.append(tokens[k + 1])
+        for t in body:
+            value = given.get(t.value.text) if t.type == "NAME" else None
+            out += [tokens[k + 1], *value, tokens[stop]] if value is not None else [t]
+        out.append(tokens[stop])
+        if len(out) > MAX_TOKENS:
+            raise refuse("written out, these functions are too long", source, token)
+        k = stop + 1
+    return out
+
+
+def _split(tokens: Tokens) -> list[Tokens]:
+    parts: list[Tokens] = [[]]
+    level = 0
+    for token in tokens:
+        level += token.type.startswith("L") and token.type != "LENTRY"
+        level -= token.type.startswith("R") and token.type not in ("RENTRY", "REDUCER")
+        if token.type == "COMMA" and level == 0:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return parts

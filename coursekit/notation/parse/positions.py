@@ -1,0 +1,159 @@
+"""Lines about single positions: where they are counted from, and where a recurrence starts.
+
+    h[-1,j] = h0[j]                     the state before the first step
+    h[t,j] = tanh(W[j,I] h[t-1,I])
+
+becomes one equation in which `h[t-1,I]` is `h0[I]` where t is 0. With the line `positions from 1` every position of
+the text is one more than here: `h[0,j]` is then what stands before the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from .. import tree as T
+from ..errors import NotationError
+from ..show import show
+from ..tree import transform
+from .build import add
+
+Start = tuple[int, int, T.Equation]  # axis, position, the equation that says what stands there
+
+
+def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
+    """The statements counted from 0, each recurrence's start within its equation."""
+    told = next(
+        (s.values[0] for s in statements if isinstance(s, T.Directive) and s.word == "positions"), None
+    )
+    statements = [s for s in statements if not (isinstance(s, T.Directive) and s.word == "positions")]
+    if told == "1":
+        statements = [_from_zero(s) if isinstance(s, T.Equation) else s for s in statements]
+    mains = [e.left for e in statements if isinstance(e, T.Equation) and _fixed(e) is None]
+    ranks = {left.name: len(left.indices) for left in mains}
+    starts: dict[str, list[Start]] = {}
+    rest: list[T.Statement] = []
+    for statement in statements:
+        place = _fixed(statement) if isinstance(statement, T.Equation) else None
+        if place is None or not isinstance(statement, T.Equation) or statement.left.name not in ranks:
+            rest.append(statement)
+            continue
+        left, rank = statement.left, ranks[statement.left.name]
+        if len(left.indices) != rank:
+            message = f"`{left.name}` has {rank} indices in its other equation, you wrote {len(left.indices)}"
+            raise NotationError(message, source, left.span.line, left.span.column, left.span.width)
+        if place[1] >= 0 and told is None:
+            raise _doubt(statement, place, source)
+        starts.setdefault(statement.left.name, []).append((*place, statement))
+    if not starts:
+        return statements
+    out: list[T.Statement] = []
+    for statement in rest:
+        out.append(_started(statement, starts) if isinstance(statement, T.Equation) else statement)
+    zero = {name for name, found in starts.items() if all(_zero(s) for s in found)}
+    return [T.Directive("pad", (name,)) for name in sorted(zero)] + out
+
+
+def _fixed(equation: T.Equation) -> tuple[int, int] | None:
+    """The axis and the position of a left side that stands at one place: `h[-1,j]`."""
+    places = [(k, a.const) for k, a in enumerate(equation.left.indices) if not a.terms]
+    return places[0] if len(places) == 1 else None
+
+
+def _zero(start: Start) -> bool:
+    right = start[2].right
+    return start[1] < 0 and isinstance(right, T.Num) and right.value == 0
+
+
+def _doubt(equation: T.Equation, place: tuple[int, int], source: str) -> NotationError:
+    axis, at = place
+    left = equation.left
+    before = replace(left, indices=(*left.indices[:axis], T.Affine((), at - 1), *left.indices[axis + 1 :]))
+    message = (
+        f"`{show(left)}` can be the first entry of `{left.name}`, which its other equation then leaves alone, or what "
+        f"stands before it, written `{show(before)}`: write a line `positions from 0` for the one, "
+        f"`positions from 1` for the other"
+    )
+    repairs = tuple(f"positions from {base}\n{source}" for base in (0, 1))
+    span = left.span
+    return NotationError(message, source, span.line, span.column, span.width, repairs)
+
+
+def _from_zero(equation: T.Equation) -> T.Equation:
+    """The equation with every position one less: `x[1]` is x[0], `t` as a number is t + 1."""
+
+    def inner(node):
+        if isinstance(node, T.Ref):
+            return replace(node, indices=tuple(map(entry, node.indices)))
+        if isinstance(node, T.Position):
+            more = number(node.affine).const - node.affine.const
+            return T.Add((node, T.Num(Fraction(more), span=node.span)), span=node.span) if more else node
+        if isinstance(node, T.Add):
+            return add(list(node.terms), node.span)
+        if isinstance(node, T.Compare):
+            left, right = (number(s) if isinstance(s, T.Affine) else s for s in (node.left, node.right))
+            if isinstance(left, T.Affine) and isinstance(right, T.Affine):
+                left, right = replace(left, const=0), replace(right, const=right.const - left.const)
+            return replace(node, left=left, right=right)
+        return node
+
+    def number(affine: T.Affine) -> T.Affine:
+        return replace(affine, const=affine.const + sum(c for c, a in affine.terms if isinstance(a, str)))
+
+    def entry(affine: T.Affine) -> T.Affine:
+        if any(isinstance(a, T.Lookup) for _, a in affine.terms):
+            return affine
+        return replace(number(affine), const=number(affine).const - 1)
+
+    return transform(equation, inner)
+
+
+def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation:
+    """The equation with each read before the first step told by the start, and its own first entries in place."""
+
+    def told(node):
+        if not isinstance(node, T.Ref) or node.name not in starts:
+            return node
+        branches: list[tuple[T.Expr, T.Condition]] = []
+        for axis, at, start in starts[node.name]:
+            if len(node.indices) != len(start.left.indices):
+                continue  # `check` will tell
+            affine = node.indices[axis]
+            if at < 0 and not _zero((axis, at, start)) and affine.terms:
+                here = replace(affine, const=0)
+                branches.append((_at(start, node), T.Compare(here, "==", T.Affine((), at - affine.const))))
+        return T.Cases(tuple(branches), node, span=node.span) if branches else node
+
+    right = transform(equation.right, told)
+    rank = len(equation.left.indices)
+    first = [s for s in starts.get(equation.left.name, ()) if s[1] >= 0 and len(s[2].left.indices) == rank]
+    if first:
+        own = tuple(
+            (_at(start, equation.left), T.Compare(equation.left.indices[axis], "==", T.Affine((), at)))
+            for axis, at, start in first
+        )
+        right = T.Cases(own, right, span=right.span)
+    return replace(equation, right=right)
+
+
+def _at(start: T.Equation, ref: T.Ref) -> T.Expr:
+    """The value of a start where its tensor is read: its indices replaced by those of the read."""
+    place = {
+        own: there
+        for affine, there in zip(start.left.indices, ref.indices, strict=True)
+        if (own := affine.plain) is not None
+    }
+
+    def move(node):
+        if not isinstance(node, T.Affine):
+            return node
+        terms: dict = {}
+        const = node.const
+        for factor, atom in node.terms:
+            there = place.get(atom) if isinstance(atom, str) else None
+            for c, a in there.terms if there else ((1, atom),):
+                terms[a] = terms.get(a, 0) + factor * c
+            const += factor * there.const if there else 0
+        return replace(node, terms=tuple((c, a) for a, c in terms.items() if c), const=const)
+
+    return transform(start.right, move)

@@ -1,0 +1,404 @@
+"""Sub- and superscripts: which are part of a name, which are indices, which are powers.
+
+With a signature (`signature.Signature`) the page is read as it is printed: `W^{hh}_{ji}` is the entry `[j,i]` of the
+`W_hh` that is given with two axes. Without one, a script is part of the name unless its letters are seen to be
+indices: a sum runs over them (`\\sum_l x_l W_{lk}`), they are shifted (`h_{t-1}`), or stand in round brackets
+(`h^{(t)}`). What is an index leaves the name and stands between LSUB and RSUB, for the grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from lark import Token
+
+from ..errors import NotationError
+from ..names import GREEK, Group, Name, small_of
+from .brackets import pair, refuse
+from .latex_reader import LatexReader
+from .scanner import split_commas
+from .seen import ATOM, Tokens, closing, count, depths, letters_in, made_of, survey
+from .signature import Signature
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A name as it is read: what is left of it, its indices (each group, and whether letter by letter), its powers."""
+
+    name: Name
+    indices: tuple[tuple[Group, bool], ...] = ()
+    powers: tuple[Group, ...] = ()
+
+
+class Scripts:
+    """The statements of one text, their scripts resolved."""
+
+    def __init__(self, statements: list[Tokens], text: str, signature: Signature) -> None:
+        self.text = text
+        self.signature = signature
+        self.reader = LatexReader(text)
+        statements = [self.rooted(tokens, statements) for tokens in statements]
+        self.seen = survey(statements)
+        self.bases = {n.base for n in self.seen.lefts}
+        signature.defined = {n.text for n in self.seen.lefts} | self.bases
+        if signature:
+            self.learn()
+            statements = self.functions(statements)
+        elif not self.seen.tensors:
+            for tokens in statements:
+                self.decide(tokens)
+        self.statements = [self.statement(tokens) for tokens in statements]
+
+    def rooted(self, tokens: Tokens, statements: list[Tokens]) -> Tokens:
+        """`\\sigma^2 = …` as `\\sigma = \\sqrt{…}`, where 2 is no number of a layer."""
+        name = tokens[0].value
+        if tokens[0].type != "NAME" or self.signature.find(name) or (tokens[1:2] and tokens[1].type != "_EQ"):
+            return tokens
+        square = next((g for g in name.sups if g.items == ("2",) and not g.round), None)
+        others = [t.value for s in statements for t in s if t.type == "NAME" and t.value.base == name.base]
+        if square is None or any(g.items in (("0",), ("1",), ("3",)) for n in others for g in n.sups):
+            return tokens
+        new = Token.new_borrow_pos
+        head = [new("SQRT", "sqrt", tokens[1]), new("LBRACE", "{", tokens[1])]
+        inside = [*head, *tokens[2:], new("RBRACE", "}", tokens[-1])]
+        return [new("NAME", name.without(square), tokens[0]), tokens[1], *inside]  # type: ignore[arg-type]
+
+    def functions(self, statements: list[Tokens]) -> list[Tokens]:
+        """`F(x) = …` of tensors that are given is a tensor F, and `score(h_t, g_s)` the entry `score[t,s]`."""
+        heads = {
+            s[0].value.text for s in statements if self.given(s, 0) and s[closing(s, 1) + 1].type == "_EQ"
+        }
+        return [self.applied(tokens, heads) for tokens in statements] if heads else statements
+
+    def given(self, tokens: Tokens, k: int) -> list[Reading] | None:
+        """The arguments of the name at `k`, if all of them are tensors that are known."""
+        if tokens[k].type != "NAME" or k + 1 >= len(tokens) or tokens[k + 1].type != "LPAR":
+            return None
+        inside = tokens[k + 2 : closing(tokens, k + 1)]
+        names, commas = inside[::2], inside[1::2]
+        if (
+            len(names) == len(commas)
+            or {t.type for t in names} != {"NAME"}
+            or {t.type for t in commas} - {"COMMA"}
+        ):
+            return None
+        found = [self.signed(t.value, 0) for t in names]
+        return [r for r in found if r] if all(found) and not self.signature.find(tokens[k].value) else None
+
+    def applied(self, tokens: Tokens, heads: set[str]) -> Tokens:
+        out: Tokens = []
+        k = 0
+        while k < len(tokens):
+            out.append(tokens[k])
+            arguments = (
+                self.given(tokens, k) if tokens[k].type == "NAME" and tokens[k].value.text in heads else None
+            )
+            if arguments is not None:
+                groups = [pair for reading in arguments for pair in reading.indices]
+                if groups:
+                    self.bracketed("LSQ", "RSQ", groups, tokens[k], out)
+                k = closing(tokens, k + 1)
+            k += 1
+        return out
+
+    def learn(self) -> None:
+        """The letters that stand as indices of tensors whose axes are known are indices everywhere."""
+        self.seen.time |= {b for b in self.seen.bound if len(b) == 1}
+        for name in self.seen.names:
+            reading = self.signed(name, 0)
+            for group, apart in reading.indices if reading else ():
+                for item in group.items:
+                    self.seen.time |= set(item) if apart and item.isalpha() else set(ATOM.findall(item))
+        for left in self.seen.lefts:
+            for group in left.sups:
+                if (
+                    letters_in(group)
+                    and letters_in(group) <= self.seen.time
+                    and not self.signature.find(left)
+                ):
+                    known = self.seen.raised.setdefault(left.base, set())
+                    known |= {
+                        c
+                        for n in self.seen.names
+                        if n.base == left.base
+                        for g in n.sups
+                        for c in letters_in(g)
+                    }
+
+    def decide(self, tokens: Tokens) -> None:
+        """In `y_i = f(x_i)` nothing tells whether i is an index or part of two names."""
+        first = tokens[0]
+        for group in first.value.subs if first.type == "NAME" else ():
+            doubt = letters_in(group) - self.seen.time - {"l"}
+            others = [g for n in self.seen.names if n is not first.value for g in n.subs]
+            if not doubt or not any(doubt & letters_in(g) for g in others):
+                continue
+            if not self.seen.time:
+                raise self.show_both(first, sorted(doubt))
+            self.seen.time |= doubt  # other subscripts of this text are indices
+
+    def show_both(self, token: Token, letters: list[str]) -> NotationError:
+        spelt = ",".join(letters)
+        core = token.value.base
+        message = (
+            f"is `{spelt}` an index of `{core}`, written `{core}[{spelt}]`, or part of its name, written "
+            f"`{core}_{{\\text{{{''.join(letters)}}}}}`?"
+        )
+        group = r"_(?:\{\s*([a-z](?:\s*,?\s*[a-z])*'?)\s*\}|([a-z]'?)(?![A-Za-z]))"
+
+        def written(pattern: str, join: str) -> str:
+            def one(m: re.Match[str]) -> str:
+                own = re.findall(r"[a-z]'?", m.group(1) or m.group(2))
+                return pattern % join.join(own) if set(own) & set(letters) else m.group()
+
+            return re.sub(group, one, self.text)
+
+        column = (token.end_column or 0) - (token.column or 0)
+        repairs = (written("[%s]", ","), written("_{\\text{%s}}", ""))
+        return NotationError(message, self.text, token.line or 0, token.column or 0, column, repairs)
+
+    def statement(self, tokens: Tokens) -> Tokens:
+        if not self.signature and all(t.type != "NAME" or t.value.plain for t in tokens):
+            return tokens
+        out: Tokens = []
+        contexts = [inside for _, _, inside in depths(tokens)]
+        k = 0
+        while k < len(tokens):
+            token = tokens[k]
+            if token.type != "NAME" or contexts[k] == "bound":
+                out.append(token)
+                k += 1
+                continue
+            k = self.name(tokens, k, contexts[k] == "index", out)
+        return out
+
+    def name(self, tokens: Tokens, k: int, inside: bool, out: Tokens) -> int:
+        """Emit the name at `k`, its indices, its square brackets and its powers; return what comes next."""
+        token = tokens[k]
+        square = k + 1 < len(tokens) and tokens[k + 1].type == "LSQ"
+        stop = closing(tokens, k + 1) if square else k
+        if square and self.lays(tokens[k + 2 : stop]):  # W [h_{t-1}, x_t]: vectors laid end to end
+            tokens[k + 1] = Token.new_borrow_pos("LGRP", "[", tokens[k + 1])
+            tokens[stop] = Token.new_borrow_pos("RGRP", "]", tokens[stop])
+            square, stop = False, k
+        entries = count(tokens[k + 2 : stop]) if square else 0
+        if parts := self.signature.split(token.value) if not square else None:
+            for part in parts:
+                self.name([Token.new_borrow_pos("NAME", part, token)], 0, inside, out)  # type: ignore[arg-type]
+            return k + 1
+        whole = (
+            not token.value.plain and token.value.index in self.seen.bound
+        )  # the w_t of a softmax over w_t
+        reading = Reading(token.value) if whole else self.signed(token.value, entries)
+        if reading is None and any(len(g.items) > 1 for g in token.value.subs):
+            known = self.signature.find(
+                Name(token.value.base, token.value.accents, primes=token.value.primes)
+            )
+            if known is not None:
+                rank = self.signature.ranks[known]
+                raise refuse(
+                    f"`{known}` has {rank} {'axis' if rank == 1 else 'axes'}, not these", self.text, token
+                )
+        if reading is None and inside:
+            reading = Reading(token.value)
+        if reading is None:
+            reading = self.unsigned(token, square)
+        for group in (*reading.name.sups, *reading.name.subs):
+            if not group.name_like:
+                raise refuse(f"`{self.written(group)}` cannot be read as part of a name", self.text, token)
+        out.append(Token.new_borrow_pos("NAME", reading.name, token))  # type: ignore[arg-type]
+        if reading.indices:
+            self.bracketed("LSUB", "RSUB", reading.indices, token, out)
+        if square and not (reading.powers and token.value.base == "e" and not reading.indices):
+            out += self.statement(tokens[k + 1 : stop + 1])
+            k = stop
+        for group in reading.powers:
+            out.append(Token.new_borrow_pos("CARET", "^", token))
+            self.bracketed("LBRACE", "RBRACE", ((group, False),), token, out)
+            if square and k != stop:  # e^x[i]: the brackets are the exponent's
+                out[-1:] = [*self.statement(tokens[k + 1 : stop + 1]), out[-1]]
+                k = stop
+        return k + 1
+
+    def lays(self, inside: Tokens) -> bool:
+        """Is one of these a tensor of which axes are left, so that they can be no indices?"""
+        for token in inside:
+            if token.type == "NAME" and not token.value.plain and (reading := self.signed(token.value, 0)):
+                filled = sum(self.width(*pair) for pair in reading.indices)
+                if filled < self.signature.ranks[reading.name.text]:
+                    return count(inside) > 1
+        return False
+
+    def bracketed(
+        self, opener: str, closer: str, groups: Iterable[tuple[Group, bool]], near: Token, out: Tokens
+    ) -> None:
+        out.append(Token.new_borrow_pos(opener, opener, near))
+        for number, (group, apart) in enumerate(groups):
+            if number:
+                out.append(Token.new_borrow_pos("COMMA", ",", near))
+            inner = self.scan(group)
+            out += self.letters(inner) if apart else self.statement(inner)
+        out.append(Token.new_borrow_pos(closer, closer, near))
+
+    def scan(self, group: Group) -> Tokens:
+        """The tokens of a script, read as what stands in brackets."""
+        self.reader.out = []
+        self.reader.pos = group.place[0]
+        self.reader.scan(group.place[1])
+        bars = [Token.new_borrow_pos("COMMA", ",", t) if t.type == "BAR" else t for t in self.reader.out]
+        return pair(bars, self.text)
+
+    def letters(self, tokens: Tokens) -> Tokens:
+        out: Tokens = []
+        for token in tokens:
+            name = token.value
+            if token.type == "NAME" and not (name.sups or name.subs or name.text_word) and len(name.base) > 1:
+                for k, letter in enumerate(name.base, 1):
+                    if out and out[-1].type == "NAME":
+                        out.append(Token.new_borrow_pos("COMMA", ",", token))
+                    one = Name(letter, primes=name.primes if k == len(name.base) else 0)
+                    out.append(Token.new_borrow_pos("NAME", one, token))  # type: ignore[arg-type]
+            else:
+                out.append(token)
+        return out
+
+    def written(self, group: Group) -> str:
+        return self.text[slice(*group.place)].strip()
+
+    # ── what a name is ───────────────────────────────────────────────────────────────────────
+
+    def signed(self, name: Name, count: int) -> Reading | None:
+        """The reading that the signature tells: its longest name whose axes the scripts fill."""
+        if not self.signature:
+            return None
+        groups = [(g, True) for g in name.sups] + [(g, False) for g in name.subs]
+        best: tuple[tuple, Reading] | None = None
+        torn: tuple[str, Group] | None = None
+        for kinds in product(("name", "index", "power"), repeat=len(groups)):
+            chosen = list(zip(kinds, groups, strict=True))
+            if any(kind == "power" and not sup for kind, (_, sup) in chosen):
+                continue
+            kept = name
+            for kind, (group, _) in chosen:
+                kept = kept if kind == "name" else kept.without(group)
+            known = self.signature.find(kept, "index" in kinds and name.base not in self.seen.bound)
+            if known is None:
+                continue
+            indices = [g for kind, (g, _) in chosen if kind == "index"]
+            powers = tuple(g for kind, (g, _) in chosen if kind == "power")
+            if any(self.digits(g) and not g.round for g in indices if g in name.sups):
+                continue
+            rank = self.signature.ranks[known]
+            for ways in product((False, True), repeat=len(indices)):
+                apart = list(zip(indices, ways, strict=True))
+                total = count + sum(self.width(g, way) for g, way in apart)
+                if total > rank or (count and total < rank):
+                    continue
+                if total < rank and self.elsewhere(known, apart):
+                    torn = known, indices[0]
+                    continue
+                new = sum(1 for g, way in apart for i in g.items if not way and self.strange(i))
+                score = (total == rank, kinds.count("name"), -len(powers), -new, -sum(ways))
+                if best is None or score > best[0]:
+                    plain = Name(known, transposed=kept.transposed and rank > 0, opaque=kept.opaque)
+                    best = score, Reading(plain, tuple(apart), powers)
+        if best is None and torn is not None:
+            axes = ",".join(self.signature.shapes[torn[0]])
+            message = (
+                f"`{torn[0]}` has the axes {axes}: which is meant? Write all its indices, `{torn[0]}[{axes}]`"
+            )
+            raise self.reader.error(message, torn[1].place[0], torn[1].place[1] - torn[1].place[0])
+        return best[1] if best else None
+
+    def elsewhere(self, known: str, groups: list[tuple[Group, bool]]) -> bool:
+        """Does a script stand for another axis than the one that it would fill: the t of `h_t` for h[b,t,j]?"""
+        shape = self.signature.shapes[known]
+        written = [
+            i for g, apart in groups for item in g.items for i in (item if apart else ATOM.findall(item)[:1])
+        ]
+        return any(i in shape and i != own for i, own in zip(written, shape, strict=False))
+
+    def digits(self, group: Group) -> bool:
+        return all(item.isdigit() for item in group.items)
+
+    def strange(self, item: str) -> bool:
+        """A word of several letters that is an index nowhere else."""
+        return item.isalpha() and len(item) > 1 and item not in self.seen.bound | self.seen.indices
+
+    def width(self, group: Group, apart: bool) -> int:
+        parts = [p.strip() for p in split_commas(self.written(group))]
+        word = re.compile(r"(?:[A-Za-z]'?){2,}")
+        return sum(len(re.findall("[A-Za-z]", p)) if apart and word.fullmatch(p) else 1 for p in parts)
+
+    def unsigned(self, token: Token, square: bool) -> Reading:
+        """The reading that the text itself tells."""
+        name: Name = token.value
+        if name.subs and not square and self.signature.axis(name) and name.base not in self.bases:
+            return Reading(name)  # d_k, the size of k
+        indices, powers = [], []
+        for group in (*name.sups, *name.subs):
+            above = any(g is group for g in name.sups)
+            if group.round and self.seen.layers:
+                continue
+            if above and letters_in(group) & self.seen.raised.get(name.base, set()):
+                indices.append((group, bool(made_of(group, self.seen.time))))
+            elif above and self.is_power(token, group, square):
+                powers.append(group)
+            elif above and not (group.round or self.seen.above or letters_in(group) & self.seen.bound):
+                continue
+            elif (apart := made_of(group, self.seen.time)) is not None:
+                indices.append((group, apart))
+            elif not above and (not group.name_like or self.looks_up(group)):
+                indices.append((group, False))
+        kept = name
+        for group in (*powers, *(g for g, _ in indices)):
+            kept = kept.without(group)
+        return Reading(kept, tuple(indices), tuple(powers))
+
+    def looks_up(self, group: Group) -> bool:
+        """`e_{w_t, i}`: a word as an index."""
+        inner = re.findall(r"[a-z]_\{?([a-z])", self.written(group))
+        return bool(inner) and len(group.items) > 1 and set(inner) <= self.seen.time
+
+    def is_power(self, token: Token, group: Group, square: bool) -> bool:
+        name: Name = token.value
+        rest = name.without(group)
+        if (
+            rest.text == "e"
+            and not group.round
+            and "e" not in self.seen.tensors | self.signature.ranks.keys()
+        ):
+            return True
+        if self.digits(group) and not group.round:
+            layers = {g.items for n in self.seen.names if n.base == name.base for g in n.sups}
+            if square and rest.text not in self.seen.tensors and not layers & {("0",), ("1",)}:
+                raise refuse(self.both(token, group), self.text, token)
+            return rest.text in self.seen.tensors or not (square or layers & {("0",), ("1",)})
+        if self.seen.above or len(group.items) != 1:
+            return False
+        if group.round:  # gamma^(t+1) as one types it; h^{(t)} is an index
+            return not self.text[: group.place[0] - 1].rstrip().endswith("{")
+        atoms = ATOM.findall(group.items[0])
+        known = self.seen.indices | self.seen.bound | self.seen.time
+        if group.items[0] in self.seen.bare and not rest.capital and len(group.items[0]) == 1:
+            return True
+        if self.signature.ranks.get(group.items[0]) == 0 and (
+            self.signature.find(rest) or self.signature.axis(rest)
+        ):
+            return True
+        return (
+            all(a in known or small_of(a) in known for a in atoms)
+            and not square
+            and (rest.base in GREEK or not rest.capital)
+        )
+
+    def both(self, token: Token, group: Group) -> str:
+        name, number = token.value, group.items[0]
+        rest = name.without(group).text
+        return (
+            f"`{rest}^{number}[…]` can be a power, written `{rest}[…]^{number}`, "
+            f"or a name of its own, written `{name.text}[…]`"
+        )

@@ -1,0 +1,96 @@
+"""The signature: what is known of a text's tensors before it is read.
+
+    {"W_hh": ("j", "i"), "x": 2, "lam": 0, "B": (5,)}
+
+Each name, in any spelling, with its number of axes, its axes' names or its shape. With it a page's own notation is
+read: which scripts are indices, what is a matrix, and that `\\lambda` is the `lam` that is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..errors import NotationError
+from ..names import Name
+from .lexer import canonical
+
+Axes = int | Sequence[int | str]
+
+
+class Signature:
+    """`ranks` and `shapes` by the ASCII name; an axis that has no name is called `?name.k`."""
+
+    def __init__(self, given: Mapping[str, Axes] | None = None) -> None:
+        self.ranks: dict[str, int] = {}
+        self.shapes: dict[str, tuple[str, ...]] = {}
+        self.keys: dict[str, str] = {}
+        self.defined: set[str] = set()  # the names that the text itself defines
+        for written, axes in (given or {}).items():
+            name = canonical(written)
+            if isinstance(axes, int):
+                axes = [f"?{name}.{k}" for k in range(axes)]
+            if isinstance(axes, str) or not all(isinstance(a, (int, str)) for a in axes):
+                raise NotationError(f"the axes of `{name}` are a number, a shape or a list of names")
+            self.shapes[name] = tuple(map(str, axes))
+            self.ranks[name] = len(self.shapes[name])
+            self.keys.setdefault(_key(name), name)
+
+    def __bool__(self) -> bool:
+        return bool(self.ranks)
+
+    def find(self, name: Name, row: bool = False) -> str | None:
+        """The tensor that a name means, however it is spelt: `\\lambda` is `lam`, `\\hat y` is `yhat`."""
+        if name.text in self.ranks:
+            return name.text
+        known = self.keys.get(key := _key(name.text))
+        if known is None and row and len(name.base) == 1 and name.base not in self.defined:  # w_i, a row of W
+            swapped = {key.swapcase(), key[:1].swapcase() + key[1:]}
+            other = [n for k, n in self.keys.items() if k in swapped]
+            return other[0] if len(set(other)) == 1 and self.ranks[other[0]] > 1 else None
+        return known
+
+    def axis(self, name: Name) -> str | None:
+        """The axis whose size a name is: `d_k`, `n_k`, `K` or `d` where an axis is called k or d."""
+        axes = {a for shape in self.shapes.values() for a in shape if not a.startswith("?")}
+        tries = [name.text, name.index, name.index.lower()]
+        if name.base in ("d", "n", "D", "N") and len(name.subs) == 1 and not name.sups:
+            tries += ["".join(name.subs[0].items), "".join(name.subs[0].items).lower()]
+        return next((t for t in tries if t in axes), None)
+
+    def holder(self, axis: str) -> tuple[str, tuple[str, ...]]:
+        """A tensor that has an axis, all of its axes named if there is such a one."""
+        found = [(n, shape) for n, shape in self.shapes.items() if axis in shape]
+        return next((f for f in found if not any(a.startswith("?") for a in f[1])), found[0])
+
+    def split(self, name: Name) -> list[Name] | None:
+        """`QK^T` as Q and K^T, where both are known and `QK` is not."""
+        word = name.base
+        if (
+            not self
+            or len(word) < 2
+            or name.text_word
+            or name.accents
+            or self.find(replace(name, transposed=False))
+            or name.text in self.defined
+        ):
+            return None
+        for cut in range(1, len(word)):
+            first, last = Name(word[:cut]), replace(name, base=word[cut:])
+            if self.knows(first) and (
+                self.knows(replace(last, transposed=False)) or self.knows(Name(last.base))
+            ):
+                return [first, last]
+        return None
+
+    def knows(self, name: Name) -> bool:
+        """Is it given, or a capital that the text defines?"""
+        return self.find(name) is not None or (name.capital and name.text in self.defined)
+
+
+def _key(name: str) -> str:
+    for written, short in (("varepsilon", "eps"), ("epsilon", "eps"), ("lambda", "lam")):
+        name = name.replace(written, short)
+    name = re.sub(r"^ell\b", "l", name)
+    return re.sub("[_{}]", "", name)

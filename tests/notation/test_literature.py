@@ -1,0 +1,120 @@
+"""The models of `literature`, in three spellings each: none is misread, and nearly all are right at first."""
+
+import re
+
+import pytest
+import torch
+from literature import MODELS, Model
+from printed import PRINTED
+
+from coursekit.notation import Equations, NotationError
+
+
+def axes_of(written: str) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for part in re.sub(r"\w=\d", "", written).split():
+        name, _, axes = part.partition(":")
+        found[name] = tuple(a for a in axes.partition("<")[0].split(",") if a)
+    return found
+
+
+def drawn(model: Model) -> dict[str, torch.Tensor]:
+    """The same random inputs for every spelling: of both signs where no logarithm or root is taken."""
+    rng = torch.Generator().manual_seed(len(model.name))
+    letters = re.findall(r"[:,<]([a-z]+)", model.given)
+    size = {letter: n for n, letter in enumerate(dict.fromkeys(letters), 2)}
+    size |= {letter: int(n) for letter, n in re.findall(r"(\w)=(\d)", model.given)}
+    positive = re.search(r"log|sqrt|\^gamma|\^0", model.text)
+    out = {}
+    for part in re.sub(r"\w=\d", "", model.given).split():
+        name, _, axes = part.partition(":")
+        plain, _, below = axes.partition("<")
+        shape = [size[a] for a in plain.split(",") if a]
+        if below:
+            out[name] = torch.randint(size[below], shape, generator=rng)
+        else:
+            x = torch.rand(shape, generator=rng, dtype=torch.float64) * 0.8 + 0.1
+            out[name] = x if positive else x * (torch.randint(2, shape, generator=rng) * 2 - 1)
+    return out
+
+
+WORDS = {
+    "sigmoid": r"\sigma", "tanh": r"\tanh", "exp": r"\exp", "log": r"\ln", "relu": r"\mathrm{ReLU}", "lam": r"\lambda",
+    "yhat": r"\hat{y}", "softmax": r"\mathrm{softmax}", "min": r"\min", "max": r"\max", "sin": r"\sin", "cos": r"\cos",
+}  # fmt: skip
+
+
+def in_brackets(text: str) -> str:
+    """The ASCII text set in LaTeX by hand's rules, its indices left in brackets."""
+    text = re.sub(r"\b(sum|prod)\[([^\]]*)\]\(", r"\\\1_{\2} (", text)
+    text = re.sub(r"\b(softmax|max|min)\[([^\]]*)\]\(", r"\\\1_{\2} (", text).replace(
+        r"\softmax", r"\mathrm{softmax}"
+    )
+    text = re.sub(r"(?<![\\\w{])(" + "|".join(WORDS) + r")(?![\w}])", lambda m: WORDS[m.group(1)], text)
+    text = re.sub(r"([A-Za-z])_(\w+)", r"\1_{\2}", text.replace("<=", r"\le ").replace(">=", r"\ge "))
+    return text.replace("\n", " \\\\\n")
+
+
+def spellings(model: Model) -> dict[str, str]:
+    return {"ascii": model.text, "brackets": in_brackets(model.text), "page": model.page}
+
+
+def verdict(model: Model, text: str, positive: bool = False) -> str:
+    """`right`, `wrong`, or the sentence of the refusal."""
+    signature = axes_of(model.given) | axes_of(model.asked)
+    (asked,) = axes_of(model.asked)
+    inputs = drawn(model)
+    inputs = {n: abs(x) if positive else x for n, x in inputs.items()}
+    wanted = model.oracle(**inputs)
+    try:
+        equations = Equations(text, signature)
+        boundary = dict.fromkeys(equations.system.boundary, 0.0)
+        got = equations.run(
+            {n: v for n, v in inputs.items() if n in equations.inputs}, boundary, outputs=asked
+        )
+    except NotationError as refusal:
+        return f"refused: {refusal}"
+    return "right" if torch.allclose(got[asked].double(), wanted.double(), atol=1e-9) else "wrong"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
+def test_each_spelling_of_a_model_is_right(model):
+    found = {name: verdict(model, text) for name, text in spellings(model).items()}
+    assert found == dict.fromkeys(found, "right")
+
+
+@pytest.mark.parametrize("model", PRINTED, ids=lambda m: m.name)
+def test_page_and_free_typing_are_right(model):
+    found = {text: verdict(model, text, positive=True) for text in (model.page, model.text)}
+    assert found == dict.fromkeys(found, "right")
+
+
+# What was once read wrongly, or could be: refused, with how to write each reading.
+DOUBTS = [
+    (r"y = \max_i (x_i - c)^2", {"x": ("i",), "c": (), "y": ()}, "of each term"),
+    ("y = sum_i(x_i - c)^2", {"x": ("i",), "c": (), "y": ()}, "of the whole"),
+    (r"e_{ij} = q_i \cdot k_j", {"q": ("i", "d"), "k": ("j", "d")}, r"a \odot b"),
+    ("y = A * B", {"A": ("i", "i"), "B": ("i", "i"), "y": ("i", "i")}, r"A \odot B"),
+    ("y = a W b", {"a": ("i",), "W": ("i", "i"), "b": ("i",), "y": ("i",)}, r"v^\top M x"),
+    (r"y_i = x_i/2c", {"x": ("i",), "c": (), "y": ("i",)}, "a/(b c)"),
+    (r"y = \sum_{i \in S} x_i", {"x": ("i",), "y": ()}, "for all of them"),
+]
+
+
+@pytest.mark.parametrize(("text", "signature", "said"), DOUBTS)
+def test_two_readings_are_refused_with_both(text, signature, said):
+    with pytest.raises(NotationError) as caught:
+        Equations(text, signature)
+    assert said in caught.value.message
+    for repaired in caught.value.repairs:
+        Equations(repaired, signature)
+
+
+def test_brackets_keep_a_product_of_vectors_together():
+    signature = {"U": ("j", "j"), "f": ("j",), "h": ("j",), "y": ("j",)}
+    system = Equations("y = U (f * h)", signature)
+    assert system == Equations("y[j] = U[j,J] f[J] h[J]", signature)
+
+
+def test_root_keeps_its_index():
+    assert Equations(r"y = \sqrt[3]{x}").evaluate({"x": 8.0})["y"] == pytest.approx(2.0)
