@@ -11,9 +11,9 @@ Everything is drawn from a seed, and is the same on every machine.
 
 from __future__ import annotations
 
-from importlib import import_module
+from ..lazy import lazily
 
-_MODULES = {
+HOMES = {
     "errors": "BadData",
     "vocabulary": "PAD EOS UNK Vocabulary",
     "batches": "Batches padded",
@@ -26,17 +26,4 @@ _MODULES = {
     "digits": "Digits",
     "scoring": "alignment_error attachment_score label_scores gold_mass",
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
-__all__ = sorted([*_MODULES, *_HOME])
-
-
-def __getattr__(name: str):
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazily(__name__, HOMES)

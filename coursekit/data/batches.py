@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Batches:
     def __len__(self) -> int:
         return -(-len(self.arrays[0]) // self.size)
 
-    def __getitem__(self, n: int) -> tuple:
+    def __getitem__(self, n: int) -> tuple[Any, ...]:
         if n < 0:
             raise IndexError(f"batch {n}: batches are counted from 0")
         epoch, place = divmod(n, len(self))
@@ -57,7 +58,7 @@ class Batches:
         torch = require_torch()
         return tuple(torch.from_numpy(self._trimmed(array[rows])) for array in self.arrays)
 
-    def __iter__(self) -> Iterator[tuple]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return (self[n] for n in range(len(self)))
 
     def _trimmed(self, rows: np.ndarray) -> np.ndarray:

@@ -45,7 +45,8 @@ class Corpus:
     def stream(self, split: str) -> np.ndarray:
         if split not in ("train", "valid", "test"):
             raise BadData(f'split is {split!r}; it needs to be "train", "valid" or "test"')
-        return getattr(self, split)
+        words: np.ndarray = getattr(self, split)
+        return words
 
     def windows(self, split: str = "train", length: int = 32) -> np.ndarray:
         """(N, length+1): the stream after one <eos>, cut so that each word is predicted once.
@@ -59,7 +60,8 @@ class Corpus:
                 f"length is {length}; {split} of {self.name} has {len(stream) - 1} words, "
                 "so a row may have 1 to that many"
             )
-        return stream[np.arange(rows)[:, None] * length + np.arange(length + 1)]
+        windows: np.ndarray = stream[np.arange(rows)[:, None] * length + np.arange(length + 1)]
+        return windows
 
     def batches(self, split: str = "train", size: int = 16, length: int = 32, seed: int = 0) -> Batches:
         """Windows in batches; in a new order each epoch for `train`, in the text's order for the others."""

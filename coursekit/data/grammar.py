@@ -21,7 +21,7 @@ many steps, and the prediction is exact.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import exp, log
 
@@ -107,7 +107,7 @@ class Grammar:
     @cached_property
     def length(self) -> float:
         """The expected number of words of a sentence, without <eos>."""
-        words = lambda rule: sum(name not in self.rules for name in rule.right)
+        words: Callable[[Rule], int] = lambda rule: sum(name not in self.rules for name in rule.right)
         return self._solve(
             {A: sum(rule.p * words(rule) for rule in rules) for A, rules in self.rules.items()}
         )

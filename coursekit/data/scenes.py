@@ -98,5 +98,5 @@ def _relation(a: Thing, b: Thing) -> str:
 
 def _ordered(a: Thing, b: Thing) -> tuple[Thing, Thing]:
     """The one further left first, or, for a pair that is called above, the one further up."""
-    along = (lambda t: t.x) if _relation(a, b) == "beside" else (lambda t: t.y)
-    return (a, b) if along(a) < along(b) else (b, a)
+    axis = "x" if _relation(a, b) == "beside" else "y"
+    return (a, b) if getattr(a, axis) < getattr(b, axis) else (b, a)

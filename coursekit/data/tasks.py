@@ -15,6 +15,7 @@ is invented: its verb comes last, its adjective follows its noun, and one of its
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .batches import Batches, padded
 from .errors import BadData
@@ -88,11 +89,11 @@ class Translation:
     source: Vocabulary
     target: Vocabulary
 
-    def source_rows(self, pairs: list[Pair] | None = None):
+    def source_rows(self, pairs: list[Pair] | None = None) -> Any:
         """(N, S) ids: the words and <pad>."""
         return padded([self.source.encode(p.source) for p in self._of(pairs)], Vocabulary.pad)
 
-    def target_rows(self, pairs: list[Pair] | None = None):
+    def target_rows(self, pairs: list[Pair] | None = None) -> Any:
         """(N, T) ids: <eos>, the words, <eos> and <pad>."""
         return padded([self.target.encode([EOS, *p.target, EOS]) for p in self._of(pairs)], Vocabulary.pad)
 
@@ -111,7 +112,7 @@ def translation(count: int = 1000, seed: int = 0, text: str = TRANSLATION) -> Tr
     return Translation(grammar, pairs, grammar.vocabulary, Vocabulary(dict.fromkeys(other)))
 
 
-def _some(grammar: Grammar, count: int, seed: int):
+def _some(grammar: Grammar, count: int, seed: int) -> Any:
     if count < 1:
         raise BadData(f"count is {count}; a task needs at least one sentence")
     return grammar.trees(count, seed)

@@ -11,33 +11,19 @@ Every figure is a `Picture`: an SVG that takes the page's ink and font, with wor
 
 from __future__ import annotations
 
-from importlib import import_module
+from ..lazy import lazily
 
-_MODULES = {
+HOMES = {
     "palette": "BLUE ORANGE GREEN PURPLE PALETTE DASHES INK",
     "style": "HEAT canvas in_style",
     "svg": "Picture picture",
     "frames": "Slider slider",
     "curves": "loss_curve gradient_norms eigenvalues temperature",
     "maps": "attention pattern gates scene images",
-    "words": "arcs embedding_map",
-    "sliders": "loss_slider exploding_slider temperature_slider pattern_slider attention_slider reading_slider "
-    "caption_slider gates_slider gradient_slider",
+    "words": "arcs name_points",
+    "sliders": "exploding_slider temperature_slider pattern_slider attention_slider gradient_slider",
     "measure": "gradient_norms_through_time gate_activity matrix_with_radius backward_norms",
     "exploring": "explore",
     "bar": "Bar",
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
-__all__ = sorted([*_MODULES, *_HOME])
-
-
-def __getattr__(name: str):
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazily(__name__, HOMES)

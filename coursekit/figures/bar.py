@@ -26,7 +26,7 @@ class Bar:
         self._draw()
         return self
 
-    def __exit__(self, kind, *_) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._closed:
             self.close("failed: " + self.note if kind else self.note)
 

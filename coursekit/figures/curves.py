@@ -20,14 +20,12 @@ MOST = 200  # points of a curve: more cannot be seen, and would make the page he
 def loss_curve(
     history: Any,
     limit: float | None = None,
-    upto: int | None = None,
     title: str = "",
-    unit: str = "nats a word",
+    unit: str = "nats per word",
 ) -> Picture:
     """The loss by step, one history or {name: history}, with the entropy limit that no model can pass.
 
-    Thin: each step; thick: a running mean; dots: validation. `upto` draws the first steps alone, in the
-    frame of all of them.
+    Thin: each step; thick: a running mean; dots: validation.
     """
     histories = dict(history) if isinstance(history, Mapping) else {"training": history}
     if limit is None:
@@ -42,7 +40,7 @@ def loss_curve(
         figure, (ax,) = canvas()
         for n, (name, h) in enumerate(histories.items()):
             colour, dash = PALETTE[n % len(PALETTE)], DASHES[n % len(DASHES)]
-            shown = np.asarray(h.losses[:upto], dtype=float)
+            shown = np.asarray(h.losses, dtype=float)
             at = np.arange(1, len(shown) + 1)
             thin = max(1, len(shown) // MOST)
             ax.plot(at[::thin], shown[::thin], color=colour, alpha=0.3, lw=0.8)
@@ -53,11 +51,10 @@ def loss_curve(
                 ls=dash,
                 label=name,
             )
-            dots = [(step, loss) for step, loss in h.valid if upto is None or step <= upto]
-            if dots:
+            if h.valid:
                 label = "validation" if len(histories) == 1 else None
                 ax.plot(
-                    *zip(*dots, strict=True),
+                    *zip(*h.valid, strict=True),
                     "o",
                     color=ORANGE if len(histories) == 1 else colour,
                     ms=4,
@@ -70,7 +67,7 @@ def loss_curve(
             ax.axhline(limit, color=INK, lw=1.2, ls=(0, (2, 2)))
             ax.annotate(
                 f"limit {limit:.3f} (perplexity {exp(limit):.2f})", (steps, limit), (0, -3),
-                textcoords="offset points", ha="right", va="top", fontsize=9,
+                textcoords="offset points", ha="right", va="top",
             )  # fmt: skip
             words.append(f"the limit is {limit:.3f}")
         ax.set(xlabel="step", ylabel=f"loss, {unit}", title=title, xlim=(0, steps * 1.01))
@@ -103,7 +100,8 @@ def _running_mean(values: np.ndarray, width: int) -> np.ndarray:
     sums = np.cumsum(np.concatenate([[0.0], values]))
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(0, ends - width)
-    return (sums[ends] - sums[starts]) / (ends - starts)
+    means: np.ndarray = (sums[ends] - sums[starts]) / (ends - starts)
+    return means
 
 
 def gradient_norms(
@@ -184,7 +182,7 @@ def temperature(
     with in_style():
         figure, (ax,) = canvas(6.4, 2.6)
         bars = ax.bar(range(len(z)), P, color=BLUE, width=0.7)
-        ax.bar_label(bars, [f"{p:.2f}" for p in P], fontsize=8, padding=2)
+        ax.bar_label(bars, [f"{p:.2f}" for p in P], padding=2)
         ax.set(ylim=(0, 1.08), ylabel="probability")
         ax.set_xticks(range(len(z)), words)
         ax.set_title(f"temperature {temperature:.3g}, entropy {entropy:.2f} nats" if title is None else title)

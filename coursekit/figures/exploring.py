@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def explore(function: Callable[..., Any], **ranges: Any):
+def explore(function: Callable[..., Any], **ranges: Any) -> Any:
     """Show `function(**setting)` under one control for each name.
 
     A range is (low, high) or (low, high, step), whole or decimal; a list of choices; True or False; or a text.
@@ -28,7 +28,7 @@ def explore(function: Callable[..., Any], **ranges: Any):
     return panel
 
 
-def _control(widgets: Any, name: str, value: Any):
+def _control(widgets: Any, name: str, value: Any) -> Any:
     common = {"description": name, "continuous_update": False}
     if isinstance(value, bool):
         return widgets.Checkbox(value=value, description=name)

@@ -3,8 +3,8 @@
     slider([attention(alpha) for alpha in alphas], labels=steps, name="step", caption="Attention learns to align")
 
 All frames are in the page; the slider shows one. Its few words of script stand in the slider itself, so
-they work wherever HTML does, however often it is copied; where scripts are taken out, the first frame
-is there to see. On paper it is the middle one.
+they work wherever HTML does, however often it is copied. On paper, and in the book without scripts, the frame
+that tells most is there with its label: the last one, unless the author names another.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _SHOW = (
     "p.forEach(function(e,n){e.style.display=n==s.value?'':'none'});"
     "s.setAttribute('aria-valuetext',t);f.querySelector('output').textContent=t"
 )
-_HIDDEN = ' style="display:none"'
+_PAPER = (
+    "<style>@media print{.ck-slider .ck-frame,.ck-slider label{display:none!important}"
+    ".ck-slider .ck-told{display:block!important}.ck-told::after{content:attr(data-label)}}</style>"
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Slider:
     name: str
     caption: str
     start: int
+    told: int
 
     def __repr__(self) -> str:
         ends = f"{self.name} {self.labels[0]} to {self.labels[-1]}"
@@ -43,23 +47,20 @@ class Slider:
     def _repr_html_(self) -> str:
         content = "".join((*(frame.svg for frame in self.frames), *self.labels, self.caption, self.name))
         tag = "ck" + hashlib.sha256(content.encode()).hexdigest()[:10]
-        middle, first, last = len(self.frames) // 2, self.labels[self.start], len(self.frames) - 1
+        first, name = self.labels[self.start], escape(self.name)
         pictures = "".join(
-            f'<div class="ck-frame{" ck-middle" if n == middle else ""}" data-frame="{escape(label)}" role="img" '
-            f'aria-label="{escape(frame.alt)}"{"" if n == self.start else _HIDDEN}>{frame.renamed(f"{tag}-{n}-")}</div>'
+            f'<div class="ck-frame{" ck-told" if n == self.told else ""}" data-frame="{escape(label)}" '
+            f'data-label="{name}: {escape(label)}" role="img" aria-label="{escape(frame.alt)}" style="overflow-x:auto'
+            f'{"" if n == self.start else ";display:none"}">{frame.renamed(f"{tag}-{n}-")}</div>'
             for n, (frame, label) in enumerate(zip(self.frames, self.labels, strict=True))
         )
         return (
-            f'<figure class="ck-slider {tag}" style="margin:1em 0">'
-            "<style>@media print{"
-            f".{tag} .ck-frame{{display:none!important}}.{tag} .ck-middle{{display:block!important}}"
-            f".{tag} label{{display:none!important}}}}</style>"
-            f"{pictures}"
-            '<label style="display:flex;gap:.7em;align-items:center;max-width:40em;margin:.4em 0">'
-            f"<span>{escape(self.name)}</span>"
-            f'<input type="range" min="0" max="{last}" step="1" value="{self.start}" autocomplete="off" '
-            f'aria-label="{escape(self.name)}" aria-valuetext="{escape(first)}" '
-            f'style="flex:1 1 auto;min-width:6em;accent-color:{BLUE}" oninput="{_SHOW}">'
+            f'<figure class="ck-slider" style="margin:1em 0">{_PAPER}{pictures}'
+            '<label style="display:flex;gap:.7em;align-items:center;max-width:40em;margin:.2em 0">'
+            f"<span>{name}</span>"
+            f'<input type="range" min="0" max="{len(self.frames) - 1}" step="1" value="{self.start}" '
+            f'autocomplete="off" aria-label="{name}" aria-valuetext="{escape(first)}" '
+            f'style="flex:1 1 auto;min-width:6em;height:44px;margin:0;accent-color:{BLUE}" oninput="{_SHOW}">'
             f'<output style="min-width:4em;font-variant-numeric:tabular-nums">{escape(first)}</output></label>'
             f'<figcaption style="margin:0;color:inherit;text-align:left">{escape(self.caption)}</figcaption></figure>'
         )
@@ -72,12 +73,13 @@ def slider(
     caption: str = "",
     alt: Sequence[str] | None = None,
     start: int = 0,
+    told: int | None = None,
 ) -> Slider:
     """`frames`, pictures of this package or drawings of equations, under a slider.
 
     `labels[n]` is shown beside it at frame n, `name` says what is moved.
 
-    `alt` replaces the frames' own words for those who cannot see them.
+    `alt` replaces the frames' own words for those who cannot see them; `told` is the frame that tells most.
     """
     frames = tuple(_picture(frame) for frame in frames)
     shown = tuple(_label(label) for label in (range(len(frames)) if labels is None else labels))
@@ -87,12 +89,14 @@ def slider(
     for what, many in (("labels", shown), ("alt", words)):
         if len(many) != len(frames):
             raise ValueError(f"there are {len(frames)} frames and {len(many)} {what}; each frame needs one")
-    if not 0 <= start < len(frames):
-        raise ValueError(f"start is {start}; it needs to be one of the frames 0 to {len(frames) - 1}")
+    told = len(frames) - 1 if told is None else told
+    for what, n in (("start", start), ("told", told)):
+        if not 0 <= n < len(frames):
+            raise ValueError(f"{what} is {n}; it needs to be one of the frames 0 to {len(frames) - 1}")
     if not caption:
         raise ValueError("caption is empty; say in a sentence what moves in the picture")
     frames = tuple(Picture(frame.svg, word) for frame, word in zip(frames, words, strict=True))
-    return Slider(frames, shown, name, caption, start)
+    return Slider(frames, shown, name, caption, start, told)
 
 
 def _picture(frame: Any) -> Picture:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,8 +50,8 @@ def attention(
         return picture(figure, _attention_words(a, source, target, gold, row))
 
 
-def _attention_words(a: np.ndarray, source, target, gold, row: int | None) -> str:
-    name = lambda words, n: str(n) if words is None else words[n]
+def _attention_words(a: np.ndarray, source: Any, target: Any, gold: Any, row: int | None) -> str:
+    name: Callable[[Any, int], str] = lambda words, n: str(n) if words is None else words[n]
     rows = range(len(a)) if row is None else [row]
     looks = "; ".join(
         f"{name(target, t)} at {name(source, int(a[t].argmax()))} ({a[t].max():.2f})" for t in list(rows)[:12]
@@ -129,7 +129,7 @@ def scene(
         return picture(figure, f"A scene: {there}.{looks}")
 
 
-def _shape(thing: Thing):
+def _shape(thing: Thing) -> Any:
     x, y = thing.x, thing.y
     paint: dict[str, Any] = {"fc": PAINT[thing.colour], "ec": INK, "lw": 1.1}
     if thing.shape == "circle":
@@ -191,7 +191,7 @@ def _thin_axes(ax: Axes, x: bool = True) -> None:
     ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
-def _width(S: int, source) -> float:
+def _width(S: int, source: Any) -> float:
     longest = max((len(word) for word in source), default=0) if source is not None else 0
     return float(np.clip(1.6 + S * max(0.42, 0.085 * longest), 3.0, 7.2))
 

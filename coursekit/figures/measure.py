@@ -49,7 +49,8 @@ def gate_activity(cell: Any, x: Any) -> dict[str, np.ndarray]:
 def matrix_with_radius(size: int, radius: float, seed: int = 0) -> np.ndarray:
     """A random (size, size) matrix scaled to a spectral radius: its largest |eigenvalue|."""
     W = np.random.default_rng(seed).standard_normal((size, size))
-    return W * (radius / max(abs(np.linalg.eigvals(W))))
+    scaled: np.ndarray = W * (radius / max(abs(np.linalg.eigvals(W))))
+    return scaled
 
 
 def backward_norms(W: np.ndarray, steps: int, activation: str = "linear", seed: int = 0) -> np.ndarray:

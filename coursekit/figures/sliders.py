@@ -7,20 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data.scoring import numbers
 from . import curves, maps
 from .frames import Slider, slider
 from .measure import backward_norms, matrix_with_radius
 from .svg import Picture
-
-
-def loss_slider(history: Any, limit: float | None = None, frames: int = 16, caption: str = "") -> Slider:
-    """The loss as it falls towards the limit."""
-    longest = max(len(h.losses) for h in (history.values() if isinstance(history, dict) else [history]))
-    ends = sorted({round(n) for n in np.linspace(max(1, longest / frames), longest, frames)})
-    pictures = [curves.loss_curve(history, limit, upto=end) for end in ends]
-    caption = caption or "The loss falls towards the limit, which no model can pass."
-    return slider(pictures, ends, name="steps", caption=caption, start=len(ends) - 1)
 
 
 def exploding_slider(
@@ -52,7 +42,12 @@ def temperature_slider(
     start = min(range(len(temperatures)), key=lambda n: abs(temperatures[n] - 1))
     caption = "A low temperature sharpens the distribution, a high one flattens it."
     return slider(
-        pictures, [f"{t:g}" for t in temperatures], name="temperature", caption=caption, start=start
+        pictures,
+        [f"{t:g}" for t in temperatures],
+        name="temperature",
+        caption=caption,
+        start=start,
+        told=start,
     )
 
 
@@ -78,45 +73,11 @@ def attention_slider(
     caption: str,
     source: Sequence[str],
     target: Sequence[str],
-    gold=(),
+    gold: Any = (),
 ) -> Slider:
     """One map a frame, (T,S) each: over training, over heads, over layers."""
     pictures = [maps.attention(alpha, source, target, gold) for alpha in alphas]
     return slider(pictures, labels, name=name, caption=caption)
-
-
-def reading_slider(alpha: Any, source: Sequence[str], target: Sequence[str], gold=()) -> Slider:
-    """One map (T,S), its rows brought out one after the other, as the words are written."""
-    pictures = [maps.attention(alpha, source, target, gold, row=t) for t in range(len(target))]
-    return slider(
-        pictures, target, name="word", caption="Each word that is written looks back at the words it needs."
-    )
-
-
-def caption_slider(things, size: int, alpha: Any, words: Sequence[str], places=None) -> Slider:
-    """A scene with the attention (T,X,Y) of each word of its caption over it."""
-    a = numbers(alpha)
-    if a.ndim != 3 or len(a) < len(words):
-        raise ValueError(
-            f"alpha has shape {a.shape}; it needs (T, X, Y) with at least {len(words)} rows, one a word"
-        )
-    gold = places or [None] * len(words)
-    pictures = [maps.scene(things, size, a[t], word, gold[t]) for t, word in enumerate(words)]
-    return slider(pictures, words, name="word", caption="Each word of the caption, and where it looks.")
-
-
-def gates_slider(
-    activities: Sequence[dict[str, Any]],
-    labels: Sequence[object],
-    name: str = "step",
-    caption: str = "",
-    words=None,
-) -> Slider:
-    """Gates, one {name: (T,J)} a frame: over training, or over inputs."""
-    pictures = [maps.gates(activity, words) for activity in activities]
-    return slider(
-        pictures, labels, name=name, caption=caption or "Gates open and close as the network reads."
-    )
 
 
 def gradient_slider(

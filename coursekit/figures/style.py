@@ -6,6 +6,7 @@ letters are in the page's font: the same picture serves light and dark.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 import matplotlib
@@ -19,13 +20,16 @@ from .palette import BLUE, INK
 # From nothing to blue, over whatever page lies below; faint values are lifted, or a dark page would hide them.
 HEAT = LinearSegmentedColormap.from_list("course", [to_rgba(BLUE, (n / 16) ** 0.75) for n in range(17)])
 
+WIDEST = 5.4  # inches of a panel: wider, its letters would be too small on a phone
+
 _RC: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "course",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 10,
+    "font.size": 10.5,
     "axes.titlesize": 11,
+    "axes.titlepad": 9,
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": INK,
@@ -48,17 +52,19 @@ _RC: dict[str, Any] = {
 }
 
 
-def in_style():
+def in_style() -> AbstractContextManager[None]:
     """A context in which matplotlib draws in the course's style."""
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_RC}
     return matplotlib.rc_context(settings)
 
 
-def canvas(width: float = 6.4, height: float = 3.2, panels: int = 1, **options) -> tuple[Figure, list[Axes]]:
+def canvas(
+    width: float = WIDEST, height: float = 3.2, panels: int = 1, **options: Any
+) -> tuple[Figure, list[Axes]]:
     """A figure (inches) with `panels` axes side by side; call it within `in_style()`.
 
     It is no part of pyplot: nothing is shown twice, nothing stays in memory.
     """
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Figure(figsize=(min(width, WIDEST * panels), height), layout="constrained")
     FigureCanvasSVG(figure)
     return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0])

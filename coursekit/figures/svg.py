@@ -1,19 +1,27 @@
-"""A finished figure: an SVG element and the words for those who cannot see it.
+"""A finished figure: one SVG a panel, and the words for those who cannot see it.
 
-The same drawing gives the same bytes: no date, no random id.
+Panels stand beside each other where there is room and below each other on a phone, where no letter is smaller than
+9 pixels. The same drawing gives the same bytes: no date, no random id.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
+from itertools import pairwise
+from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
 from .palette import INK
+
+PHONE = 340 / 96  # inches: the room for a figure on a phone of 390 pixels
+LEAST = 9.1 * 72 / 96  # points: the smallest letter there
 
 _FONT = re.compile(r"font: (?:(italic|oblique) )?(?:(bold|\d{3}) )?([\d.]+)px [^;\"]*")
 _GROUP = re.compile(r'<g id="[\w.]+_\d+">')  # nothing refers to a group by its id
@@ -24,22 +32,18 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 @dataclass(frozen=True)
 class Picture:
-    """Shows itself in a notebook and in the book; `save` writes a file."""
+    """Shows itself in a notebook and in the book."""
 
     svg: str
     alt: str
 
     def _repr_html_(self) -> str:
-        return f'<div class="ck-figure" role="img" aria-label="{escape(self.alt)}">{self.svg}</div>'
+        tag = "ck" + hashlib.sha256(self.svg.encode()).hexdigest()[:10]
+        label = f'role="img" aria-label="{escape(self.alt)}"'
+        return f'<div class="ck-figure" {label}>{self.renamed(f"{tag}-")}</div>'
 
     def __repr__(self) -> str:
         return f"Picture: {self.alt}"
-
-    def save(self, path: str | Path) -> None:
-        """As an SVG file by itself: with black ink, and the words as its title."""
-        head, _, rest = self.svg.partition(">")
-        title = f"<title>{escape(self.alt)}</title>"
-        Path(path).write_text(f'{head} color="#000" font-family="sans-serif">{title}{rest}', encoding="utf-8")
 
     def renamed(self, prefix: str) -> str:
         """The SVG with ids of its own, so that many can stand on a page."""
@@ -51,12 +55,60 @@ def picture(figure: Figure, alt: str) -> Picture:
     """The figure as a `Picture`; `alt` says in a sentence what can be seen."""
     if not alt.strip():
         raise ValueError("alt is empty; say in a sentence what the figure shows")
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return Picture(_shrunk(out.getvalue()), alt)
+    panels: list[Any] = [
+        ax for ax in figure.axes if ax.get_subplotspec() is not None and ax.get_label() != "<colorbar>"
+    ]
+    least = LEAST * max(1.0, figure.get_figwidth() / len(panels) / PHONE)
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(least, text.get_fontsize()))
+    figure.draw_without_rendering()
+    thinned = [_thin(axis) for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+    if any(thinned):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # what is drawn apart stays where it was together
+    if len(panels) == 1:
+        return Picture(_drawn(figure, None), alt)
+    high, wide = figure.get_figheight(), figure.get_figwidth()
+    reach = [ax.get_tightbbox().transformed(figure.dpi_scale_trans.inverted()) for ax in panels]
+    cuts = [0.0, *((a.x1 + b.x0) / 2 for a, b in pairwise(reach)), wide]
+    drawn = []
+    for n, (left, right) in enumerate(pairwise(cuts)):
+        for ax in panels:
+            ax.set_visible(ax is panels[n])
+        svg = _drawn(figure, Bbox([[left, 0], [right, high]]))
+        drawn.append(Picture(svg, alt).renamed(f"{n}"))
+    return Picture(f'<div style="display:flex;flex-wrap:wrap;gap:.4em">{"".join(drawn)}</div>', alt)
 
 
-def _shrunk(svg: str) -> str:
+def _thin(axis: Any) -> bool:
+    """Labels that would touch: words are turned, of numbers every second one stays. Whether any did."""
+    across = axis.axis_name == "x"
+    shown = [label for label in axis.get_ticklabels() if label.get_text() and axis.get_visible()]
+    step = 1
+    for step in range(1, len(shown) + 1):
+        boxes = [label.get_window_extent() for label in shown[::step]]
+        spans = sorted((box.x0, box.x1) if across else (box.y0, box.y1) for box in boxes)
+        if all(a[1] + 3 <= b[0] for a, b in pairwise(spans)):
+            break
+        if across and any(label.get_text().isalpha() for label in shown):
+            axis.set_tick_params(rotation=90)
+            return True
+    if step == 1:
+        return False
+    kept = shown[::step]
+    axis.set_ticks(
+        [label.get_position()[0 if across else 1] for label in kept], [label.get_text() for label in kept]
+    )
+    return True
+
+
+def _drawn(figure: Figure, part: Bbox | None) -> str:
+    out, nothing = io.StringIO(), {"Date": None, "Creator": None, "Format": None, "Type": None}
+    figure.savefig(out, format="svg", metadata=nothing, bbox_inches=part)
+    return _shrunk(out.getvalue(), part is not None)
+
+
+def _shrunk(svg: str, beside: bool) -> str:
     """Without what a page does not need; with the page's ink and fonts."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -75,13 +127,14 @@ def _shrunk(svg: str) -> str:
     # matplotlib styles `*`, which would reach every drawing of the page: these two are inherited instead.
     svg = re.sub(r"<defs><style.*?</style></defs>", "", svg)
     svg = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", svg)
-    look = "stroke-linejoin:round;stroke-linecap:butt;display:block;width:100%;height:auto;"
-    look += f"max-width:{width * 4 / 3:.0f}px"
+    wide = round(width * 4 / 3)
+    place = f"flex:1 1 {wide * 3 // 4}px;min-width:0" if beside else "display:block;width:100%"
+    look = f"stroke-linejoin:round;stroke-linecap:butt;{place};height:auto;max-width:{wide}px"
     svg = svg.replace("<svg", f'<svg style="{look}"', 1)
     return svg.strip()
 
 
-def _font(found: re.Match) -> str:
+def _font(found: re.Match[str]) -> str:
     slant = f"font-style: {found[1]}; " if found[1] else ""
     weight = f"font-weight: {found[2]}; " if found[2] else ""
     return f"{slant}{weight}font-size: {found[3]}px"

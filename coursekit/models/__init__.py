@@ -8,9 +8,9 @@ A name is imported when it is first used, so that `import coursekit.models` cost
 
 from __future__ import annotations
 
-from importlib import import_module
+from ..lazy import lazily
 
-_MODULES = {
+HOMES = {
     "guards": "BadInput need_finite need_ids need_like need_shape",
     "rnn_lm": "Params",
     "bptt": "",
@@ -35,17 +35,4 @@ _MODULES = {
     "sampling": "generate sample",
     "trigram": "NeuralTrigram",
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
-__all__ = sorted([*_MODULES, *_HOME])
-
-
-def __getattr__(name: str):
-    if name in _MODULES:
-        return import_module(f"{__name__}.{name}")
-    if name in _HOME:
-        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazily(__name__, HOMES)

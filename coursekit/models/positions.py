@@ -1,4 +1,4 @@
-"""Words in their places: attention alone cannot see order, so each position brings its own vector.
+"""Words in their places: attention over all positions cannot see order, so each brings its own vector.
 
 The lecture lays the word and its position end to end; the paper it cites adds them. Both are here.
 Under a matrix W = (W_e W_p) the concatenation is W_e e + W_p pos: an addition of two learned maps.
@@ -30,7 +30,7 @@ class PlacedWords(nn.Module):
     """Layer 0 of a transformer. forward: w (B,T) -> L (B,T,J).
 
     `combine`: "added" (J is the word's width) or "concatenated" (the position takes `place` of the J).
-    `kind`: "sinusoidal" (any length), "learned" (up to `longest`) or "none" (a bag of words).
+    `kind`: "sinusoidal" (any length), "learned" (up to `longest`) or "none" (full attention is then blind to order).
     """
 
     def __init__(

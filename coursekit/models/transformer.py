@@ -64,6 +64,32 @@ var_2[b,t] = 1/J sum[j]((Y[b,t,j] - mean_2[b,t])^2)
 Lnext[b,t,j] = gain_2[j] (Y[b,t,j] - mean_2[b,t]) / sqrt(var_2[b,t] + eps) + shift_2[j]
 """
 
+# A whole decoder: the blocks n are a recurrence, whose boundary L[-1] is the placed words; then one norm more.
+WHOLE = """
+mean1[n,t] = 1/J sum[j](L[n-1,t,j])
+var1[n,t] = 1/J sum[j]((L[n-1,t,j] - mean1[n,t])^2)
+X[n,t,j] = gain1[n,j] (L[n-1,t,j] - mean1[n,t]) / sqrt(var1[n,t] + eps) + shift1[n,j]
+Query[n,k,t,i] = W_Q[n,k,i,J] X[n,t,J]
+Key[n,k,t,i] = W_K[n,k,i,J] X[n,t,J]
+Value[n,k,t,i] = W_V[n,k,i,J] X[n,t,J]
+alpha[n,k,t1,t2] = softmax[t2<=t1](1/sqrt(I) Query[n,k,t1,I] Key[n,k,t2,I])
+h[n,k,t,i] = alpha[n,k,t,T] Value[n,k,T,i]
+S[n,t,j] = L[n-1,t,j] + W_O[n,j,K,I] h[n,K,t,I]
+mean2[n,t] = 1/J sum[j](S[n,t,j])
+var2[n,t] = 1/J sum[j]((S[n,t,j] - mean2[n,t])^2)
+Y[n,t,j] = gain2[n,j] (S[n,t,j] - mean2[n,t]) / sqrt(var2[n,t] + eps) + shift2[n,j]
+hidden[n,t,f] = relu(W_1[n,f,J] Y[n,t,J] - B_1[n,f])
+L[n,t,j] = S[n,t,j] + W_2[n,j,F] hidden[n,t,F] - B_2[n,j]
+mean[t] = 1/J sum[j](L[N-1,t,j])
+var[t] = 1/J sum[j]((L[N-1,t,j] - mean[t])^2)
+out[t,j] = gain[j] (L[N-1,t,j] - mean[t]) / sqrt(var[t] + eps) + shift[j]
+P[t,v] = softmax[v](W_out[v,J] out[t,J])
+shape W_Q = N, K, I, J
+shape W_K = N, K, I, J
+shape W_V = N, K, I, J
+shape W_O = N, J, K, I
+"""
+
 LANGUAGE_MODEL = "P[b,t,v] = softmax[v](W_out[v,J] L[b,t,J])"
 
 SEES_NO_LATER = ("causal", "window", "causal-block")

@@ -1,8 +1,6 @@
 """Every figure: same bytes each time, the page's ink, words, and a sentence for bad input."""
 
-import os
 import re
-import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -20,7 +18,7 @@ SCENES = data.Scenes.draw(2, size=3)
 PARSE = data.Parse(("we", "like", "boats"), (1, -1, 1), ("nsubj", "root", "dobj"))
 EVERY = {
     "loss": lambda: HISTORY.plot(),
-    "losses": lambda: figures.loss_curve({"GRU": HISTORY, "LSTM": HISTORY}, limit=0.8, upto=20),
+    "losses": lambda: figures.loss_curve({"GRU": HISTORY, "LSTM": HISTORY}, limit=0.8),
     "norms": lambda: figures.gradient_norms({"GRU": [1, 0.1, 0.01], "LSTM": [1, 0.5, 0.0]}),
     "eigenvalues": lambda: figures.eigenvalues(np.diag([0.5, 1.2]), {"linear": [1, 2, 4]}),
     "temperature": lambda: figures.temperature([2.0, 1.0], ["a", "b"], 0.5),
@@ -30,7 +28,6 @@ EVERY = {
     "gates": lambda: figures.gates({"G1": np.full((4, 3), 0.25)}, ["a", "b", "c", "d"]),
     "scene": lambda: figures.scene(SCENES.things[0], 3, np.full((3, 3), 1 / 9), "red", (0, 1)),
     "arcs": lambda: figures.arcs(PARSE, [[0.1, 0.8, 0.1], [0, 1, 0], [0.6, 0.2, 0.2]]),
-    "embeddings": lambda: figures.embedding_map(np.diag([3.0, 2.0, 1.0]), ["a", "b", "c"]),
     "images": lambda: figures.images([np.zeros((2, 8, 8)), np.ones((2, 8, 8))], ["given", "true"]),
 }  # fmt: skip
 
@@ -68,7 +65,6 @@ def test_the_words_say_what_can_be_seen(drawn):
     assert "1 of the 2 gold links" in drawn["attention"].alt
     assert "1 of 2 outside the unit circle, spectral radius 1.20" in drawn["eigenvalues"].alt
     assert "we nsubj of like; boats dobj of like. Attention finds 1 of 2 heads." in drawn["arcs"].alt
-    assert "closest: b and c" in drawn["embeddings"].alt
     assert "11 of 36 pairs" in drawn["pattern"].alt
     assert "a 0.88, b 0.12" in drawn["temperature"].alt
 
@@ -78,11 +74,44 @@ def test_the_limit_is_drawn_and_labelled(drawn):
     assert "limit" not in figures.loss_curve(History([2.0, 1.0], [1.0, 1.0])).svg
 
 
-def test_a_saved_picture_is_a_file_with_its_words(tmp_path, drawn):
-    drawn["loss"].save(tmp_path / "loss.svg")
-    root = ET.parse(tmp_path / "loss.svg").getroot()
-    assert root.find("{http://www.w3.org/2000/svg}title").text == drawn["loss"].alt
-    assert root.get("color") == "#000"
+@pytest.mark.parametrize("name", EVERY)
+def test_no_letter_is_too_small_on_a_phone(drawn, name):
+    for svg in re.findall(r"<svg.*?</svg>", drawn[name].svg, re.DOTALL):
+        scale = min(1, 340 / (float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1]) * 4 / 3)) * 4 / 3
+        sizes = [float(size) * scale for size in re.findall(r"font-size: ([\d.]+)px", svg)]
+        assert min(sizes, default=9) >= 9
+
+
+def test_panels_are_drawn_apart_each_with_its_own_part(drawn):
+    left, right = re.findall(r"<svg.*?</svg>", drawn["eigenvalues"].svg, re.DOTALL)
+    assert "imaginary part" in left
+    assert "imaginary part" not in right
+    assert "steps back" in right
+    assert not set(re.findall(r'\bid="([^"]+)"', left)) & set(re.findall(r'\bid="([^"]+)"', right))
+
+
+def test_numbers_that_would_touch_are_thinned_and_words_are_turned():
+    with figures.in_style():
+        figure, (ax,) = figures.canvas(2, 2)
+        ax.set_xticks(range(0, 100000, 5000))
+        thinned = figures.picture(figure, "Many numbers.").svg
+        figure, (ax,) = figures.canvas(2, 2)
+        ax.set_xticks(range(4), ["harbours"] * 4)
+        turned = figures.picture(figure, "Long words.").svg
+    assert 2 <= len(re.findall(r">\d+0000?<", thinned)) < 10
+    assert turned.count("rotate(-90") == 4
+
+
+def test_names_of_points_do_not_touch_even_where_the_points_do():
+    from matplotlib.transforms import Bbox
+
+    with figures.in_style():
+        figure, (ax,) = figures.canvas(5, 4)
+        ax.set(xlim=(-1, 1), ylim=(-1, 1))
+        figures.name_points(ax, np.zeros((8, 2)), ["captain"] * 8)
+        figure.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in ax.texts if text.get_text()]
+    assert all(not Bbox.intersection(a, b) for n, a in enumerate(boxes) for b in boxes[:n])
 
 
 def test_drawing_leaves_matplotlib_as_it_was():
@@ -111,7 +140,6 @@ def test_zero_temperature_is_the_largest_logit_and_infinite_is_uniform():
         (lambda: figures.scene(SCENES.things[0], 3, np.ones((2, 2))), "needs \\(3, 3\\)"),
         (lambda: figures.images([np.ones((2, 8))], ["a"]), "each needs one \\(N, H, W\\)"),
         (lambda: figures.arcs(PARSE, np.ones((2, 2))), "a sentence of 3 words needs \\(3, 3\\)"),
-        (lambda: figures.embedding_map(np.ones((2, 3)), ["a"]), "1 words need \\(1, I\\)"),
         (lambda: figures.pattern(np.ones(3)), "needs \\(T, T\\)"),
     ],
 )
@@ -176,13 +204,7 @@ def test_backward_norms_match_autograd():
         assert figures.backward_norms(W, 7, activation)[-1] == pytest.approx(float(found.norm()), rel=1e-10)
 
 
-def test_embeddings_are_laid_on_the_plane_of_largest_variance():
-    E = np.random.default_rng(0).standard_normal((6, 2)) @ np.array([[1.0, 0, 0, 0], [0, 0.5, 0, 0]])
-    assert "100% of their variance" in figures.embedding_map(E, list("abcdef")).alt
-
-
 def test_measuring_keeps_to_the_device_of_its_inputs():
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "models"))
     from pretend_device import pretend_device
 
     torch.manual_seed(0)

@@ -91,12 +91,15 @@ def test_without_script_the_first_frame_is_there(open_page):
     assert visible(page) == ["1"]
 
 
-def test_on_paper_it_is_the_middle_frame_without_a_slider(open_page):
+def test_on_paper_it_is_the_frame_that_tells_most_with_its_label_and_no_slider(open_page):
     page = open_page()
     page.locator("input").first.focus()
     page.locator("input").first.press("End")
     page.emulate_media(media="print")
-    assert visible(page) == ["1"]
+    assert visible(page) == ["1"]  # as the temperature's author said
+    assert visible(page, 1) == ["4"]  # the last, where nobody did
+    below = page.locator(".ck-told").nth(1).evaluate("e => getComputedStyle(e, '::after').content")
+    assert below == '"width w: 4"'
     assert not page.locator("input").first.is_visible()
 
 
@@ -131,6 +134,7 @@ def test_text_has_the_pages_ink_and_font(open_page, scheme, ink):
     assert found == [ink, "sans-serif"]
 
 
-def test_a_phone_does_not_scroll_sideways(open_page):
+def test_a_phone_does_not_scroll_sideways_and_a_finger_finds_the_slider(open_page):
     page = open_page(viewport={"width": 390, "height": 800})
+    assert page.locator("input").first.bounding_box()["height"] >= 44
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -8,9 +8,6 @@ import pytest
 
 from coursekit import data, figures
 from coursekit.notation import Equations
-from coursekit.train import History
-
-HISTORY = History([3.0 / (n + 1) + 1 for n in range(300)], [1.0] * 300, [(300, 1.1)], limit=0.9)
 
 
 def frames(count=3):
@@ -93,23 +90,14 @@ def test_a_slider_that_makes_no_sense_is_refused(make, says):
 
 
 PAIR = data.translation(1).pairs[0]
-SCENE = data.Scenes.draw(1, size=3)
 UNIFORM = np.full((len(PAIR.target), len(PAIR.source)), 1 / len(PAIR.source))
 READY = {
-    "loss": (lambda: figures.loss_slider(HISTORY, frames=4), 4),
     "exploding": (lambda: figures.exploding_slider(radii=(0.8, 1.0, 1.2)), 3),
     "temperature": (lambda: figures.temperature_slider([1, 0], ["a", "b"], (0, 1)), 2),
     "pattern": (lambda: figures.pattern_slider("window", 8, (1, 2)), 2),
     "attention": (
         lambda: figures.attention_slider([UNIFORM, UNIFORM], [0, 1], "step", "It aligns.", PAIR.source, PAIR.target), 2
     ),
-    "reading": (lambda: figures.reading_slider(UNIFORM[:2], PAIR.source, PAIR.target[:2]), 2),
-    "caption": (
-        lambda: figures.caption_slider(
-            SCENE.things[0], 3, np.full((8, 3, 3), 1 / 9), SCENE.captions[0][:2], SCENE.places[0]
-        ), 2
-    ),
-    "gates": (lambda: figures.gates_slider([{"G": np.full((4, 3), v)} for v in (0.2, 0.8)], [0, 1]), 2),
     "gradient": (lambda: figures.gradient_slider([{"GRU": [1, v]} for v in (0.1, 2)], [0, 1]), 2),
 }  # fmt: skip
 
@@ -126,7 +114,7 @@ def test_every_figure_moves_and_is_light(name):
 
 
 def test_all_frames_of_a_slider_have_one_size():
-    made = figures.loss_slider(HISTORY, frames=3)
+    made = figures.gradient_slider([{"GRU": [1, v]} for v in (0.1, 2)], [0, 1])
     assert len({re.search(r'viewBox="[^"]+"', frame.svg)[0] for frame in made.frames}) == 1
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 from torch import nn
 
@@ -10,10 +11,6 @@ from coursekit.models.guards import BadInput
 from coursekit.notation import Equations
 
 D = torch.float64
-
-
-def near(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
 
 def matrices(heads):
@@ -39,15 +36,15 @@ def test_self_attention_agrees_with_torch(bias):
     theirs, L = torch_heads(bias=bias), torch.randn(2, 7, 12, dtype=D)
     ours = Heads.from_torch(theirs)
     out, alpha = theirs(L, L, L, average_attn_weights=False)
-    near(ours(L)[0], out)
-    near(ours(L)[1], alpha)
+    close(ours(L)[0], out)
+    close(ours(L)[1], alpha)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_every_pattern_agrees_with_torch_and_its_mask(pattern):
     theirs, L = torch_heads(), torch.randn(2, 8, 12, dtype=D)
     out, _ = theirs(L, L, L, attn_mask=~mask(pattern, 8, 4))
-    near(Heads.from_torch(theirs, pattern, 4)(L)[0], out)
+    close(Heads.from_torch(theirs, pattern, 4)(L)[0], out)
 
 
 @pytest.mark.parametrize("pattern", ["full", "causal"])
@@ -56,7 +53,7 @@ def test_cross_attention_and_padding_agree_with_torch(pattern):
     M = torch.randn(2, 5, 12, dtype=D)
     allowed = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
     out, _ = theirs(L, M, M, key_padding_mask=~allowed, attn_mask=~mask(pattern, 5))
-    near(Heads.from_torch(theirs, pattern)(L, M, allowed)[0], out)
+    close(Heads.from_torch(theirs, pattern)(L, M, allowed)[0], out)
 
 
 @pytest.mark.parametrize(("text", "pattern"), [(SELF, "full"), (CAUSAL, "causal")])
@@ -64,8 +61,8 @@ def test_the_equations_of_self_attention_give_the_same_numbers(text, pattern):
     heads, L = Heads(6, 3, size=4, pattern=pattern).to(D), torch.randn(2, 5, 6, dtype=D)
     run = Equations(text).run({"L": L, **matrices(heads)})
     L_SA, alpha = heads(L)
-    near(run["alpha"], alpha)
-    near(run["L_SA"], L_SA)
+    close(run["alpha"], alpha)
+    close(run["L_SA"], L_SA)
 
 
 def test_the_equations_of_cross_attention_give_the_same_numbers():
@@ -73,8 +70,8 @@ def test_the_equations_of_cross_attention_give_the_same_numbers():
     L, M = torch.randn(2, 5, 6, dtype=D), torch.randn(2, 7, 6, dtype=D)
     run = Equations(CROSS).run({"L": L, "M": M, **matrices(heads)})
     L_SA, alpha = heads(L, M)
-    near(run["alpha"], alpha)
-    near(run["L_SA"], L_SA)
+    close(run["alpha"], alpha)
+    close(run["L_SA"], L_SA)
 
 
 def test_a_head_has_the_course_s_parameters_and_no_others():
@@ -83,7 +80,7 @@ def test_a_head_has_the_course_s_parameters_and_no_others():
 
 def test_rows_of_alpha_sum_to_one_and_causal_ones_see_nothing_later():
     _, alpha = Heads(6, 2, pattern="causal").to(D)(torch.randn(2, 5, 6, dtype=D))
-    near(alpha.sum(-1), torch.ones(2, 2, 5, dtype=D))
+    close(alpha.sum(-1), torch.ones(2, 2, 5, dtype=D))
     assert alpha.triu(1).eq(0).all()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models.captioning import EQUATIONS, Captioner
@@ -10,10 +11,6 @@ from coursekit.models.guards import BadInput
 from coursekit.notation import Equations
 
 D = torch.float64
-
-
-def near(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
 
 @pytest.fixture(autouse=True)
@@ -37,15 +34,15 @@ def test_the_equations_give_the_same_numbers(picture):
         functions={"CELL": lambda h, C, e: decoder.cell.step(torch.cat([C, e], -1), h)[0].detach()},
     )
     logits, alpha = model(M, caption)
-    near(run["alpha"], alpha.detach())
-    near(run["P"], torch.softmax(logits, -1).detach())
+    close(run["alpha"], alpha.detach())
+    close(run["P"], torch.softmax(logits, -1).detach())
 
 
 @pytest.mark.parametrize("cell", [GRU, LSTM])
 def test_attention_is_one_distribution_over_the_whole_picture(picture, cell):
     _, alpha = Captioner(5, 7, 4, 6, cell).to(D)(*picture)
     assert alpha.shape == (2, 6, 3, 4)
-    near(alpha.sum((-1, -2)), torch.ones(2, 6, dtype=D))
+    close(alpha.sum((-1, -2)), torch.ones(2, 6, dtype=D))
     assert (alpha.sum(-1) - 1).abs().min() > 0.1  # and not one over each axis
 
 
@@ -57,22 +54,22 @@ def test_a_picture_is_a_sentence_of_places(picture):
     logits, alpha = model(M, caption)
     moved = M.flatten(1, 2)[:, order].unflatten(1, (3, 4))
     moved_logits, moved_alpha = model(moved, caption)
-    near(moved_logits, logits)
-    near(moved_alpha.flatten(2), alpha.flatten(2)[..., order])
+    close(moved_logits, logits)
+    close(moved_alpha.flatten(2), alpha.flatten(2)[..., order])
 
 
 def test_the_first_look_is_the_mean_and_the_first_word_has_seen_the_picture(picture):
     model = Captioner(5, 7, 4, 6).to(D)
     M, caption = picture
     logits, alpha = model(M, caption)
-    near(alpha[:, 0], torch.full((2, 3, 4), 1 / 12, dtype=D))
+    close(alpha[:, 0], torch.full((2, 3, 4), 1 / 12, dtype=D))
     assert (model(M + 1, caption)[0] - logits)[:, 0].abs().max() > 1e-6
 
 
 def test_the_loss_is_that_of_the_next_word(picture):
     model, (M, caption) = Captioner(5, 7, 4, 6).to(D), picture
     logits = model(M, caption[:, :-1])[0].movedim(-1, 1)
-    near(model.loss(M, caption), torch.nn.functional.cross_entropy(logits, caption[:, 1:]))
+    close(model.loss(M, caption), torch.nn.functional.cross_entropy(logits, caption[:, 1:]))
 
 
 def test_no_code_names_a_device(picture):

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 from torch import nn
 
@@ -27,10 +28,6 @@ def make(name, **options):
     state = torch.randn(B, J, dtype=torch.float64)
     state = (state, torch.randn(B, J, dtype=torch.float64)) if name == "LSTM" else state
     return cell, torch.randn(B, T, K, dtype=torch.float64), state
-
-
-def close(a, b, tolerance=1e-12):
-    torch.testing.assert_close(a, b, rtol=0, atol=tolerance)
 
 
 def torch_module(kind, **options):

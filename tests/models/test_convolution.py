@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models.convolution import (
@@ -22,10 +23,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-def near(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
-
-
 @pytest.fixture(autouse=True)
 def _seed():
     torch.manual_seed(0)
@@ -39,7 +36,7 @@ def gate_parameters(J, k=3):
 
 def test_embedding_is_the_one_hot_product():
     e, w = torch.randn(7, 4, dtype=D), torch.randint(7, (3, 5))
-    near(embed(e, w), F.one_hot(w, 7).to(D) @ e)
+    close(embed(e, w), F.one_hot(w, 7).to(D) @ e)
 
 
 @pytest.mark.parametrize(("T", "k"), [(9, 2), (10, 3), (3, 3), (4, 1)])
@@ -48,21 +45,21 @@ def test_stride_2_agrees_with_conv1d(T, k):
     theirs = F.conv1d(L.transpose(1, 2), W.permute(2, 1, 0), -B, stride=2)
     ours = conv_stride_2(L, W, B)
     assert ours.shape == (2, (T - k) // 2 + 1, 6)
-    near(ours, torch.sigmoid(theirs).transpose(1, 2))
+    close(ours, torch.sigmoid(theirs).transpose(1, 2))
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])
 def test_centred_convolution_agrees_with_conv2d(k):
     L, W = torch.randn(2, 6, 7, 3, dtype=D), torch.randn(k, k, 3, 4, dtype=D)
     theirs = F.conv2d(L.permute(0, 3, 1, 2), W.permute(3, 2, 0, 1), padding=k // 2)
-    near(conv_same(L, W), theirs.permute(0, 2, 3, 1))
+    close(conv_same(L, W), theirs.permute(0, 2, 3, 1))
 
 
 def test_an_open_gate_keeps_the_layer_and_a_closed_one_takes_the_update():
     L, p = torch.randn(2, 5, 4, 3, dtype=D), gate_parameters(3)
-    near(update_gate_conv(L, **p | {"B_G": torch.full((3,), -1e4, dtype=D)}), L)
+    close(update_gate_conv(L, **p | {"B_G": torch.full((3,), -1e4, dtype=D)}), L)
     closed = update_gate_conv(L, **p | {"B_G": torch.full((3,), 1e4, dtype=D)})
-    near(closed, torch.tanh(conv_same(L, p["W_R"]) - p["B_R"]))
+    close(closed, torch.tanh(conv_same(L, p["W_R"]) - p["B_R"]))
 
 
 def test_their_gradients_agree_with_torch():
@@ -80,19 +77,19 @@ def test_their_gradients_agree_with_torch():
             torch.autograd.grad(theirs, (L, W), weight, retain_graph=True),
             strict=True,
         ):
-            near(a, b)
+            close(a, b)
 
 
 def test_the_equations_of_the_language_cnn_give_the_same_numbers():
     e, w = torch.randn(7, 4, dtype=D), torch.randint(7, (3, 9))
-    near(Equations(EMBED).run({"e": e, "w": w})["L"], embed(e, w))
+    close(Equations(EMBED).run({"e": e, "w": w})["L"], embed(e, w))
     L, W, B = torch.randn(3, 9, 4, dtype=D), torch.randn(3, 4, 5, dtype=D), torch.randn(5, dtype=D)
-    near(Equations(STRIDE_2).run({"L": L, "W": W, "B": B})["Lnext"], conv_stride_2(L, W, B))
+    close(Equations(STRIDE_2).run({"L": L, "W": W, "B": B})["Lnext"], conv_stride_2(L, W, B))
 
 
 def test_the_equations_of_the_update_gate_cnn_give_the_same_numbers():
     L, p = torch.randn(2, 6, 5, 3, dtype=D), gate_parameters(3)
-    near(Equations(UPDATE_GATE).run({"L": L, **p})["Lnext"], update_gate_conv(L, **p))
+    close(Equations(UPDATE_GATE).run({"L": L, **p})["Lnext"], update_gate_conv(L, **p))
 
 
 def test_each_layer_of_the_language_cnn_halves_the_length():

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import close
 from torch.utils.flop_counter import FlopCounterMode
 
 from coursekit.models.cells import GRU, LSTM, UGRNN, Vanilla
@@ -29,10 +30,6 @@ def make(name, T=T, fast=True):
 def run(cell, x, parts):
     h, last = cell(x, tuple(parts) if len(parts) == 2 else parts[0])
     return h, *(last if isinstance(last, tuple) else (last,))
-
-
-def close(a, b, tolerance=1e-12):
-    torch.testing.assert_close(a, b, rtol=0, atol=tolerance)
 
 
 @every_cell

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models.grid import EQUATIONS, GridRNN, grid_gradient, grid_loop, grid_states
@@ -9,10 +10,6 @@ from coursekit.models.guards import BadInput
 from coursekit.notation import Equations
 
 D = torch.float64
-
-
-def near(a, b, atol=1e-12):
-    torch.testing.assert_close(a, b, rtol=0, atol=atol)
 
 
 @pytest.fixture(autouse=True)
@@ -30,12 +27,12 @@ def grid(n, m, c=3, h=5, batch=2):
 def test_anti_diagonals_agree_with_the_double_loop_and_so_do_their_gradients(n, m):
     x, W = grid(n, m)
     loop, diagonals = grid_loop(x, *W), grid_states(x, *W)
-    near(diagonals, loop)
+    close(diagonals, loop)
     weight = torch.randn_like(loop)
     theirs = torch.autograd.grad(loop, [x, *W], weight, allow_unused=True, materialize_grads=True)
     ours = torch.autograd.grad(diagonals, [x, *W], weight)
     for a, b in zip(ours, theirs, strict=True):
-        near(a, b)
+        close(a, b)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (4, 4), (3, 5)])
@@ -46,7 +43,7 @@ def test_the_gradient_by_hand_matches_autograd(n, m):
     theirs = torch.autograd.grad(h, [*W, x], dh, allow_unused=True, materialize_grads=True)
     by_hand = grid_gradient(x.detach(), h.detach(), *(w.detach() for w in W), dh)
     for name, expected in zip(("W_in", "W_left", "W_top", "x"), theirs, strict=True):
-        near(by_hand[name], expected)
+        close(by_hand[name], expected)
 
 
 def test_a_dropped_path_would_be_seen():
@@ -61,7 +58,7 @@ def test_a_dropped_path_would_be_seen():
 def test_left_is_the_neighbour_before_in_i_and_top_the_one_before_in_j():
     x, (W_in, W_left, W_top) = grid(4, 5)
     transposed = grid_loop(x.transpose(1, 2), W_in, W_top, W_left).transpose(1, 2)
-    near(grid_loop(x, W_in, W_left, W_top), transposed)
+    close(grid_loop(x, W_in, W_left, W_top), transposed)
     assert (grid_loop(x, W_in, W_top, W_left) - transposed).abs().max() > 1e-2
 
 
@@ -76,7 +73,7 @@ def test_every_place_sees_all_before_it_and_none_after():
 def test_the_equations_give_the_same_numbers():
     x, (W_in, W_left, W_top) = grid(3, 4)
     run = Equations(EQUATIONS).run({"x": x, "W_in": W_in, "W_left": W_left, "W_top": W_top})
-    near(run["h"], grid_states(x, W_in, W_left, W_top))
+    close(run["h"], grid_states(x, W_in, W_left, W_top))
 
 
 @pytest.mark.parametrize("n", [4, 9])

@@ -97,5 +97,5 @@ def test_every_exported_name_exists():
     assert len(models.__all__) == len(set(models.__all__))  # no name means two things
     for name in models.__all__:
         assert getattr(models, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="no 'nothing'"):
         models.nothing

@@ -3,6 +3,7 @@ import itertools
 import pytest
 import torch
 import torch.nn.functional as F
+from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models.cells import GRU, LSTM, UGRNN, TorchGRU, Vanilla
@@ -14,10 +15,6 @@ from coursekit.notation import Equations
 B, T, V = 3, 5, 7
 CELLS = [Vanilla, UGRNN, GRU, TorchGRU, LSTM]
 READOUTS = {"tied": (4, 4, True), "projected": (4, 6, True), "untied": (4, 6, False)}
-
-
-def close(a, b, tolerance=1e-12):
-    torch.testing.assert_close(a, b, rtol=0, atol=tolerance)
 
 
 def make(kind=GRU, readout="projected", **options):

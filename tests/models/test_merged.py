@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models.attention import Heads
@@ -22,10 +23,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-def near(a, b, atol=1e-12):
-    torch.testing.assert_close(a, b, rtol=0, atol=atol)
-
-
 @pytest.fixture(autouse=True)
 def _seed():
     torch.manual_seed(0)
@@ -33,15 +30,15 @@ def _seed():
 
 def test_the_merged_form_gives_the_same_attention():
     heads, L = Heads(6, 3, size=4).to(D), torch.randn(2, 5, 6, dtype=D)
-    near(merged_attention(L, merge(heads.W_Q, heads.W_K)), heads(L)[1])
+    close(merged_attention(L, merge(heads.W_Q, heads.W_K)), heads(L)[1])
 
 
 def test_the_equations_give_the_same_numbers():
     W_Q, W_K = torch.randn(2, 3, 4, 6, dtype=D)
     L = torch.randn(2, 5, 6, dtype=D)
     W = Equations(MERGE).run({"W_Q": W_Q, "W_K": W_K})["W"]
-    near(W, merge(W_Q, W_K))
-    near(Equations(ATTENTION).run({"L": L, "W": W})["alpha"], merged_attention(L, W))
+    close(W, merge(W_Q, W_K))
+    close(Equations(ATTENTION).run({"L": L, "W": W})["alpha"], merged_attention(L, W))
 
 
 @pytest.mark.parametrize("size", [4, 5, 6])
@@ -49,13 +46,13 @@ def test_split_is_exact_where_the_rank_allows(size):
     W = merge(*torch.randn(2, 3, 4, 6, dtype=D))  # rank 4
     W_Q, W_K = split(W, size)
     assert W_Q.shape == W_K.shape == (3, size, 6)
-    near(merge(W_Q, W_K), W)
+    close(merge(W_Q, W_K), W)
 
 
 def test_below_the_rank_split_errs_by_the_singular_values_it_drops():
     W = torch.randn(3, 6, 6, dtype=D)
     error = torch.linalg.matrix_norm(merge(*split(W, 4)) - W)
-    near(error, torch.linalg.svdvals(W)[:, 4:].norm(dim=-1))
+    close(error, torch.linalg.svdvals(W)[:, 4:].norm(dim=-1))
     assert error.min() > 0.01
 
 

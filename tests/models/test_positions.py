@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models.guards import BadInput
@@ -12,10 +13,6 @@ from coursekit.notation import Equations
 
 D = torch.float64
 W = torch.tensor([[3, 1, 3, 0], [2, 2, 4, 1]])
-
-
-def near(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("width", [6, 7])
@@ -30,7 +27,7 @@ def test_sinusoidal_is_the_formula_entry_by_entry(width):
 def test_a_shift_in_time_is_one_linear_map_of_the_sinusoids():
     table = sinusoidal(20, 8, torch.zeros(1, dtype=D))
     near_map = torch.linalg.lstsq(table[:-3], table[3:]).solution
-    near(table[:-3] @ near_map, table[3:])
+    close(table[:-3] @ near_map, table[3:])
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
@@ -38,7 +35,7 @@ def test_a_shift_in_time_is_one_linear_map_of_the_sinusoids():
 def test_the_equations_give_the_same_numbers(combine, text, kind):
     layer = PlacedWords(5, 7, combine, kind, place=3).to(D)
     run = Equations(text).run({"e": layer.e.detach(), "w": W, "pos": layer.positions(4).detach()})
-    near(run["L"], layer(W).detach())
+    close(run["L"], layer(W).detach())
     assert layer(W).shape == (2, 4, 7)
 
 
@@ -46,7 +43,7 @@ def test_concatenation_under_a_matrix_is_an_addition_of_two_maps():
     layer = PlacedWords(5, 7, "concatenated", place=3).to(D)
     W_both = torch.randn(6, 7, dtype=D)
     added = layer.e[W] @ W_both[:, :4].T + layer.positions(4) @ W_both[:, 4:].T
-    near(layer(W) @ W_both.T, added)
+    close(layer(W) @ W_both.T, added)
 
 
 def test_without_positions_the_same_word_is_the_same_everywhere():

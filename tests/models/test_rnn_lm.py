@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models import rnn_lm
@@ -19,10 +20,6 @@ def case():
     params = Params.random(V, d, D, generator=g, dtype=torch.float64)
     x, y = torch.randint(V, (2, B, T), generator=g)
     return x, y, params, torch.randn(B, D, generator=g, dtype=torch.float64)
-
-
-def close(a, b, tolerance=1e-12):
-    torch.testing.assert_close(a, b, rtol=0, atol=tolerance)
 
 
 def test_one_step_is_the_source_written_with_one_hot_rows(case):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 from torch import nn
 
@@ -25,10 +26,6 @@ D = torch.float64
 CELLS = [Vanilla, UGRNN, GRU, LSTM]
 
 
-def near(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
-
-
 def reads(cell):
     """A cell as the equations call it: the state, then all that it reads."""
     return lambda h, *inputs: cell.step(torch.cat(inputs, -1), h)[0].detach()
@@ -50,10 +47,10 @@ def test_the_encoder_reads_right_to_left_like_torch_on_the_flipped_sentence(word
     encoder.cell = LSTM.from_torch(theirs)
     M, thought = encoder(words[0])
     states, (h, c) = theirs(encoder.e[words[0]].flip(1))
-    near(M, states.flip(1))
-    near(thought[0], h[0])
-    near(thought[1], c[0])
-    near(M[:, 0], thought[0])
+    close(M, states.flip(1))
+    close(thought[0], h[0])
+    close(thought[1], c[0])
+    close(M[:, 0], thought[0])
 
 
 def test_a_state_of_the_encoder_depends_on_its_word_and_those_after():
@@ -71,7 +68,7 @@ def test_the_thought_translator_agrees_with_two_torch_lstms(words):
     _, thought = encoder(model.encoder.e[source].flip(1))
     h, _ = decoder(model.decoder.e[target], thought)
     expected = torch.einsum("vi,ij,btj->btv", model.decoder.e, model.decoder.W_auto, h)
-    near(model(source, target), expected)
+    close(model(source, target), expected)
 
 
 def test_the_equations_of_the_thought_vector_give_the_same_numbers(words):
@@ -84,13 +81,13 @@ def test_the_equations_of_the_thought_vector_give_the_same_numbers(words):
         boundary={"M": torch.zeros(2, 6, dtype=D)},
         functions={"ENCODER": reads(model.encoder.cell)},
     )
-    near(run["M"], M.detach())
+    close(run["M"], M.detach())
     run = Equations(THOUGHT).run(
         {"e": e, "w": target, "W_auto": model.decoder.W_auto.detach()},
         boundary={"h": thought.detach()},
         functions={"CELL": reads(model.decoder.cell)},
     )
-    near(run["P"], torch.softmax(model(source, target), -1).detach())
+    close(run["P"], torch.softmax(model(source, target), -1).detach())
 
 
 @pytest.mark.parametrize(("query", "text"), [("state", STATE_QUERY), ("word", WORD_QUERY)])
@@ -104,8 +101,8 @@ def test_the_equations_of_attention_give_the_same_numbers(words, query, text):
         tensors["W_key"] = decoder.W_key.detach()
     run = Equations(text).run(tensors, boundary={"h": thought}, functions={"CELL": reads(decoder.cell)})
     logits, alpha = model(source, target)
-    near(run["alpha"], alpha.detach())
-    near(run["P"], torch.softmax(logits, -1).detach())
+    close(run["alpha"], alpha.detach())
+    close(run["P"], torch.softmax(logits, -1).detach())
 
 
 @pytest.mark.parametrize("query", ["state", "word"])
@@ -114,7 +111,7 @@ def test_attention_is_a_distribution_over_the_source(words, query, cell):
     logits, alpha = AttentionTranslator(9, 7, 6, 6, cell, query).to(D)(*words)
     assert logits.shape == (2, 4, 7)
     assert alpha.shape == (2, 4, 5)
-    near(alpha.sum(-1), torch.ones(2, 4, dtype=D))
+    close(alpha.sum(-1), torch.ones(2, 4, dtype=D))
 
 
 def test_the_same_word_asks_the_same_question_and_the_same_state_does_not(words):
@@ -130,7 +127,7 @@ def test_nobody_looks_at_padding(query):
     model = AttentionTranslator(9, 7, 6, 6, query=query, pad=0).to(D)
     _, alpha = model(torch.tensor([[3, 4, 0, 0]]), torch.randint(7, (1, 3)))
     assert alpha[..., 2:].eq(0).all()
-    near(alpha.sum(-1), torch.ones(1, 3, dtype=D))
+    close(alpha.sum(-1), torch.ones(1, 3, dtype=D))
 
 
 @pytest.mark.parametrize("query", ["state", "word"])
@@ -149,7 +146,7 @@ def test_the_loss_is_that_of_the_next_word(words):
     for model in (ThoughtTranslator(9, 7, 6, 6).to(D), AttentionTranslator(9, 7, 6, 6).to(D)):
         out = model(source, target[:, :-1])
         logits = out[0] if isinstance(out, tuple) else out
-        near(model.loss(source, target), nn.functional.cross_entropy(logits.movedim(-1, 1), target[:, 1:]))
+        close(model.loss(source, target), nn.functional.cross_entropy(logits.movedim(-1, 1), target[:, 1:]))
 
 
 def test_generation_goes_on_where_teacher_forcing_would(words):

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 from torch import nn
 
@@ -9,10 +10,6 @@ from coursekit.models.stacked import BIDIRECTIONAL, STACKED, Bidirectional, Stac
 from coursekit.notation import Equations
 
 B, T, K, J = 3, 5, 4, 6
-
-
-def close(a, b, tolerance=1e-12):
-    torch.testing.assert_close(a, b, rtol=0, atol=tolerance)
 
 
 def seeded(kind, *args, **options):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from closeness import close
 from pretend_device import pretend_device
 from torch import nn
 
@@ -24,10 +25,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-def near(a, b):
-    torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
-
-
 def shaken(module):
     """Every parameter random: a bias of zero or a gain of one would hide a mistake."""
     for p in module.parameters():
@@ -46,7 +43,7 @@ def test_a_layer_agrees_with_torch_s_encoder_layer(norm_first, pattern):
     theirs = shaken(nn.TransformerEncoderLayer(12, 3, 20, norm_first=norm_first, batch_first=True)).eval()
     L = torch.randn(2, 7, 12, dtype=D)
     expected = theirs(L, src_mask=~mask(pattern, 7))
-    near(Layer.from_torch(theirs, pattern)(L)[0], expected)
+    close(Layer.from_torch(theirs, pattern)(L)[0], expected)
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -56,14 +53,14 @@ def test_a_layer_agrees_with_torch_s_decoder_layer(norm_first, bias):
     theirs = shaken(theirs).eval()
     L, M = torch.randn(2, 7, 12, dtype=D), torch.randn(2, 5, 12, dtype=D)
     expected = theirs(L, M, tgt_mask=~mask("causal", 7))
-    near(Layer.from_torch(theirs, "causal")(L, M)[0], expected)
+    close(Layer.from_torch(theirs, "causal")(L, M)[0], expected)
 
 
 def test_the_gradient_of_a_layer_agrees_with_torch():
     theirs = shaken(nn.TransformerEncoderLayer(12, 3, 20, dropout=0, norm_first=True, batch_first=True))
     ours, L = Layer.from_torch(theirs), torch.randn(2, 7, 12, dtype=D, requires_grad=True)
     weight = torch.randn(2, 7, 12, dtype=D)
-    near(torch.autograd.grad(ours(L)[0], L, weight)[0], torch.autograd.grad(theirs(L), L, weight)[0])
+    close(torch.autograd.grad(ours(L)[0], L, weight)[0], torch.autograd.grad(theirs(L), L, weight)[0])
 
 
 def block_tensors(layer):
@@ -80,23 +77,23 @@ def test_the_equations_of_a_layer_give_the_same_numbers(norm, text):
     L = torch.randn(2, 4, 6, dtype=D)
     run = Equations(text).run({"L": L, **block_tensors(layer)})
     out, alpha, _ = layer(L)
-    near(run["alpha"], alpha.detach())
-    near(run["Lnext"], out.detach())
+    close(run["alpha"], alpha.detach())
+    close(run["Lnext"], out.detach())
 
 
 def test_the_equations_of_its_parts_give_the_same_numbers():
     FF, LN, L = shaken(FeedForward(6, 5)), shaken(nn.LayerNorm(6)), torch.randn(2, 4, 6, dtype=D)
     parameters = {name: p.detach() for name, p in FF.named_parameters()}
-    near(Equations(FEED_FORWARD).run({"L": L, **parameters})["FF"], FF(L).detach())
+    close(Equations(FEED_FORWARD).run({"L": L, **parameters})["FF"], FF(L).detach())
     norm = {"gain": LN.weight.detach(), "shift": LN.bias.detach(), "eps": torch.tensor(1e-5, dtype=D)}
-    near(Equations(LAYER_NORM).run({"L": L, **norm})["LN"], LN(L).detach())
+    close(Equations(LAYER_NORM).run({"L": L, **norm})["LN"], LN(L).detach())
 
 
 def test_the_language_model_s_equation_gives_the_same_numbers():
     model, w = shaken(TransformerLM(7, 6, 2, 1)), torch.randint(7, (2, 5))
     L, _, _ = model.stack(model.words(w))
     run = Equations(LANGUAGE_MODEL).run({"W_out": model.W_out.detach(), "L": L.detach()})
-    near(run["P"], torch.softmax(model(w), -1).detach())
+    close(run["P"], torch.softmax(model(w), -1).detach())
 
 
 @pytest.mark.parametrize(("pattern", "w"), [("causal", None), ("window", 3), ("causal-block", 2)])
@@ -118,17 +115,17 @@ def test_tied_embeddings_are_one_matrix():
         p.numel() for p in model.parameters()
     )
     L, _, _ = model.stack(model.words(words))
-    near(model(words), L @ model.words.e.T)
+    close(model(words), L @ model.words.e.T)
 
 
 def test_the_loss_is_that_of_the_next_word():
     model, words = TransformerLM(7, 6, 2, 1).to(D), torch.randint(7, (2, 5))
     expected = nn.functional.cross_entropy(model(words[:, :-1]).flatten(0, 1), words[:, 1:].flatten())
-    near(model.loss(words), expected)
+    close(model.loss(words), expected)
     translator, source = TransformerTranslator(9, 7, 6, 2, 1).to(D), torch.randint(9, (2, 4))
     logits = translator(source, words[:, :-1])[0]
     expected = nn.functional.cross_entropy(logits.flatten(0, 1), words[:, 1:].flatten())
-    near(translator.loss(source, words), expected)
+    close(translator.loss(source, words), expected)
 
 
 def test_position_is_what_makes_order_visible():
@@ -145,9 +142,9 @@ def test_a_translator_looks_at_the_source_and_never_at_its_padding():
     logits, alpha = model(source, target)
     assert logits.shape == (1, 4, 7)
     assert alpha.shape == (2, 1, 2, 4, 5)
-    near(alpha.sum(-1), torch.ones(2, 1, 2, 4, dtype=D))
+    close(alpha.sum(-1), torch.ones(2, 1, 2, 4, dtype=D))
     assert alpha[..., 4].eq(0).all()
-    near(model(source[:, :4], target)[0], logits)
+    close(model(source[:, :4], target)[0], logits)
     assert (model(source.flip(1), target)[0] - logits).abs().max() > 1e-6
 
 
