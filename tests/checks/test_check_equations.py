@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from coursekit import checks
-from coursekit.checks import Mistake
+from coursekit.checks import CheckFailed, Mistake
 from coursekit.notation import Equations
 
 RNN = "h[b,t,j] = sigmoid(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K] - B[j])"
@@ -130,7 +130,7 @@ def test_named_mistake_that_makes_no_sense_is_known_by_its_words():
     undefined = "h[b,t,j] = G[b,t,j] q"
     mistake = Mistake("undefined", "`q` has no indices here.", undefined + " + W[j,")
     result = checks.equations(" h[b,t,j]  = G[b,t,j] q + W[j,", RNN, mistakes=[mistake], hint="Close it.")
-    assert (result.mistake, result.hint) == ("undefined", "Close it.")
+    assert (result.mistake, result.hints) == ("undefined", ("Close it.",))
 
 
 def test_check_without_anything_to_compare_with_is_the_authors_error():
@@ -164,8 +164,7 @@ def test_a_mistake_that_cannot_run_on_the_sizes_is_named():
          "`x` is read outside its range, at t-1, where this question gives no value (`pad x` says that it is zero)."),
         (RNN.replace("h[b,t-1,I]", "h[b,t-2,I]"),
          "`h` is read 2 steps outside its range, and this question gives 1 step there, `h0`."),
-        ("h_{b,t,j} = sigmoid(B_j)",
-         "Your equations define `h_btj`; `h` is asked for. Its indices stand in square brackets: `h[…]`."),
+        ("h_{b,t,j} = sigmoid(B_j)", "`b` is free on the left but not on the right."),
         (RNN.replace("U[j,K] x[b,t,K]", "U[j,I] x[b,t,I]"),
          "`J` is 4 in `W` (first axis) but 3 in `U` (second axis); `W[j,I]` with `h[b,t,j]` and `h[b,t-1,I]` with "
          "`U[j,I]` make them one."),
@@ -234,11 +233,11 @@ def test_a_function_that_is_used_in_a_wrong_way_gets_a_sentence(answer, sentence
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (RNN.replace("- B", "+ B"), "You added `B[j]` in `h`; it must be subtracted."),
-        (RNN.replace("sigmoid", "tanh"), "You used `tanh` in `h`; it must be `sigmoid`."),
-        (RNN.replace("W[j,I]", "W[I,j]"), "`W` is transposed: you wrote `W[I,j]`; it must be `W[j,I]`."),
-        (RNN.replace("h[b,t-1,I]", "h[b,t+1,I]"), "You read `h[b,t+1,I]` in `h`; it must be `h[b,t-1,I]`"),
-        (RNN.replace("- B[j])", ") - B[j]"), "`h` is not right"),
+        (RNN.replace("- B", "+ B"), "You added B[j] in h; it must be subtracted."),
+        (RNN.replace("sigmoid", "tanh"), "You used tanh in h; it must be sigmoid."),
+        (RNN.replace("W[j,I]", "W[I,j]"), "W is transposed: you wrote W[I,j]; it must be W[j,I]."),
+        (RNN.replace("h[b,t-1,I]", "h[b,t+1,I]"), "You read h[b,t+1,I] in h; it must be h[b,t-1,I]"),
+        (RNN.replace("- B[j])", ") - B[j]"), "h is not right"),
     ],
     ids=["+B", "tanh", "transposed", "t+1", "two changes away"],
 )  # fmt: skip
@@ -249,9 +248,23 @@ def test_panel_says_what_one_change_would_mend(answer, sentence):
 
 
 def test_a_change_is_looked_for_only_where_no_mistake_has_a_name():
-    named = check(RNN.replace("- B", "+ B"), mistakes=[Mistake("odd", "Never said.", "h[b,t,j] = Z[j]")])
-    assert named.look is None
+    wrong = RNN.replace("- B", "+ B")
+    assert check(wrong, mistakes=[Mistake("plus", "It is subtracted.", wrong)]).look is None
+    assert check(wrong, mistakes=[Mistake("odd", "Never said.", "h[b,t,j] = Z[j]")]).look is not None
     assert check(RNN).look is None
+
+
+def test_a_grade_knows_what_the_panel_knew():
+    wrong = check(RNN.replace("- B", "+ B"), mistakes=[Mistake("odd", "Never said.", "h[b,t,j] = Z[j]")])
+    with pytest.raises(CheckFailed) as caught:
+        wrong.require()
+    assert caught.value.sentence.startswith("You added `B[j]` in `h`")
+    assert caught.value.own == "A sign is wrong in `h`."
+
+
+def test_tensors_of_the_question_that_are_never_read_are_told():
+    result = check(RNN.replace(" - B[j]", " - 1/2"))
+    assert "h is not right, and B is never read" in str(result)
 
 
 def test_a_look_that_finds_nothing_certain_says_nothing():
@@ -259,4 +272,4 @@ def test_a_look_that_finds_nothing_certain_says_nothing():
     common = {"oracle": lambda W, x: W @ x, "given": case, "outputs": ["y"]}
     for answer in ("y[j] = W[j,I] x[I] + x[j]", "y[j] = 1/3 W[j,I] x[I] + x[j]"):
         result = checks.equations(answer, **common)
-        assert str(result).startswith("✗ `y` is not right"), result
+        assert str(result).startswith("✗ y is not right"), result

@@ -6,25 +6,18 @@ import torch
 from coursekit import checks
 from coursekit.checks import Mistake, digest
 from coursekit.notation.formulas.closed_form import ClosedForm
-from coursekit.notation.formulas.growth import Growth
 
 S = ["V", "d", "D", "tau"]
 STEP = "V*D + D**2 + d*D"
 
 
-def both(text, given=""):
-    """The right growth in the clear (hidden tests) and as a digest (visible ones)."""
-    return text, digest(Growth(text, given, S), salt="s")
-
-
-@pytest.mark.parametrize("expected", both(STEP), ids=["known", "digest"])
 @pytest.mark.parametrize(
     "answer",
     [STEP, "D*(V + d + D)", "max(V*D, D**2, d*D)", "O(V D + D^2 + d D)", "2*V*D + 3*D**2 + d*D + V + 7",
      r"\Theta(V D + D^{2} + d D)"],
 )  # fmt: skip
-def test_right_growth_passes_in_every_form(answer, expected):
-    result = checks.big_o(answer, expected, symbols=S)
+def test_right_growth_passes_in_every_form(answer):
+    result = checks.big_o(answer, STEP, symbols=S)
     assert result.ok, result.sentence
 
 
@@ -40,13 +33,11 @@ def test_right_growth_passes_in_every_form(answer, expected):
 def test_wrong_growth_hears_how_it_differs(answer, kind):
     result = checks.big_o(answer, STEP, symbols=S)
     assert (result.ok, result.kind) == (False, kind)
-    assert not checks.big_o(answer, digest(Growth(STEP, "", S)), symbols=S).ok
 
 
 def test_side_conditions_decide():
     given = "V >= d, V >= D"
-    for expected in both(STEP, given):
-        assert checks.big_o("V*D", expected, symbols=S, given=given).ok
+    assert checks.big_o("V*D", STEP, symbols=S, given=given).ok
     assert not checks.big_o("V*D", STEP, symbols=S).ok
 
 

@@ -1,10 +1,8 @@
 """A student's function against a torch oracle; named mistakes as whole answer cells; other devices."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 import torch
+from pretend_device import pretend_device
 from torch import nn
 
 from coursekit import checks
@@ -106,15 +104,6 @@ def test_points_carry_their_sentence():
 # ── other devices ────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.fixture(scope="module")
-def pretend():
-    path = Path(__file__).parents[1] / "models" / "pretend_device.py"
-    spec = importlib.util.spec_from_file_location("pretend_device", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def placed(device, cases):
     return [{k: device.place(v) if isinstance(v, torch.Tensor) else v for k, v in c.items()} for c in cases]
 
@@ -123,8 +112,8 @@ def linear(h, x, W, U, B):
     return torch.nn.functional.linear(h, W, -B) + torch.nn.functional.linear(x, U)
 
 
-def test_function_check_keeps_to_the_device_of_its_cases(pretend):
-    with pretend.pretend_device() as device:
+def test_function_check_keeps_to_the_device_of_its_cases():
+    with pretend_device() as device:
         cases = placed(device, CASES)
         assert checks.function(lambda h, x, W, U, B: h @ W.T + x @ U.T - B, linear, cases).ok
         assert checks.function(lambda h, x, W, U, B: h @ W.T + x @ U.T + B, linear, cases).kind == "other"
@@ -132,8 +121,8 @@ def test_function_check_keeps_to_the_device_of_its_cases(pretend):
         assert checks.function(forgetful, linear, cases).kind == "error"
 
 
-def test_gradient_check_keeps_to_the_device_of_its_cases(pretend, rnn):
-    with pretend.pretend_device() as device:
+def test_gradient_check_keeps_to_the_device_of_its_cases(rnn):
+    with pretend_device() as device:
         cases = placed(device, rnn.cases)
         result = checks.gradients(rnn.student(), rnn.loss, cases, rnn.wrt)
         assert result.ok, result

@@ -19,7 +19,7 @@ SPOILT = {  # planted error: (spoil, part, kind, words of the sentence)
     "zero": (lambda g, v: g.update(b1=0 * g["b1"]), "b1", "zero", "zero everywhere"),
     "summed": (lambda g, v: g.update(b1=g["b1"].sum()), "b1", "shape", "single number"),
     "kept axis": (lambda g, v: g.update(b1=g["b1"][None]), "b1", "shape", "numbers are right"),
-    "anything": (lambda g, v: g.update(Lx=torch.arange(len(v.e)) + 7.0), "Lx", "other", "furthest off"),
+    "anything": (lambda g, v: g.update(Lx=torch.arange(len(v.e)) + 7.0), "Lx", "other", "is not right."),
     "kept batch": (lambda g, v: g.update(b1=torch.stack([g["b1"] / 2] * 2)), "b1", "shape", "Summed over its axis 0"),
     "none": (lambda g, v: g.update(b2=None), "b2", "empty", "nothing for the gradient of `b2`"),
     "nan": (lambda g, v: g["H"].__setitem__((0, 1), torch.nan), "H", "nan", "NaN"),
@@ -168,7 +168,13 @@ def test_mistake_that_stops_with_an_error_is_known_by_the_error(rnn):
         rnn.student(untransposed), rnn.loss, rnn.cases, rnn.wrt, mistakes=[other, named]
     )
     assert (result.mistake, result.sentence) == ("I", named.sentence)
-    twice = checks.gradients(rnn.student(untransposed), rnn.loss, rnn.cases, rnn.wrt, mistakes=[named, named])
+    twice = checks.gradients(
+        rnn.student(untransposed),
+        rnn.loss,
+        rnn.cases,
+        rnn.wrt,
+        mistakes=[named, Mistake("J", "Never said.", named.wrong)],
+    )
     assert twice.kind == "error", "with two that fit, neither is told"
 
 
@@ -284,7 +290,7 @@ def test_device_without_float64_is_left_and_that_is_said(rnn, monkeypatch):
         return real(*args, dtype=dtype, **kwargs)
 
     case = {k: v.float() if isinstance(v, torch.Tensor) else v for k, v in rnn.cases[0].items()}
-    monkeypatch.setattr("coursekit.checks.precision.torch.zeros", zeros)
+    monkeypatch.setattr("coursekit.checks.judging.precision.torch.zeros", zeros)
     result = checks.gradients(rnn.student(), rnn.loss, case, rnn.wrt)
     assert result.ok
     assert "need float64" in result.sentence

@@ -59,9 +59,9 @@ def test_wrong_answer_loses_its_points_and_keeps_its_sentence(notebook):
     assert not result.ok
     assert "8 of 20 points" in result.sentence
     assert {name: part.ok for name, part in result.parts.items()} == {
-        "test_a": True, "test_b": False, "shown_only": False, "test_parts": False,
+        "a": True, "b": False, "shown_only": False, "parts": False,
     }  # fmt: skip
-    assert result.part("test_b").sentence == "5 is not right."
+    assert result.part("b").sentence == "5 is not right."
 
 
 def test_cell_that_leans_on_a_later_one_is_found(notebook):

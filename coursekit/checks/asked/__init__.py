@@ -1,0 +1,1 @@
+"""The checks themselves, one kind of question a file."""

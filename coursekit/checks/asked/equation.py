@@ -1,0 +1,291 @@
+"""`equations`: a student's equations are read, checked, run, and held against an oracle or a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
+from inspect import signature
+
+import torch
+from torch import Tensor
+
+from ...notation.compare.adopt import adopt
+from ...notation.equations import Equations
+from ...notation.errors import NotationError
+from ...notation.latex import latex
+from ...notation.meaning.reach import fail
+from ...notation.meaning.sizes import outside_reads
+from ...notation.parse.lexer import canonical
+from ...notation.show import show
+from ...notation.system import System
+from ...notation.tree import Apply, walk
+from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.nearby import compared_finding, nearby
+from ..judging.cases import Case, cases_of
+from ..judging.mistakes import Mistake
+from ..judging.precision import float64, on_host
+from ..judging.student import Stopped, check, describe, listed, stop
+from ..judging.tensors import close
+from ..judging.written import unreadable, written
+from ..shown.locked import Outcome
+from ..shown.panel import equations as equations_html
+from ..shown.panel import shape_of
+from ..shown.result import Result, combine, mistaken, right, wrong
+
+Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
+
+
+@check
+def equations(
+    answer: object,
+    reference: str | None = None,
+    *,
+    oracle: Callable[..., object] | None = None,
+    given: Case | Sequence[Case] = (),
+    outputs: Sequence[str] | None = None,
+    boundary: Mapping[str, str] | None = None,
+    functions: Mapping[str, Callable] | None = None,
+    mistakes: Sequence[Mistake] = (),
+    **options,
+) -> Result:
+    """Do the equations say what they should?
+
+    reference  the right equations (hidden tests): both are run on random tensors of distinct sizes, and a
+               difference is named; `options` go to the language's own `compare`
+    oracle     instead of it, a torch function of the variables in `given`, not written as equations: it returns the
+               outputs by name, or the one output. One part an output. With both, the oracle decides, and the answer
+               takes over what the reference pads and centres, as it does without an oracle
+    given      the tensors of the question by name, or several such cases
+    outputs    the tensors that are compared (default: those that nothing else reads)
+    boundary   the variable that holds a recurrence's start: {"h": "h0"}
+    functions  the opaque functions of the question: {"CELL": cell}
+    mistakes   `wrong` is the equations that the mistake leads to
+    """
+    if oracle is None and reference is None:
+        raise ValueError("a check of equations needs an oracle or a reference")
+    wanted = [canonical(name) for name in outputs or ()]
+    run = None if oracle is None else _Run(cases_of(given), boundary or {}, functions or {}, oracle, wanted)
+    known = Equations(reference).signature if reference is not None else run.signature if run else {}
+    reads = partial(Equations, signature=known)
+    try:
+        system = written(answer, reads, "the equations")
+    except Stopped as stop:
+        # A named mistake may be text that makes no sense as equations: then it is known by its words.
+        words = (Outcome(text=" ".join(str(answer).split())),) if stop.result.kind == "notation" else ()
+        return replace(stop.result, outcomes=words)
+    _defines(system, wanted)
+    if run is not None:
+        if reference is not None:
+            try:
+                system = Equations(adopt(system.system, Equations(reference).system))
+            except NotationError as error:  # its words may be the reference's
+                return wrong("shape", whole=unreadable(error).sentence)
+        result = run.judge(system)
+    else:
+        if wanted:
+            options["outputs"] = wanted
+        options = {"functions": _guarded(functions) or None, **options}
+        result = _compared(system, str(reference), mistakes, options, reads)
+    return replace(result, reading=result.reading or _reading(system, {}, {}, ()))
+
+
+def _reading(system: Equations, values: Mapping, given: Mapping, failed: Sequence[str]) -> str:
+    """The equations as they were read, with the shape of every tensor in the first case, the wrong ones marked."""
+    lines = [
+        (
+            latex(e, page=True),
+            shape_of(values[e.left.name]) if e.left.name in values else "",
+            e.left.name in failed,
+        )
+        for e in system.program.equations
+    ]
+    shapes = {name: given[name] for name in system.inputs if name in given}
+    return equations_html(lines, ", ".join(f"{name}: {shape_of(value)}" for name, value in shapes.items()))
+
+
+def _defines(system: Equations, wanted: Sequence[str]) -> None:
+    for name in wanted:
+        if name not in system.outputs:
+            has = ", ".join(f"`{n}`" for n in system.outputs)
+            sentence = f"Your equations define {has}; `{name}` is asked for."
+            if any(n.startswith(f"{name}_") for n in system.outputs):
+                sentence += f" Its indices stand in square brackets: `{name}[…]`."
+            stop("missing", sentence)
+
+
+def _guarded(functions: Mapping[str, Callable] | None) -> dict[str, Callable]:
+    """The functions of the question; where one fails on what the student gave it, that is a sentence."""
+
+    def apply(name: str, function: Callable, *args: Tensor) -> Tensor:
+        try:
+            return function(*args)
+        except Exception as error:
+            sentence = f"`{name}` cannot use what you gave it: {describe(error)}"
+            raise Stopped(wrong("arguments", own=sentence)) from None
+
+    return {name: partial(apply, name, function) for name, function in (functions or {}).items()}
+
+
+def _calls(system: Equations, functions: Mapping[str, Callable]) -> None:
+    """Every function must be one of the question's, with as many arguments as it takes."""
+    for call in (n for e in system.program.equations for n in walk(e.right) if isinstance(n, Apply)):
+        if call.function not in functions:
+            has = f"gives {listed([f'`{n}`' for n in functions])}" if functions else "has none"
+            sentence = f"`{call.function}` is not a function of this question; it {has}."
+            stop("extra", sentence)
+        takes = [p for p in signature(functions[call.function]).parameters.values() if p.default is p.empty]
+        if len(takes) != len(call.args) and all(p.kind is p.POSITIONAL_OR_KEYWORD for p in takes):
+            names = listed([f"`{p.name}`" for p in takes])
+            sentence = (
+                f"`{call.function}` takes {len(takes)} arguments, {names}, and you gave it {len(call.args)}."
+            )
+            stop("arguments", sentence)
+
+
+def _compared(
+    system: Equations, reference: str, mistakes: Sequence[Mistake], options: Mapping, reads: Reads
+) -> Result:
+    compared = Equations(reference).compare(system, **options)
+    if compared.equal:
+        return right(
+            "Your equations are right: on random tensors they give the same numbers as the course's."
+        )
+    for mistake in mistakes:
+        try:
+            made = reads(str(mistake.wrong)).compare(system, **{**options, "diagnose": False}).equal
+        except NotationError:  # known by its words alone
+            continue
+        if made:
+            return mistaken(mistake.name, mistake.sentence)
+    numbers = (compared.got, compared.expected)
+    shown = None not in numbers and compared.index is not None
+    entry = f"{compared.tensor}[{','.join(map(str, compared.index or ()))}]"
+    return Result(
+        False, (compared_finding(compared),), ("entry", "yours", "right") if shown else (),
+        ((entry, *numbers),) if shown else (),
+    )  # fmt: skip
+
+
+class _Run:
+    """The cases of a question, on which systems of equations are run, and what the oracle gives there."""
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        boundary: Mapping[str, str],
+        functions: Mapping[str, Callable],
+        oracle: Callable[..., object],
+        wanted: Sequence[str],
+    ):
+        self.cases, self.note = float64([dict(case) for case in cases])
+        self.boundary, self.functions = boundary, functions
+        self.oracle = lambda case: self._right(oracle, case, wanted)
+        self.rights = [self.oracle(case) for case in on_host(self.cases)]
+        self.wanted = list(wanted or self.rights[0])
+
+    @property
+    def signature(self) -> dict[str, int]:
+        """How many axes each tensor has that is given or asked for."""
+        known = {**self.rights[0], **self.cases[0]}
+        ranks = {canonical(name): value.dim() for name, value in known.items() if isinstance(value, Tensor)}
+        starts = {canonical(variable) for variable in self.boundary.values()}
+        return {name: rank for name, rank in ranks.items() if name not in starts}
+
+    def judge(self, system: Equations) -> Result:
+        rights, wanted = self.rights, self.wanted
+        _defines(system, wanted)
+        answers = [self._outputs(system, case) for case in self.cases]
+        nouns = {name: f"`{name}`" for name in wanted}
+        by_name = {name: [r[name] for r in rights] for name in wanted}
+        parts = judge_all(
+            nouns,
+            {name: [a[name] for a in answers] for name in wanted},
+            by_name,
+            lambda part: Known(
+                {n: values for n, values in by_name.items() if n != part},
+                self.cases,
+                again=self.oracle,
+                read={n for n in self.cases[0] if canonical(n) in system.system.tensors},
+            ),
+        )
+        result = combine(
+            parts, f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
+        )
+        failed = [name for name, part in parts.items() if not part.ok]
+        given = {canonical(name): value for name, value in self.cases[0].items()}
+        result = replace(result, reading=_reading(system, answers[0], given, failed))
+        if result.ok:
+            return result
+        look = cache(partial(nearby, system, self._agrees, wanted, failed, self._needed))
+        told = any(finding.kind != "other" for finding in result.findings)
+        return replace(result, look=None if told else look)
+
+    def _needed(self) -> list[str]:
+        """The variables that what is right depends on; where a recurrence starts is not written."""
+        case, found = on_host(self.cases)[0], []
+        for name, value in case.items():
+            if name in self.boundary.values() or not (
+                isinstance(value, Tensor) and value.is_floating_point()
+            ):
+                continue
+            with suppress(Exception):
+                moved = self.oracle({**case, name: value + 1})
+                if not all(close(moved[n], self.rights[0][n]) for n in self.wanted):
+                    found.append(canonical(name))
+        return found
+
+    def _agrees(self, system: Equations) -> bool:
+        return all(
+            close(outputs[name], right_ones[name])
+            for case, right_ones in zip(on_host(self.cases), self.rights, strict=True)
+            for outputs in [self._run(system, case)]
+            for name in self.wanted
+        )
+
+    def _right(self, oracle, case: Case, wanted: Sequence[str]) -> dict[str, Tensor]:
+        with torch.no_grad():
+            value = oracle(**case)
+        if isinstance(value, Mapping):
+            return {canonical(name): torch.as_tensor(v).detach().double() for name, v in value.items()}
+        if len(wanted) != 1:
+            raise ValueError("an oracle that returns one tensor needs `outputs` to name it")
+        return {wanted[0]: torch.as_tensor(value).detach().double()}
+
+    def _outputs(self, system: Equations, case: Case) -> dict[str, Tensor]:
+        try:
+            return self._run(system, case)
+        except NotationError as error:
+            stopped = unreadable(error)
+            raise Stopped(replace(stopped, outcomes=(Outcome(text=stopped.sentence),))) from None
+
+    def _run(self, system: Equations, case: Case) -> dict[str, Tensor]:
+        by_name = {canonical(name): value for name, value in case.items()}
+        strange = [name for name in system.inputs if name not in by_name]
+        if strange:
+            given = ", ".join(f"`{name}`" for name in by_name)
+            stop("extra", f"`{strange[0]}` is not a tensor of this question; it gives {given}.")
+        _calls(system, self.functions)
+        start = self._start(system.system, case)
+        return system.run(
+            {n: by_name[n] for n in system.inputs}, boundary=start, functions=_guarded(self.functions)
+        )
+
+    def _start(self, system: System, case: Case) -> dict[str, object]:
+        """What the question gives outside the range of each tensor that is read there, or the sentence that it does
+        not."""
+        given = {canonical(name): variable for name, variable in self.boundary.items()}
+        for name, places in system.boundary.items():
+            axis, steps = max(places, key=lambda place: abs(place[1]))
+            read = next(outside_reads(system, name), None)
+            if name in system.padded or read is None:
+                continue
+            if name not in given:
+                at = f"`{name}` is read outside its range, at {show(read.indices[axis])}, where this question gives"
+                raise fail(system, f"{at} no value (`pad {name}` says that it is zero)", read.span)
+            start = case[given[name]]
+            if abs(steps) > 1 and isinstance(start, Tensor) and start.dim() < len(read.indices):
+                far = f"`{name}` is read {abs(steps)} steps outside its range, and this question gives 1 step there"
+                raise fail(system, f"{far}, `{given[name]}`", read.span)
+        return {name: case[variable] for name, variable in given.items() if name in system.boundary}

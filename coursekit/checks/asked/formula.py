@@ -1,0 +1,149 @@
+"""`big_o` and `closed_form`: formulas in the sizes of a problem, that a student types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ...notation.errors import NotationError
+from ...notation.formulas.closed_form import ClosedForm
+from ...notation.formulas.growth import Growth
+from ..judging.digests import formula_text, is_digest, same_formula
+from ..judging.student import check
+from ..judging.written import unreadable, written
+from ..shown.locked import Outcome
+from ..shown.mathml import mathml
+from ..shown.result import Result, formed, right, wrong
+
+
+@check
+def big_o(
+    answer: object,
+    expected: object = None,
+    *,
+    symbols: Sequence[str],
+    given: str = "",
+) -> Result:
+    """Does the answer grow as it should?
+
+    expected  the growth as text; or what the language counted, `equations.cost().multiply_adds`; nothing leaves
+              it to the grader
+    symbols   the sizes that may stand in the answer
+    given     side conditions that the question states: "V >= d, V >= D"
+    """
+    growth = written(answer, lambda text: Growth(text, given, symbols), "the growth")
+    result = _grown(growth, expected, symbols, given)
+    return replace(result, reading=_typeset(growth.text, symbols))
+
+
+def _grown(growth: Growth, expected: object, symbols: Sequence[str], given: str) -> Result:
+    if expected is None:
+        return formed(f"Your growth was read as `{growth}`.")
+    outcomes = (Outcome(text=str(growth)),)
+    compared = Growth(str(expected), given, symbols).compare(growth)
+    if compared.equal:
+        return right(f"`{growth}` is right.")
+    own = compared.message if compared.verdict == "too loose" else _GROWTH[compared.verdict]
+    return wrong(compared.verdict, own=own, whole=compared.message, outcomes=outcomes)
+
+
+# What a comparison says of the student's own formula, by its kind; its message names pieces of the right one.
+_GROWTH = {
+    "missing a term": "The bound misses a term.",
+    "incomparable": "Neither bounds the other: the bound misses a term, and has one that is more than needed.",
+}
+_FORM = {
+    "sign": "A sign is wrong.",
+    "reciprocal": "Your formula is upside down.",
+    "constant factor": "A constant factor is wrong.",
+    "log base": "The base of the logarithm is wrong.",
+    "off by one": "Off by one.",
+    "missing term": "A term is missing.",
+    "extra term": "There is a term too many.",
+    "coefficient": "A coefficient is wrong.",
+    "missing factor": "A factor is missing.",
+    "extra factor": "There is a factor too many.",
+    "wrong factor": "A factor is wrong.",
+}
+
+
+@check
+def closed_form(
+    answer: object,
+    expected: object = None,
+    *,
+    symbols: Sequence[str],
+    oracle: Callable[..., float] | None = None,
+    at: Sequence[Mapping[str, int]] = (),
+) -> Result:
+    """Is the formula equal to the right one, for all sizes?
+
+    expected  the formula as text, or the digest of a `ClosedForm` with the same symbols
+    oracle    instead of it, something that counts: `oracle(J=4, K=3)` must be the formula's value at each of
+              the sizes `at` (a torch module's parameters, the counted work of a function)
+    """
+    form = written(answer, lambda text: ClosedForm(text, symbols), "the formula")
+    result = _judged(form, expected, symbols, oracle, at)
+    return replace(result, reading=_typeset(form.text, symbols))
+
+
+def _judged(form: ClosedForm, expected: object, symbols: Sequence[str], oracle, at) -> Result:
+    if oracle is not None:
+        return _counted(form, oracle, at)
+    if expected is None:
+        return formed(f"Your formula was read as `{form}`.")
+    if is_digest(expected, "formula"):
+        try:
+            same = same_formula(form, str(expected))
+        except NotationError as error:
+            return unreadable(error, "other")
+        plain = wrong("other", own=f"`{form}` is not right.", outcomes=_outcomes(form))
+        return right(f"`{form}` is right.") if same else plain
+    compared = ClosedForm(str(expected), symbols).compare(form)
+    if compared.equal:
+        return right(f"`{form}` is right.")
+    kind = compared.kind or "different"
+    own = _FORM.get(kind, "Your formula is not the right one.")
+    return wrong(kind, own=own, whole=compared.message, outcomes=_outcomes(form))
+
+
+def _typeset(text: str, symbols: Sequence[str]) -> str:
+    try:
+        return mathml(ClosedForm(text, symbols).latex())
+    except NotationError:  # a growth may be written as no closed form is
+        return ""
+
+
+def _outcomes(form: ClosedForm) -> tuple[Outcome, ...]:
+    try:
+        return (Outcome(text=formula_text(form)),)
+    except NotationError:  # it has no value at the sizes where formulas are told apart
+        return ()
+
+
+def _counted(form: ClosedForm, oracle: Callable[..., float], at: Sequence[Mapping[str, int]]) -> Result:
+    if not at:
+        raise ValueError("an oracle needs sizes to be asked at: at=[dict(J=4, K=3), …]")
+    rows = []
+    for sizes in at:
+        try:
+            yours = form.value(**sizes)
+        except NotationError as error:
+            return unreadable(error, "other")
+        counted = float(oracle(**sizes))
+        if abs(yours - counted) > 1e-9 * max(1.0, abs(counted)):
+            rows.append((", ".join(f"{n} = {s}" for n, s in sizes.items()), yours, counted))
+    if not rows:
+        return right(f"`{form}` is right: it agrees with the count at {len(at)} sizes.")
+    where, yours, counted = rows[0]
+    own = f"`{form}` is not right: with {where} it gives {yours:.10g}"
+    more = ""
+    if len(rows) == len(at) > 1:  # one slip, the same at every size
+        if len({round(yours - counted, 6) for _, yours, counted in rows}) == 1:
+            more = " It is off by the same number at every size."
+        elif len({round(yours / counted, 6) for _, yours, counted in rows if counted}) == 1:
+            more = " A constant factor is wrong."
+    return wrong(
+        "other", own=f"{own}.{more}", whole=f"{own}, and counting gives {counted:.10g}.{more}",
+        columns=("sizes", "yours", "counted"), rows=tuple(rows), outcomes=_outcomes(form),
+    )  # fmt: skip

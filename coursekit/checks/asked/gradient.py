@@ -1,0 +1,70 @@
+"""`gradients`: a student's gradients against autograd and against central differences, in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+
+from torch import Tensor
+
+from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.truth import Truth, disagreement, explanation, targets_of
+from ..judging.by_hand import looking, measured, refusal
+from ..judging.cases import Case, cases_of, collect
+from ..judging.precision import float64, on_host
+from ..judging.student import check, name_of, upper
+from ..shown.result import Result, combine, wrong
+
+
+@check
+def gradients(
+    answer: Callable | Mapping,
+    loss: Callable[..., Tensor],
+    given: Case | Sequence[Case],
+    wrt: Iterable[str] | Mapping[str, str],
+    *,
+    takes: Sequence[str] | None = None,
+    by_hand: bool = True,
+) -> Result:
+    """Compare `answer(*case)`, a dict of gradients, with the true gradients of `loss(**case)`.
+
+    given     the variables by name, or a list of such cases (several, with distinct sizes, are better)
+    loss      a torch function of the variables that it names; nothing of the answer stands in it
+    wrt       the names of the gradients; or a dict, key of the answer -> variable (`"U"`) or row (`"L[x]"`)
+    takes     the variables that the student's function takes, in order (default: all of the case)
+    by_hand   autograd, the course's own models and finite differences are refused
+
+    The result has one part a gradient: `gradients(...).part("H").require()`.
+    """
+    targets = targets_of(wrt)
+    names = [target.part for target in targets]
+    cases, moved = float64(cases_of(given))
+    truth = [Truth(loss, case, targets) for case in on_host(cases)]
+    if (problem := disagreement(truth[0])) is not None:
+        return problem
+    seen: set[str] = set()
+    with looking(seen) if by_hand else nullcontext():
+        answers = collect(answer, cases, takes, names)
+    if (problem := refusal(upper(name_of(answer)), seen)) is not None:
+        return problem
+    rights = {name: [t.gradients[name] for t in truth] for name in names}
+    by_name = {target.part: target for target in targets}
+
+    def known(name: str) -> Known:
+        return Known(
+            others={other: rights[other] for other in names if other != name},
+            given=cases,
+            suspects=lambda tensors: explanation(by_name[name], tensors, truth),
+            again=lambda case: Truth(loss, case, targets).gradients,
+            measured=lambda number, entry: truth[number].difference(by_name[name], entry),
+        )
+
+    nouns = {name: f"the gradient of `{name}`" for name in names}
+    parts = judge_all(nouns, answers, rights, known)
+    count = "The gradient is" if len(parts) == 1 else f"All {len(parts)} gradients are"
+    praise = f"{count} right: autograd and central differences agree with you{moved}."
+    result = combine(parts, praise)
+    if result.ok and by_hand and all(measured(answers[name], rights[name]) for name in names):
+        own = "The numbers have the small errors of finite differences; this question asks for the formula itself."
+        return wrong("by hand", own=own)
+    return result

@@ -1,0 +1,41 @@
+"""Answers of several parts: one result made of many, and a dict that is checked entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from ..judging.student import check, stop, unanswered
+from ..shown.result import Result, combine
+from .number import about
+
+Check = Callable[[object, object, tuple], Result]
+
+
+def parts(results: Mapping[str, Result], praise: str = "Every part is right.") -> Result:
+    """One result of several: right if all are, else with the sentences of those that are not.
+
+    checks.parts({"shape": checks.properties(…), "number": checks.value(…)})
+    """
+    return combine(results, praise)
+
+
+@check
+def entries(
+    one: Check,
+    answer: object,
+    expected: Mapping[str, object],
+) -> Result:
+    """Check an answer that is a dict, entry by entry: `one(entry, what is expected of it, ())`; one part an entry."""
+    if unanswered(answer):
+        stop("empty", "There is no answer here yet.")
+    found = {}
+    for name, right_one in expected.items():
+        entry = answer.get(name) if isinstance(answer, Mapping) else None
+        result = one(entry, right_one, ())
+        if result.rows:  # the entries' numbers come to stand in one table
+            result = replace(
+                result, columns=("entry", *result.columns), rows=tuple((name, *row) for row in result.rows)
+            )
+        found[name] = result if result.ok or result.mistake else about(f"`{name}`:", result)
+    return combine(found, "Every entry is right.")

@@ -1,0 +1,310 @@
+"""Gradients as a student with a typical mistake would compute them: autograd, with one rule bent.
+
+The backward pass of the trusted loss is run again, and one of its rules is replaced: the sigmoid's derivative
+is left out, a softmax forgets its target, a matrix is not transposed, a path through time is cut. If the
+student's gradient is exactly that, the mistake is known, and no formula of the answer was needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..judging.watch import Record, Watch
+
+aten = torch.ops.aten
+
+# A rule gets the number of this call of its operator, in backward order, and the operator's arguments.
+# It returns the bent gradient, or None to leave this call alone.
+Rule = Callable[[int, tuple], "Tensor | None"]
+
+
+@dataclass(frozen=True)
+class Bend:
+    kind: str
+    says: str  # goes on after "The gradient of `H` "
+    rules: Mapping[object, Rule]  # by operator
+
+
+# What a bend says, and its number among those that say the same (of another weight): alike in every case.
+Key = tuple[str, int]
+
+
+class _Bent(Watch):
+    def __init__(self, bend: Bend):
+        super().__init__()
+        self.bend = bend
+        self.seen: Counter[object] = Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        rule = self.bend.rules.get(func)
+        if rule is not None:
+            self.seen[func] += 1
+            changed = rule(self.seen[func] - 1, args)
+            if changed is not None:
+                return changed
+        return func(*args, **(kwargs or {}))
+
+
+class Backward:
+    """The backward pass of one case, to be run with a bent rule as often as needed.
+
+    `leaves` are what is differentiated by; `named` are all tensors of the case, for the sentences.
+    """
+
+    def __init__(self, value: Tensor, leaves: Mapping[str, Tensor], named: Mapping[str, Tensor]):
+        self.value, self.leaves, self.named = value.reshape(()), leaves, {**named, **leaves}
+        self._bends: dict[Key, Bend] | None = None
+        self._cache: dict[Key, dict[str, Tensor]] = {}
+
+    def gradients(self, mode: AbstractContextManager) -> dict[str, Tensor]:
+        with mode:
+            found = torch.autograd.grad(
+                self.value, list(self.leaves.values()), retain_graph=True, allow_unused=True
+            )
+        return {
+            name: torch.zeros_like(leaf) if g is None else g
+            for (name, leaf), g in zip(self.leaves.items(), found, strict=True)
+        }
+
+    def bends(self) -> dict[Key, Bend]:
+        """Every rule that can be bent in this pass."""
+        if self._bends is None:
+            record = Record()
+            self.gradients(record)
+            self._bends = {}
+            for bend in _bends(record.calls, self.named):
+                same = sum(says == bend.says for says, _ in self._bends)
+                self._bends[bend.says, same] = bend
+        return self._bends
+
+    def bent(self, key: Key) -> dict[str, Tensor]:
+        """The gradients with that rule bent; none where this case has no such rule."""
+        if key not in self._cache:
+            bend = self.bends().get(key)
+            try:
+                self._cache[key] = {} if bend is None else self.gradients(_Bent(bend))
+            except RuntimeError:  # the bent rule does not fit these sizes
+                self._cache[key] = {}
+        return self._cache[key]
+
+
+def _bends(calls: Sequence[tuple[object, tuple]], named: Mapping[str, Tensor]) -> Iterator[Bend]:
+    def sites(operator) -> list[tuple]:
+        return [args for func, args in calls if func is operator]
+
+    owners = {tensor.data_ptr(): name for name, tensor in named.items() if tensor.numel()}
+    for operator, rules, right in _DERIVATIVES:
+        yield from _activation(operator, sites(operator), rules, right, named)
+    for operator, bent in _SOFTMAXES:
+        for says, rule in bent if sites(operator) else ():
+            yield Bend("softmax", says, {operator: _where(lambda n: True, rule)})
+    for operator, place in ((aten.mm.default, 1), (aten.mm.default, 0), (aten.mv.default, 0)):
+        yield from _products(operator, place, sites(operator), owners)
+        for activation, _, right in _DERIVATIVES if sites(operator) else ():
+            if sites(activation):
+                yield _late(activation, right, operator, place)
+    states = [args[1] for func, args in calls if func in _ACTIVATIONS]
+    yield from _shifted(sites(aten.mm.default), states, owners, named)
+
+
+_ACTIVATIONS = (aten.sigmoid_backward.default, aten.tanh_backward.default)
+
+_SIGMOID = (
+    ("lacks the factor {right},", lambda g, h: g),
+    ("has 1-h², the derivative of tanh, where {right}, belongs", lambda g, h: g * (1 - h * h)),
+    ("has h where {right}, belongs", lambda g, h: g * h),
+    ("has 1-h where {right}, belongs", lambda g, h: g * (1 - h)),
+    ("has the factor {right}, twice", lambda g, h: g * (h * (1 - h)) ** 2),
+    ("applies the sigmoid once more to h before {right}, is taken",
+     lambda g, h: g * torch.sigmoid(h) * (1 - torch.sigmoid(h))),
+)  # fmt: skip
+_TANH = (
+    ("lacks the factor {right},", lambda g, h: g),
+    ("has h(1-h), the sigmoid's derivative, where {right}, belongs", lambda g, h: g * h * (1 - h)),
+    ("has 1-h where {right}, belongs", lambda g, h: g * (1 - h)),
+    ("has the factor {right}, twice", lambda g, h: g * (1 - h * h) ** 2),
+)
+
+
+def _activation(
+    operator, sites: Sequence[tuple], rules, right: str, named: Mapping[str, Tensor]
+) -> Iterator[Bend]:
+    """The derivative of an activation changed: in every step, in the last one, in all but the last; taken
+    from a neighbouring step; or the path cut, so that nothing from before some step arrives."""
+    count = len(sites)
+    wheres: list[tuple[Callable[[int], bool], str]] = [(lambda n: True, "")]
+    if count > 1:
+        wheres += [
+            (lambda n: n == 0, " in the last step (the one nearest the loss)"),
+            (lambda n: n > 0, " in every step but the last (the one nearest the loss)"),
+        ]
+    for where, place in wheres if count else ():
+        for says, rule in rules:
+            sentence = (says.format(right=right) + place).rstrip(",") + "."
+            yield Bend("sigma-prime", sentence, {operator: _where(where, rule)})
+    states = [args[1] for args in sites]
+    # The state before the first step is no activation: it is given with the case, under some name.
+    starts = [v.detach() for v in named.values() if states and v.shape == states[-1].shape]
+    earlier = f"takes {right}, from the step before the right one."
+    for line in [[*states, start] for start in starts] or [states]:
+        if len(line) > 1:
+            yield Bend("time-step", earlier, {operator: _neighbour(operator, line, 1)})
+    if count > 1:
+        later = f"takes {right}, from the step after the right one."
+        yield Bend("time-step", later, {operator: _neighbour(operator, states, -1)})
+    for kept in range(1, count):
+        reach = "the last step" if kept == 1 else f"the last {kept} steps"
+        says = f"counts only {reach}: the paths through earlier ones are dropped."
+        cut = _where(lambda n, kept=kept: n >= kept, _nothing)  # type: ignore[misc]
+        yield Bend("path", says, {operator: cut})
+
+
+def _where(holds: Callable[[int], bool], rule: Callable[..., Tensor]) -> Rule:
+    return lambda n, args: rule(*args) if holds(n) else None
+
+
+def _nothing(g: Tensor, h: Tensor) -> Tensor:
+    return torch.zeros_like(g)
+
+
+def _neighbour(operator, states: Sequence[Tensor], shift: int) -> Rule:
+    """The activation's derivative at the value that it had `shift` steps earlier."""
+
+    def rule(n: int, args: tuple) -> Tensor | None:
+        if not 0 <= n + shift < len(states) or states[n + shift].shape != args[1].shape:
+            return None
+        return operator(args[0], states[n + shift])
+
+    return rule
+
+
+def _log_softmax_right(g: Tensor, out: Tensor, dim: int) -> Tensor:
+    return g - out.exp() * g.sum(dim, keepdim=True)
+
+
+def _jacobian_again(g: Tensor, out: Tensor, dim: int, *_) -> Tensor:
+    p, r = out.exp(), _log_softmax_right(g, out, dim)
+    return p * (r - (p * r).sum(dim, keepdim=True))
+
+
+_LOG_SOFTMAX = (
+    ("has ŷ where ŷ-y belongs: the target is not subtracted.",
+     lambda g, out, dim, *_: -out.exp() * g.sum(dim, keepdim=True)),
+    ("has -y where ŷ-y belongs: the softmax's normaliser is left out.", lambda g, out, dim, *_: g),
+    ("goes through the softmax's Jacobian a second time: ŷ-y already contains it.", _jacobian_again),
+    ("has a factor ŷ(1-ŷ) beside ŷ-y, which already contains the softmax's derivative.",
+     lambda g, out, dim, *_: _log_softmax_right(g, out, dim) * out.exp() * (1 - out.exp())),
+)  # fmt: skip
+_SOFTMAX = (
+    ("treats the softmax as if its normaliser were a constant.", lambda g, out, dim, *_: g * out),
+    ("uses only the diagonal p(1-p) of the softmax's Jacobian.", lambda g, out, dim, *_: g * out * (1 - out)),
+    ("leaves out the derivative of the softmax.", lambda g, out, dim, *_: g),
+)
+
+
+_DERIVATIVES = (
+    (aten.sigmoid_backward.default, _SIGMOID, "h(1-h), the sigmoid's derivative"),
+    (aten.tanh_backward.default, _TANH, "1-h², the derivative of tanh"),
+)
+_SOFTMAXES = (
+    (aten._log_softmax_backward_data.default, _LOG_SOFTMAX),
+    (aten._softmax_backward_data.default, _SOFTMAX),
+)
+
+
+def _products(operator, place: int, sites: Sequence[tuple], owners: Mapping[int, str]) -> Iterator[Bend]:
+    """The product with a square matrix on the way back: not transposed, or forgotten.
+
+    `place` is the matrix's among the arguments: last where the vectors are rows, first where they are columns.
+    """
+    square = [args[place] for args in sites if args[place].shape[0] == args[place].shape[1]]
+    for name in dict.fromkeys(owners[m.data_ptr()] for m in square if m.data_ptr() in owners):
+        rules = (
+            ("transpose", f"multiplies by `{name}` where its transpose belongs.", _untransposed),
+            ("path", f"forgets the product with `{name}` on the way back.", _forgotten),
+        )
+        for kind, says, rule in rules:
+            yield Bend(kind, says, {operator: _with(name, owners, place, operator, rule)})
+
+
+def _with(name: str, owners: Mapping[int, str], place: int, operator, rule) -> Rule:
+    """The rule for the calls that multiply by the named matrix."""
+
+    def only(n: int, args: tuple) -> Tensor | None:
+        return rule(operator, args, place) if owners.get(args[place].data_ptr()) == name else None
+
+    return only
+
+
+def _untransposed(operator, args: tuple, place: int) -> Tensor:
+    changed = list(args)
+    changed[place] = args[place].t()
+    return operator(*changed)
+
+
+def _late(activation, right: str, operator, place: int) -> Bend:
+    """The activation's derivative taken entry by entry after the product on the way back, and not before it."""
+    kept: list[Tensor] = []
+
+    def skip(n: int, args: tuple) -> Tensor:
+        kept[:] = [activation(torch.ones_like(args[1]), args[1]).reshape(-1)]
+        return args[0].clone()
+
+    def after(n: int, args: tuple) -> Tensor | None:
+        matrix = args[place]
+        if not kept or matrix.shape[0] != matrix.shape[1] or len(kept[0]) != len(matrix):
+            return None
+        out = operator(*args)
+        return out * kept[0].reshape(out.shape) if out.numel() == len(kept[0]) else None
+
+    says = f"takes {right}, after the product with the matrix; it belongs before it."
+    return Bend("order", says, {activation: skip, operator: after})
+
+
+def _forgotten(operator, args: tuple, place: int) -> Tensor:
+    return args[1 - place].clone()
+
+
+def _shifted(
+    sites: Sequence[tuple], states: Sequence[Tensor], owners: Mapping[int, str], named: Mapping[str, Tensor]
+) -> Iterator[Bend]:
+    """A weight's gradient is (what went in)ᵀ(error): what went in is taken from a neighbouring step, or is
+    another vector of the case. `states` are the outputs of the activations, the last first."""
+    weights = [n for n, args in enumerate(sites) if args[1].data_ptr() not in owners]
+    # One weight's sites: its input and its error have the same sizes in every step.
+    for shape, width in dict.fromkeys((tuple(sites[n][0].shape), sites[n][1].shape[1]) for n in weights):
+        order = [n for n in weights if sites[n][0].shape == shape and sites[n][1].shape[1] == width]
+        mine = [sites[n][0] for n in order]
+
+        def fits(vector: Tensor, shape=shape) -> bool:
+            return (
+                shape[1] == 1 and vector.dim() == 1 and len(vector) == shape[0] and vector.is_floating_point()
+            )
+
+        after = [s.reshape(shape) for s in states if fits(s)]
+        sources: list[tuple[str, list[Tensor | None]]] = [
+            ("uses the state after the step where the state before it belongs.", [*after, *mine]),
+            ("uses the input of the step before the right one.", [*mine[1:], None]),
+            ("uses the input of the step after the right one.", [None, *mine[:-1]]),
+        ]
+        sources += [
+            (f"uses `{name}` where another vector belongs.", [vector.detach().reshape(shape)] * len(mine))
+            for name, vector in named.items()
+            if fits(vector)
+        ]
+        for says, source in sources:
+            yield Bend("time-step", says, {aten.mm.default: _instead(dict(zip(order, source, strict=False)))})
+
+
+def _instead(inputs: Mapping[int, Tensor | None]) -> Rule:
+    def rule(n: int, args: tuple) -> Tensor | None:
+        other = inputs.get(n)
+        return None if other is None else other @ args[1]
+
+    return rule

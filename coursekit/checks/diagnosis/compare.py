@@ -1,0 +1,90 @@
+"""One part of an answer (a gradient, an output) against the right tensors of every case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+
+from torch import Tensor
+
+from ..judging.cases import Missing
+from ..judging.outcome import outcome_of
+from ..judging.student import Stopped, upper
+from ..judging.tensors import close, dtype_of, low_precision, read, worst
+from ..shown.panel import shape_of
+from ..shown.result import Finding, Result, right
+from .instead import Again, instead
+from .recognise import recognise
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the check knows beside the right tensors, to tell one kind of error from another."""
+
+    others: Mapping[str, Sequence[Tensor]] = field(default_factory=dict)  # right tensors of other parts
+    given: Sequence[Mapping[str, object]] = ()  # the variables of each case
+    suspects: Callable[[Sequence[Tensor]], Finding | None] | None = None  # a recogniser of the check's own
+    again: Again | None = None  # the right parts of a case with a variable changed
+    read: Container[str] | None = None  # the variables that the answer reads, where that can be told
+    measured: Callable[[int, tuple[int, ...]], float] | None = None  # central difference at (case, entry)
+
+
+def judge_all(
+    nouns: Mapping[str, str],
+    answers: Mapping[str, Sequence[object]],
+    rights: Mapping[str, Sequence[Tensor]],
+    known: Callable[[str], Known],
+) -> dict[str, Result]:
+    """A result for each part; `nouns` says what it is ("the gradient of `H`"), the others have one item a case."""
+    parts = {}
+    for name, noun in nouns.items():
+        absent = next((value for value in answers[name] if isinstance(value, Missing)), None)
+        parts[name] = absent.result if absent else judge(name, noun, answers[name], rights[name], known(name))
+    return parts
+
+
+def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tensor], known: Known) -> Result:
+    """One part, in every case; what is known of the question tells how it is wrong."""
+    dtype = dtype_of(answers[0])
+    outcomes = (outcome_of(list(answers)),)
+    try:
+        tensors = [read(value, like, noun) for value, like in zip(answers, rights, strict=True)]
+    except Stopped as stop:
+        return replace(stop.result, outcomes=outcomes if stop.result.kind != "empty" else ())
+    pairs = list(zip(tensors, rights, strict=True))
+    if all(close(a, g, dtype_of(raw)) for raw, (a, g) in zip(answers, pairs, strict=True)):
+        return right(f"{upper(noun)} is right.", reading=shape_of(tensors[0]))
+    number = next(n for n, (a, g) in enumerate(pairs) if not close(a, g, dtype_of(answers[n])))
+    entry = worst(*pairs[number])
+    columns, row = _numbers(part, number, entry, pairs[number], known)
+    found = recognise(pairs, known.others, known.given, known.suspects)
+    if found is None and (coarse := low_precision(dtype)):
+        found = Finding("type", f"is not right. {coarse}")
+    look = None
+    if found is None and known.again is not None:
+        asks = partial(instead, part, tensors, known.given, known.again, known.read)
+        look = cache(partial(_looked, noun, asks))
+    found = found or Finding("other", "is not right.")
+    shape = shape_of(tensors[0])
+    return Result(
+        False, (replace(found, of=noun),), columns, (row,), outcomes=outcomes, reading=shape, look=look
+    )
+
+
+def _looked(noun: str, look: Callable[[], Finding | None]) -> Finding | None:
+    found = look()
+    return found and replace(found, of=noun)
+
+
+def _numbers(part, number, entry, pair, known: Known):
+    a, g = pair
+    columns: tuple[str, ...] = ("entry", "yours", "right")
+    row: tuple[object, ...] = (
+        f"{part}[{','.join(map(str, entry))}]" if entry else part,
+        a[entry].item(),
+        g[entry].item(),
+    )
+    if known.measured is not None:
+        columns, row = (*columns, "by central differences"), (*row, known.measured(number, entry))
+    return columns, row

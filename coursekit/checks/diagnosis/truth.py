@@ -1,0 +1,131 @@
+"""The true gradients of a loss: by autograd, by central differences, and as mistakes would have them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..judging.cases import Case
+from ..judging.tensors import at, close, unflatten
+from ..shown.result import Finding, Result, wrong
+from .bent import Backward, Key
+
+STEP = 6e-6  # the cube root of float64's rounding: the best step of a central difference
+PROBES = 4  # entries of each gradient where autograd itself is checked
+
+_TARGET = re.compile(r"(\w+)(?:\[(\w+)\])?")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a part is the gradient with respect to: a variable, or one row of it (`L[x]`)."""
+
+    part: str
+    variable: str
+    row: str | None = None
+
+    def of(self, tensor: Tensor, case: Case) -> Tensor:
+        if self.row is None:
+            return tensor
+        return tensor[int(self.row) if self.row.isdigit() else int(case[self.row])]  # type: ignore[call-overload]
+
+
+def targets_of(wrt: Iterable[str] | Mapping[str, str]) -> list[Target]:
+    pairs = wrt.items() if isinstance(wrt, Mapping) else ((name, name) for name in wrt)
+    targets = []
+    for part, text in pairs:
+        match = _TARGET.fullmatch(text)
+        if match is None:
+            raise ValueError(f"wrt names a variable, `U`, or a row of one, `L[x]`; not {text!r}")
+        targets.append(Target(part, match[1], match[2]))
+    return targets
+
+
+class Truth:
+    """The gradients of one case."""
+
+    def __init__(self, loss: Callable[..., Tensor], case: Case, targets: Sequence[Target]):
+        self.case, self.targets = case, targets
+        self.loss = _taking(loss, case)
+        leaves = {
+            t.variable: torch.as_tensor(case[t.variable]).detach().clone().requires_grad_() for t in targets
+        }
+        self.value = self.loss({**case, **leaves})
+        if not isinstance(self.value, Tensor) or self.value.numel() != 1 or not self.value.requires_grad:
+            raise ValueError("the loss must return one number that torch can differentiate")
+        tensors = {name: value for name, value in case.items() if isinstance(value, Tensor)}
+        self.backward = Backward(self.value, leaves, tensors)
+        full = self.backward.gradients(nullcontext())
+        self.gradients = {t.part: t.of(full[t.variable], case) for t in targets}
+
+    def difference(self, target: Target, entry: tuple[int, ...]) -> float:
+        """(J(w + s) - J(w - s)) / 2s at one entry of the target."""
+        variable = torch.as_tensor(self.case[target.variable]).detach()
+        step = STEP * max(1.0, float(target.of(variable, self.case)[entry].abs()))
+        ends = []
+        for sign in (1, -1):
+            moved = variable.clone()
+            target.of(moved, self.case)[entry] += sign * step
+            with torch.no_grad():
+                ends.append(float(self.loss({**self.case, target.variable: moved})))
+        return (ends[0] - ends[1]) / (2 * step)
+
+    def explains(self, key: Key, target: Target, answer: Tensor) -> bool:
+        """The student's gradient is what this bent rule gives, and that is not the right one."""
+        full = self.backward.bent(key)
+        if target.variable not in full:
+            return False
+        bent = target.of(full[target.variable], self.case)
+        return close(answer, bent) and not close(bent, self.gradients[target.part])
+
+
+def explanation(target: Target, answers: Sequence[Tensor], truth: Sequence[Truth]) -> Finding | None:
+    """The bent rule of the backward pass that gives the student's gradient in every case."""
+    for key, bend in truth[0].backward.bends().items():
+        if all(t.explains(key, target, a) for a, t in zip(answers, truth, strict=True)):
+            return Finding(bend.kind, bend.says)
+    return None
+
+
+def disagreement(truth: Truth) -> Result | None:
+    """Autograd must agree with the loss's own slope; else the loss is at fault, and not the student."""
+    noise = 1e-15 * max(1.0, abs(float(truth.value.detach()))) / STEP
+    for target in truth.targets:
+        gradient = truth.gradients[target.part]
+        if gradient.numel() == 0:
+            continue
+        flat = gradient.abs().reshape(-1)
+        spread = range(0, flat.numel(), max(1, flat.numel() // (PROBES - 1)))
+        for number in dict.fromkeys([int(flat.argmax()), *spread][:PROBES]):
+            entry = unflatten(number, gradient.shape)
+            slope, expected = truth.difference(target, entry), float(gradient[entry])
+            if abs(slope - expected) > 1e-4 * float(flat.max()) + 100 * noise:
+                return wrong(
+                    "oracle",
+                    own=(
+                        "This check cannot judge: autograd and central differences disagree about the loss "
+                        f"itself, for `{target.part}`{at(entry)}. Does it detach or change a tensor?"
+                    ),
+                    columns=("entry", "autograd", "by central differences"),
+                    rows=((f"{target.part}{at(entry)[4:]}", expected, slope),),
+                )
+    return None
+
+
+def _taking(loss: Callable[..., Tensor], case: Case) -> Callable[[Case], Tensor]:
+    """The loss as a function of a whole case: it receives the variables that its signature names."""
+    parameters = inspect.signature(loss).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return lambda variables: loss(**{n: _torch(v) for n, v in variables.items()})
+    names = [p.name for p in parameters if p.name in case]
+    return lambda variables: loss(**{n: _torch(variables[n]) for n in names})
+
+
+def _torch(value: object) -> object:
+    return torch.as_tensor(value) if type(value).__module__ == "numpy" else value

@@ -1,0 +1,1 @@
+"""Running and reading an answer, and telling whether it is right."""

@@ -1,0 +1,83 @@
+"""By hand means by hand: what a student's function calls on its way is looked at while it runs.
+
+What counts is the call itself, so it does not matter whether a function came by `import`, by `importlib` or out of
+`sys.modules`. Finite differences call nothing that could be seen; they show in the digits that they lose.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from ..shown.result import Result, wrong
+
+# The end of a file's name, the functions in it (none: all of them), and what they are in a sentence.
+AUTOGRAD, _COURSE = "torch's autograd", "the course's own code"
+_REFUSED: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("torch/autograd/__init__.py", ("grad", "backward"), AUTOGRAD),
+    ("torch/_tensor.py", ("backward",), AUTOGRAD),
+    ("torch/autograd/functional.py", (), AUTOGRAD),
+    ("torch/autograd/forward_ad.py", ("make_dual", "enter_dual_level"), AUTOGRAD),
+    ("torch/_functorch/eager_transforms.py", (), AUTOGRAD),
+    ("coursekit/models/", (), _COURSE),
+    ("coursekit/notation/", (), _COURSE),
+    ("coursekit/checks/diagnosis/", (), _COURSE),
+)
+# Of the largest entry: formulas err by less than the first, central differences by more.
+EXACT, MEASURED = 1e-12, 1e-8
+_lookers: list[set[str]] = []
+
+
+def looked_into() -> set[str] | None:
+    """What has been seen of the call under way; None if nobody looks. For a function that runs elsewhere."""
+    return _lookers[-1] if _lookers else None
+
+
+@contextlib.contextmanager
+def looking(seen: set[str]) -> Iterator[None]:
+    """Adds to `seen` what of the refused code is called meanwhile."""
+
+    def look(frame, event, _):
+        if event == "call":
+            name, function = frame.f_code.co_filename.replace("\\", "/"), frame.f_code.co_name
+            for place, functions, words in _REFUSED:
+                if place in name and (not functions or function in functions):
+                    seen.add(words)
+
+    alone = sys.getprofile() is None  # a profiler may be at work, and there is room for one
+    if alone:
+        sys.setprofile(look)
+    _lookers.append(seen)
+    try:
+        yield
+    finally:
+        _lookers.pop()
+        if alone:
+            sys.setprofile(None)
+
+
+def refusal(name: str, seen: set[str]) -> Result | None:
+    """The sentence for a function that did not do it by hand."""
+    if not seen:
+        return None
+    called = " and ".join(sorted(seen))
+    return wrong(
+        "by hand", own=f"{name} calls {called}; this question is done by hand: write the formula itself."
+    )
+
+
+def measured(answers: Sequence[object], rights: Sequence[Tensor]) -> bool:
+    """Do these right gradients have the error of finite differences: more than rounding, less than float32's?"""
+    for answer, right in zip(answers, rights, strict=True):
+        tensor = torch.as_tensor(answer).detach().to(right)
+        scale = right.abs().max() if right.numel() else right.new_zeros(())
+        if right.numel() < 3 or scale == 0 or bool((tensor.float().double() == tensor).all()):
+            return False
+        error = (tensor - right).abs() / scale
+        if not bool(error.median() > EXACT) or not bool(error.max() < MEASURED):
+            return False
+    return True

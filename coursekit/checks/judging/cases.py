@@ -1,0 +1,75 @@
+"""Running a student's function on the cases of a question, and taking apart what it returns."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..shown.result import Result, wrong
+from .outcome import outcome_of
+from .student import Stopped, a_thing, listed, name_of, run, stop, upper
+
+Case = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A part that is not in what the function returned."""
+
+    result: Result
+
+
+def any_seed() -> int:
+    """A number that nobody can know before the test runs: cases made from it cannot be prepared for."""
+    return secrets.randbits(40)
+
+
+def cases_of(given: Case | Sequence[Case]) -> list[dict[str, object]]:
+    """One case or several, each the variables of the question by name."""
+    cases = [dict(given)] if isinstance(given, Mapping) else [dict(case) for case in given]
+    if not cases:
+        raise ValueError("a check needs at least one case")
+    return cases
+
+
+def call(answer: object, case: Case, takes: Sequence[str] | None) -> object:
+    """`answer(*case)`: the variables that it takes, in order; what is already a value is left as it is."""
+    if isinstance(answer, (Mapping, tuple)):
+        return answer
+    return run(answer, *(case[name] for name in (takes or case)))
+
+
+def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
+    """What stands for each part: a dict by key, a tuple by position, a single value as it is."""
+    if isinstance(value, Mapping):
+        extra = [f"`{key}`" for key in value if key not in parts]
+        has = f"; it has {listed(extra)} instead" if extra else ""
+        return {
+            part: value[part] if part in value else Missing(
+                wrong("missing", own=f"There is no `{part}` in what {name} returns{has}.")
+            )
+            for part in parts
+        }  # fmt: skip
+    if len(parts) == 1:
+        return {parts[0]: value[0] if isinstance(value, tuple) and len(value) == 1 else value}
+    if isinstance(value, (tuple, list)) and len(value) == len(parts):
+        return dict(zip(parts, value, strict=True))
+    needs = f"{listed([f'`{p}`' for p in parts])}, in this order or as a dict with these keys"
+    stop("type", f"{upper(name)} must return {needs}, and it returns {a_thing(value)}.")
+
+
+def collect(answer: object, cases: Sequence[Case], takes: Sequence[str] | None, parts: Sequence[str]):
+    """For each part, what the student's function gives in every case; Stopped where it gives nothing, with what it
+    gave before: a named mistake that stops at the same case is known by that."""
+    name = name_of(answer)
+    returned: list[dict[str, object]] = []
+    for case in cases:
+        try:
+            returned.append(split(call(answer, case, takes), parts, name))
+        except Stopped as stopped:
+            if not returned or stopped.result.outcomes or stopped.result.kind != "error":
+                raise
+            before = outcome_of([*returned, stopped.result.sentence])
+            raise Stopped(replace(stopped.result, outcomes=(before,))) from None
+    return {part: [values[part] for values in returned] for part in parts}

@@ -1,0 +1,209 @@
+"""How many multiply-adds torch really does: products of tensors that are summed, and outer products.
+
+torch's own counter gives 0 for `W @ v`, `dot`, `outer`, `(U * v).sum()` and attention on a CPU. This one
+counts them. Entrywise work (gates, activations) is counted apart, as it is in the course.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from math import prod
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from .watch import Watch, while_counting
+
+aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class Count:
+    """`multiply_adds` of contractions and outer products, and the same `by` operator; `entrywise` products.
+
+    `entries` are all the real numbers that were computed, by whatever operator: a product can be had from squares or
+    logarithms, but not without computing entries. What is only moved, chosen or copied is not among them.
+    `escapes` are the ways by which numbers left torch, where no one can count: `numpy`, `tolist`, …
+    """
+
+    multiply_adds: int
+    entrywise: int
+    entries: int
+    by: dict[str, int]
+    escapes: tuple[str, ...]
+    value: object = field(repr=False)
+
+
+def count(function: Callable, *args, **kwargs) -> Count:
+    """Run `function(*args)` and count the multiply-adds that it does, backward passes included.
+
+    (While this looks on, torch takes none of its fused fast paths for attention: their work is seen too.)
+    """
+    watch, door = _Counting(), _Door()
+    with door, watch, while_counting():
+        value = function(*args, **kwargs)
+    by = dict(watch.by.most_common())
+    escapes = tuple(dict.fromkeys(door.escapes))
+    return Count(sum(by.values()), watch.entrywise, watch.entries, by, escapes, value)
+
+
+class _Door(TorchFunctionMode):
+    """Sees real numbers leave torch. Whole numbers may: a token's index is no arithmetic."""
+
+    _WAYS = ("numpy", "tolist", "item", "__array__", "__float__", "__dlpack__")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.escapes: list[str] = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        if name in self._WAYS and args and isinstance(args[0], Tensor) and args[0].is_floating_point():
+            self.escapes.append(name)
+        return func(*args, **(kwargs or {}))
+
+
+class _Counting(Watch):
+    def __init__(self) -> None:
+        super().__init__()
+        self.by: Counter[str] = Counter()
+        self.entrywise = self.entries = 0
+        # A product that is summed later is a contraction: storage of the product -> (itself, its size).
+        self.products: dict[int, tuple[Tensor, int]] = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        packet = func._overloadpacket
+        rule = _RULES.get(packet)
+        if rule is None and packet not in (aten.mul, aten.mul_) and packet not in _SUMS:
+            with self:
+                whole = func.decompose(*args, **kwargs)
+            if whole is not NotImplemented:
+                return whole
+        out = func(*args, **kwargs)
+        if packet.__name__.rstrip("_") not in _MOVED and not _is_view(func):
+            outputs = out if isinstance(out, (tuple, list)) else (out,)
+            self.entries += sum(t.numel() for t in outputs if isinstance(t, Tensor) and t.is_floating_point())
+        if rule is not None:
+            self._add(packet, rule(args, out))
+        elif packet in (aten.mul, aten.mul_):
+            self._product(packet, args, out)
+        elif packet in _SUMS:
+            self._sum(packet, args[0])
+        return out
+
+    def _add(self, packet, number: int) -> None:
+        self.by[packet.__name__.lstrip("_")] += number
+
+    def _product(self, packet, args, out: Tensor) -> None:
+        left, right = args[0], args[1]
+        if not isinstance(right, Tensor) or not out.is_floating_point():
+            return
+        sizes = _distinct(left), _distinct(right)
+        if out.numel() > max(sizes) or out.dim() == 0:  # an outer product, or one step of a loop of them
+            self._add(packet, out.numel())
+        elif min(sizes) > 1:
+            self.entrywise += out.numel()
+            self.products[_storage(out)] = (out, out.numel())
+
+    def _sum(self, packet, summed: object) -> None:
+        if isinstance(summed, Tensor) and (found := self.products.pop(_storage(summed), None)):
+            self.entrywise -= found[1]
+            self._add(packet, found[1])
+
+
+@cache
+def _is_view(func) -> bool:
+    returns = func._schema.returns
+    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
+
+
+def _distinct(tensor: Tensor) -> int:
+    """How many numbers a tensor holds: an expanded axis repeats the same ones."""
+    return prod(
+        size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride or size == 1
+    )
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def _matrices(first: int):
+    """(…, m, k) × (k, n) or (…, k, n): m·k·n a matrix; `first` is the place of the left one."""
+    return lambda args, out: args[first].numel() * args[first + 1].shape[-1]
+
+
+def _attention(args, out) -> int:
+    query, key, value = args[:3]
+    return query.numel() * key.shape[-2] + query.shape[:-1].numel() * key.shape[-2] * value.shape[-1]
+
+
+def _attention_backward(args, out) -> int:
+    """Scores once more, then the gradients of the weights, the values, the queries and the keys.
+
+    Five products where the forward pass has two. Written out, the way back has four, twice the way forward; the fused
+    kernel has kept no scores and really does compute them again.
+    """
+    _, query, key, value = args[:4]
+    scores = query.numel() * key.shape[-2]
+    return 3 * scores + 2 * query.shape[:-1].numel() * key.shape[-2] * value.shape[-1]
+
+
+def _convolution(args, out) -> int:
+    source, weight, transposed = args[0], args[1], args[6]
+    return (source if transposed else out).numel() * prod(weight.shape[1:])
+
+
+def _convolution_backward(args, out) -> int:
+    grad, source, weight, transposed, wanted = args[0], args[1], args[2], args[7], args[10]
+    return (source if transposed else grad).numel() * prod(weight.shape[1:]) * sum(wanted[:2])
+
+
+def _recurrent(args, out) -> int:
+    source, to_gates, from_state = args[:3]
+    return source.shape[:-1].numel() * (to_gates.numel() + from_state.numel())
+
+
+def _trilinear(args, out) -> int:
+    shapes = []
+    for tensor, axes in zip(args[:3], args[3:6], strict=True):
+        for axis in sorted(axes):
+            tensor = tensor.unsqueeze(axis)
+        shapes.append(tensor.shape)
+    return torch.broadcast_shapes(*shapes).numel()
+
+
+# What makes no number that was not there: copies, choices, constants.
+_MOVES = """
+    clone copy _to_copy contiguous cat stack index _unsafe_index index_select index_put gather take embedding
+    scatter select_scatter slice_scatter constant_pad_nd im2col repeat flip roll tril triu diag_embed where
+    masked_fill fill zero zeros ones full eye arange linspace scalar_tensor zeros_like ones_like full_like
+    new_zeros new_ones new_full empty empty_like new_empty new_empty_strided empty_strided lift_fresh detach max
+    min amax amin sort topk"""
+_MOVED = frozenset(_MOVES.split())
+_SUMS = (aten.sum, aten.mean, aten.cumsum, aten.nansum)
+
+_BY_NAME: dict[str, Callable] = {
+    "mm": _matrices(0), "bmm": _matrices(0), "addmm": _matrices(1), "baddbmm": _matrices(1),
+    "addbmm": _matrices(1), "_addmm_activation": _matrices(1),
+    "mv": lambda args, out: args[0].numel(),
+    "addmv": lambda args, out: args[1].numel(),
+    "dot": lambda args, out: args[0].numel(),
+    "vdot": lambda args, out: args[0].numel(),
+    "addr": lambda args, out: out.numel(),
+    "linear": lambda args, out: args[0].numel() * args[1].shape[0],
+    "convolution": _convolution, "_convolution": _convolution, "convolution_backward": _convolution_backward,
+    "_trilinear": _trilinear,
+    "mkldnn_rnn_layer": _recurrent,
+    **{
+        f"_scaled_dot_product_{kind}{end}": rule
+        for kind in ("flash_attention_for_cpu", "flash_attention", "efficient_attention", "cudnn_attention")
+        for end, rule in (("", _attention), ("_backward", _attention_backward))
+    },
+}  # fmt: skip
+_RULES = {getattr(aten, name): rule for name, rule in _BY_NAME.items() if hasattr(aten, name)}

@@ -1,0 +1,117 @@
+"""Answers that a visible check can recognise and not show: salted digests.
+
+    digest(7.6009, within=1e-3)
+    digest(ClosedForm("2*h**2 + h*c", symbols=S))
+
+Each is made with a slow hash, so that trying numbers or formulas one after the other takes hours. A choice, an order,
+a graph or a growth has no digest: its few options could all be tried, and it is left to the grader.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Iterable
+
+from ...notation.formulas.closed_form import ClosedForm
+from ..shown.locked import NUMBER, TEXT, Outcome, buckets, hours, slow
+
+_MARK, _SLOW = "$", "~"
+_FEW = "choice|order|edges|growth"  # spaces so small that no hash is slow enough
+
+
+def digest(
+    value: object, *, within: float | None = None, salt: str | None = None, anyway: bool = False
+) -> str:
+    """The text for a visible check. It carries its salt and, for a number, its tolerance.
+
+    A number that one core finds in less than an hour is refused, unless `anyway`.
+    """
+    salt = secrets.token_hex(4) if salt is None else salt
+    if _MARK in salt:
+        raise ValueError("a salt must not contain a dollar sign")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if within is None or not within > 0:
+            raise ValueError("the digest of a number needs `within`, the error to accept")
+        outcome = Outcome(numbers=(float(value),), reach=float(within))
+        if hours(outcome) < 1 and not anyway:
+            raise ValueError(
+                f"{value:g} within {within:g} is found by trying in {60 * hours(outcome):.0f} minutes: ask for more "
+                f"digits (within {within * hours(outcome):.1g}), or leave it to the grader"
+            )
+        return _MARK.join(
+            ("number", salt, repr(float(within)), _hash(salt, _number(value, within)[0], NUMBER))
+        )
+    if isinstance(value, ClosedForm):
+        return _MARK.join(("formula", salt, "", _hash(salt, formula_text(value))))
+    raise ValueError("only a number or a formula has a digest: of few options all can be tried")
+
+
+def is_digest(value: object, kind: str) -> bool:
+    return isinstance(value, str) and value.startswith(kind + _MARK) and value.count(_MARK) == 3
+
+
+def weak(text: str) -> list[str]:
+    """The digests in a text that one core opens within an hour: those of few options, or of a hash that is not slow."""
+    found = re.finditer(rf"\b(number|formula|{_FEW})\$[^$\s\"']*\$[^$\s\"']*\$[~0-9a-f,]{{20,}}", text)
+    return [match[0] for match in found if re.match(_FEW, match[0]) or f"{_MARK}{_SLOW}" not in match[0]]
+
+
+def same_number(value: float, text: str) -> bool:
+    """Always true within the tolerance, always false beyond three times it: the hidden number lies in a bucket two
+    tolerances wide, and a number within reach of it has that bucket under its own interval."""
+    return any(_is(text, token, NUMBER) for token in _number(value, reach_of(text)))
+
+
+def reach_of(text: str) -> float:
+    """The error that the digest of a number accepts."""
+    return float(text.split(_MARK)[2])
+
+
+def same_formula(form: ClosedForm, text: str) -> bool:
+    """Formulas are compared by their values at fixed sizes."""
+    return _is(text, formula_text(form))
+
+
+def label(value: object) -> str:
+    """A label as it is compared: without its blanks and its case."""
+    return " ".join(str(value).split()).casefold()
+
+
+def choice_text(value: object) -> str:
+    chosen = value if isinstance(value, (set, frozenset, list, tuple)) else [value]
+    return "\n".join(sorted({label(item) for item in chosen}))
+
+
+def edge_text(edge: tuple) -> str:
+    return "\n".join(str(end).strip() for end in edge)
+
+
+def edges_text(edges: Iterable[tuple]) -> str:
+    return "\n\n".join(sorted(map(edge_text, edges)))
+
+
+def _number(value: object, within: float) -> list[str]:
+    return [f"\n{bucket}" for bucket in buckets(float(value), within)]  # type: ignore[arg-type]
+
+
+def _hash(salt: str, text: str, cost: int = TEXT) -> str:
+    return _SLOW + hashlib.sha256(slow(salt, text, cost)).hexdigest()[:20]
+
+
+def _is(digest: str, text: str, cost: int = TEXT) -> bool:
+    _, salt, _, hashed = digest.split(_MARK)
+    return _hash(salt, text, cost) == hashed
+
+
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+
+
+def formula_text(form: ClosedForm) -> str:
+    """The formula's value at four places where the symbols have distinct prime sizes."""
+    values = []
+    for shift in range(4):
+        sizes = {name: _PRIMES[(n + 3 * shift) % len(_PRIMES)] for n, name in enumerate(form.symbols)}
+        values.append(f"{form.value(**sizes):.11e}")
+    return " ".join(values)

@@ -1,0 +1,229 @@
+"""Running a student's code: whatever it does, the check goes on and can say in one sentence what happened."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import inspect
+import io
+import linecache
+import os
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+from ..shown.locked import Outcome
+from ..shown.panel import shorten
+from ..shown.result import Result, wrong
+from .mistakes import Mistake, recognised
+
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+_under_way: list[Callable] = []  # a check may be made of others
+
+
+class Stopped(Exception):
+    """The student's code did not give an answer; `result` says why."""
+
+    def __init__(self, result: Result):
+        super().__init__(result.sentence)
+        self.result = result
+
+
+def stop(kind: str, own: str) -> NoReturn:
+    """End the check with a sentence about the student's own answer."""
+    raise Stopped(wrong(kind, own=own))
+
+
+def check(function: Callable[..., Result]) -> Callable[..., Result]:
+    """What is common to all checks: no warning and no stderr leaves them, and an answer that
+    stops them is a result like any other. `nbgrader validate` shows no panel: there a wrong one raises.
+
+    mistakes  named mistakes (hidden tests only); each `wrong` is an answer as the student's
+    hint      what the panel shows on request beside a wrong answer, the vaguest first
+    """
+    takes = list(inspect.signature(function).parameters)
+    place = takes.index("answer") if "answer" in takes else 0
+
+    @functools.wraps(function)
+    def checked(*args, mistakes: Sequence[Mistake] = (), hint: str | Sequence[str] = "", **kwargs) -> Result:
+        def asked(answer: object, **more) -> Result:
+            try:
+                with quiet():
+                    return function(*args[:place], answer, *args[place + 1 :], **kwargs, **more)
+            except Stopped as stop:
+                return stop.result
+
+        _under_way.append(function)
+        try:
+            if len(args) <= place:  # nothing is answered here
+                return function(*args, **kwargs)
+            more = {"mistakes": mistakes} if "mistakes" in takes else {}
+            result = recognised(asked(args[place], **more), mistakes, asked).hinted(hint)
+        finally:
+            _under_way.pop()
+        if not _under_way and os.environ.get("NBGRADER_EXECUTION") == "validate":
+            result.require()
+        return result
+
+    return checked
+
+
+def name_of(function: object, default: str = "your function") -> str:
+    name = getattr(function, "__name__", "")
+    return f"`{name}`" if isinstance(name, str) and name.isidentifier() else default
+
+
+def upper(noun: str) -> str:
+    """A noun that begins a sentence."""
+    return noun[:1].upper() + noun[1:]
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words in a sentence: "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def unanswered(answer: object) -> bool:
+    """The stub that the student was given is still there: nothing, or nothing in any of its places."""
+    if isinstance(answer, (list, tuple, Mapping)) and len(answer):
+        return all(map(unanswered, answer.values() if isinstance(answer, Mapping) else answer))
+    return answer is None or answer is Ellipsis or (isinstance(answer, str) and not answer.strip())
+
+
+def _unwritten(function: object) -> bool:
+    """A function whose body is `...`: it names nothing and does nothing."""
+    code = getattr(function, "__code__", None)
+    return code is not None and not code.co_names and len(code.co_code) <= 8
+
+
+def run(function: object, /, *args, **kwargs) -> object:
+    """`function(*args)` on copies of the arguments, or Stopped with a sentence about the student's own line.
+
+    What the function prints to stderr or warns about does not leave this call: nbgrader takes a
+    cell with anything on stderr for failed.
+    """
+    name = name_of(function)
+    if unanswered(function):
+        stop("empty", f"There is no answer here yet: {name} is still empty.")
+    if not callable(function):
+        stop("type", f"A function is needed here, and this is {a_thing(function)}.")
+    try:
+        with quiet():
+            try:
+                value = function(*_copy(args), **_copy(kwargs))
+            except (
+                TypeError
+            ) as error:  # parameters with names of the student's own, in the order of the question
+                if not kwargs or "unexpected keyword argument" not in str(error):
+                    raise
+                value = function(*_copy(args), *_copy(kwargs).values())
+    except (Exception, SystemExit) as error:
+        raise Stopped(_failure(name, error)) from None
+    if unanswered(value):
+        if _unwritten(function):
+            stop("empty", f"There is no answer here yet: {name} is still empty.")
+        stop("empty", f"{upper(name)} returns nothing: does it end with `return`?")
+    return value
+
+
+def changed(function: Callable, *args) -> tuple[int, ...]:
+    """The places of the arguments that a call changes in place; a grader's handle of the function tells it itself."""
+    function = getattr(function, "__wrapped__", function)
+    mine = _copy(args)
+    function(*mine)
+    told = getattr(function, "__changed__", None)
+    same = lambda a, b: bool((a == b).all()) if hasattr(a, "shape") else a == b
+    return (
+        tuple(n for n, (a, b) in enumerate(zip(args, mine, strict=True)) if not same(a, b))
+        if told is None
+        else told
+    )
+
+
+@contextlib.contextmanager
+def quiet():
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _copy(value):
+    """A copy that the student's code may change in place without harm to the next case."""
+    if isinstance(value, Mapping):
+        return {key: _copy(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_copy(item) for item in value)
+    if hasattr(value, "detach"):
+        return value.detach().clone()
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
+
+
+def _failure(name: str, error: BaseException) -> Result:
+    if isinstance(error, NotImplementedError):
+        return wrong("empty", own=f"{upper(name)} is not written yet.")
+    where, line = _place(error)
+    said = describe(error)  # with sizes in it, the very error that a named mistake leads to
+    return wrong(
+        "error",
+        own=f"{upper(name)} stopped with {said}",
+        outcomes=(Outcome(text=said),) if any(c.isdigit() for c in said) else (),
+        block=f"{where}\n    {line}" if line else "",
+    )
+
+
+def describe(error: BaseException) -> str:
+    """An exception as the end of a sentence: its type and the first line of its message."""
+    message = shorten(str(error).strip().split("\n")[0], 200)
+    said = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return said if said[-1] in ".!?" else said + "."
+
+
+def _place(error: BaseException) -> tuple[str, str]:
+    """The last line of the student's own code that the error passed through.
+
+    An error that crossed a process brings its place with it, as `error.place = (where, line)`.
+    """
+    brought = getattr(error, "place", None)
+    if isinstance(brought, Sequence) and len(brought) == 2:
+        return str(brought[0]), str(brought[1])
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not _library(frame.filename):
+            line = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
+            return f"line {frame.lineno} of {frame.name}", line
+    return "", ""
+
+
+def _library(filename: str) -> bool:
+    path = os.path.abspath(filename)
+    return path.startswith(_OURS + os.sep) or f"{os.sep}site-packages{os.sep}" in path or (
+        f"{os.sep}lib{os.sep}python" in path
+    )  # fmt: skip
+
+
+def a_thing(value: object) -> str:
+    """What a value is, for a sentence: "the number 3", "text", "a list of 4"."""
+    if value is None:
+        return "nothing (None)"
+    if isinstance(value, bool):
+        return f"the truth value {value}"
+    if isinstance(value, (int, float)):
+        return f"the number {value:.6g}"
+    if isinstance(value, str):
+        return f"the text “{shorten(value, 40)}”"
+    if isinstance(value, (list, tuple, set, frozenset, dict)):
+        return f"a {type(value).__name__} of {len(value)}"
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        with contextlib.suppress(Exception):
+            return f"an array of shape {tuple(int(n) for n in shape)}"
+    if callable(value):
+        return "a function"
+    kind = type(value).__name__
+    return f"{'an' if kind[0] in 'AEIOUaeiou' else 'a'} {kind}"

@@ -1,0 +1,144 @@
+"""Reading what a student returned as a float64 tensor, and telling whether it is close enough."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ..shown.result import Result, wrong
+from .student import Stopped, a_thing, stop, unanswered
+
+RELATIVE = 1e-6  # of the entry itself
+FLOOR = 1e-9  # of the largest entry: what summing in another order may cost
+SINGLE = 2e-5  # of the largest entry, for an answer in float32
+
+_LOW = (torch.float16, torch.bfloat16)
+
+
+def read(value: object, like: Tensor, what: str) -> Tensor:
+    """The student's value as a float64 tensor where `like` lives, or Stopped with a sentence."""
+    if unanswered(value):
+        stop("empty", f"There is nothing for {what} yet.")
+    tensor = _tensor(value, like, what)
+    if tensor.is_complex():
+        stop("type", f"The numbers of {what} are complex; real ones are needed.")
+    if tensor.shape != like.shape:
+        raise Stopped(_shapes(tensor, like, what))
+    bad = ~torch.isfinite(tensor)
+    if bad.any():
+        entry = place(bad)
+        shown = tensor[entry].item() if entry else tensor.item()
+        stop("nan", (f"There is {'a NaN' if shown != shown else 'an infinity'} in {what}"
+                            f"{at(entry)}; every entry must be a finite number."))  # fmt: skip
+    return tensor
+
+
+def _tensor(value: object, like: Tensor, what: str) -> Tensor:
+    if isinstance(value, (str, bytes, dict, set, bool)) or callable(value):
+        stop("type", f"An array is needed for {what}, and this is {a_thing(value)}.")
+    if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+        with contextlib.suppress(Exception):
+            value = torch.stack([torch.as_tensor(item) for item in value])
+    try:
+        tensor = value.detach() if isinstance(value, Tensor) else torch.as_tensor(_plain(value))
+        return tensor.to(device=like.device, dtype=tensor.dtype if tensor.is_complex() else like.dtype)
+    except Exception:
+        raise Stopped(
+            wrong(
+                "type",
+                own=f"The value for {what} cannot be read as an array of numbers: it is {a_thing(value)}.",
+            )
+        ) from None
+
+
+def _plain(value: object) -> object:
+    """Lists of numbers keep the precision they were written in: Python's floats are float64."""
+    if isinstance(value, (int, float, list, tuple)):
+        import numpy
+
+        return numpy.asarray(value, dtype=numpy.float64)
+    return value
+
+
+def _shapes(tensor: Tensor, like: Tensor, what: str) -> Result:
+    has, needs = tuple(tensor.shape), tuple(like.shape)
+    own = f"The shape of {what} is {has}, and that is not right."
+    sentence = f"The shape of {what} is {has}; it must be {needs}."
+    return wrong("shape", own=own + _reason(tensor, like), whole=sentence + _reason(tensor, like))
+
+
+def _reason(tensor: Tensor, like: Tensor) -> str:
+    if tensor.dim() == 2 and tensor.shape[::-1] == like.shape:
+        transposed = close(tensor.t(), like)
+        return " It is the transpose of the right one." if transposed else " Is it transposed?"
+    if tensor.numel() == like.numel() and close(tensor.reshape(like.shape), like):
+        return " The numbers are right: take away the axes of size 1, or reshape it."
+    if tensor.dim() == like.dim() + 1:
+        for axis in range(tensor.dim()):
+            if close(tensor.sum(axis), like):
+                return f" Summed over its axis {axis} it would be right."
+    return " Was it summed to a single number?" if tensor.dim() == 0 else ""
+
+
+def close(answer: Tensor, right: Tensor, dtype: object = None) -> bool:
+    """Every entry agrees, measured against the scale of the right tensor itself.
+
+    An entry may be off by 1e-6 of itself. An error that looks like rounding (most entries are off, none by
+    more than float32 loses) is forgiven: it comes from a float32 step on the way, not from the formula.
+    """
+    if answer.shape != right.shape:
+        return False
+    if right.numel() == 0:
+        return True
+    error, scale = (answer - right).abs(), right.abs().max()
+    if bool((error <= RELATIVE * right.abs() + FLOOR * scale).all()):
+        return True
+    if not bool(torch.isfinite(error).all()) or scale == 0:
+        return bool((error <= 1e-15).all())
+    if dtype == torch.float32:
+        return bool((error <= SINGLE * scale).all())
+    rounded = bool((error > 1e-12 * scale).to(right.dtype).mean() > 0.5)
+    return rounded and bool((error <= RELATIVE / 4 * scale).all())
+
+
+def dtype_of(value: object) -> object:
+    """The torch dtype a value was computed in, as far as it can be told."""
+    if isinstance(value, Tensor):
+        return value.dtype
+    name = str(getattr(value, "dtype", "float64"))
+    return getattr(torch, name, None)
+
+
+def low_precision(dtype: object) -> str:
+    """Why a value of this dtype cannot be right, or nothing."""
+    if dtype in _LOW:
+        return f"It was computed in {str(dtype).removeprefix('torch.')}, which is too coarse: use float64."
+    if isinstance(dtype, torch.dtype) and not dtype.is_floating_point and not dtype.is_complex:
+        return f"It holds whole numbers ({str(dtype).removeprefix('torch.')}): compute in floating point."
+    return ""
+
+
+def place(mask: Tensor) -> tuple[int, ...]:
+    """The first entry where the mask holds."""
+    return tuple(mask.nonzero()[0].tolist())
+
+
+def worst(answer: Tensor, right: Tensor) -> tuple[int, ...]:
+    """The entry that is furthest off."""
+    flat = int((answer - right).abs().reshape(-1).argmax())
+    return unflatten(flat, right.shape)
+
+
+def unflatten(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
+    entry: list[int] = []
+    for size in reversed(list(shape)):
+        entry.append(flat % size)
+        flat //= size
+    return tuple(reversed(entry))
+
+
+def at(entry: tuple[int, ...]) -> str:
+    return f" at [{','.join(map(str, entry))}]" if entry else ""

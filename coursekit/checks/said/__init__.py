@@ -1,0 +1,1 @@
+"""The locked sentences of the course's questions, one file an assignment; `coursekit release` writes them."""

@@ -1,0 +1,1 @@
+"""What a student sees: a result, and its panel."""

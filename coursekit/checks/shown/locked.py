@@ -1,0 +1,262 @@
+"""A mistake opens its own sentence: the outcome of a wrong answer is the key that its sentence is locked with.
+
+At release, where the author's mistakes are known:
+
+    seen = {m.name: result of the visible check on m's answer for m in mistakes}
+    boxes = lock([(m.name, m.sentence, seen[m.name].outcomes) for m in mistakes], salt="bptt/grads_t")
+
+In the notebook, `checks.gradients(…).named(boxes)`: whoever makes the mistake holds its key, and nobody else can
+read the sentence. Nothing of the answer is in the boxes. They are text, about 60 bytes and the sentence a mistake:
+in the notebook itself, or in the package, `coursekit/checks/said/bptt.json` ({question: boxes}), and then the
+notebook says `.named("bptt/grads_t")`.
+
+An outcome is what the answer comes to on the visible cases: numbers, or a normal form, a chosen set, an error. Of
+many numbers the norm and a few fixed projections are kept, each in buckets wide against float32's rounding; where
+one lies near an edge, both neighbours are tried, so that another machine's last digits do not matter. A key is
+made by scrypt. Where an outcome could be guessed (a number, a formula) it is slow: see `hours`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+from base64 import b85decode, b85encode
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice, product
+from pathlib import Path
+
+QUICK, NUMBER, TEXT = 10, 14, 15  # scrypt's cost, as a power of two: about 2, 40 and 90 ms
+SECONDS = {QUICK: 0.002, 13: 0.017, NUMBER: 0.035, TEXT: 0.08}  # on a quick core, for `hours`
+WIDTH, REACH = 4e-4, 3e-5  # of a bucket, and what float32 may move a number, relative to the outcome's norm
+PROJECTIONS = 3
+MANY = 3  # from so many numbers on an outcome cannot be guessed
+MOST = 16  # keys that are tried for one outcome
+_TAG, _ID = 6, 16  # bytes
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an answer, or one part of it, comes to. `reach` is the absolute error within which a number counts as
+    this one; without it numbers are compared relative to their norm. `text` must be equal."""
+
+    part: str = ""
+    text: str = ""
+    numbers: tuple[float, ...] = ()
+    reach: float | None = None
+
+
+@dataclass(frozen=True)
+class Named:
+    """A mistake that was recognised, and the parts of the answer that show it."""
+
+    name: str
+    sentence: str
+    parts: tuple[str, ...] = ()
+
+
+def lock(mistakes: Iterable[tuple[str, str, Sequence[Outcome]]], salt: str) -> str:
+    """The sentences of (name, sentence, outcomes), each locked with its outcomes: text for `unlock`.
+
+    `outcomes` are those of the visible check's result on the mistaken answer, `result.outcomes`. A mistake that the
+    visible check does not see has none, and stays silent. The same input gives the same text, on every machine.
+    """
+    records, bodies, number = [], [], 0
+    for name, sentence, outcomes in mistakes:
+        parts = [outcome.part for outcome in outcomes]
+        if not outcomes:
+            continue
+        plain = "\n".join((name, "\0".join(parts), sentence)).encode()
+        secret = hashlib.sha256(b"\0".join((b"sentence", salt.encode(), plain))).digest()[:_ID]
+        bodies.append(_seal(secret, plain))
+        for outcome in outcomes:
+            key = _key(salt, next(_tokens(outcome, salt)), outcome)
+            records.append(_tag(key) + _mix(key + bytes([number]), secret + bytes([number])))
+        number += 1
+    if number > 255:
+        raise ValueError("one question can lock at most 255 mistakes")
+    packed = len(records).to_bytes(2, "big") + b"".join(sorted(records))
+    packed += b"".join(len(body).to_bytes(2, "big") + body for body in bodies)
+    return "$".join(("said", salt, b85encode(packed).decode().replace("$", '"')))
+
+
+def unlock(boxes: str, outcomes: Sequence[Outcome]) -> list[Named]:
+    """The mistakes that these outcomes show; none where two explain them equally well."""
+    salt, records, bodies = _read(boxes)
+    found: dict[Named, list[str]] = {}  # a mistake, and the parts whose outcome opened its box
+    for outcome in outcomes:
+        for key in _keys(salt, outcome):
+            opened = [m for r in records if r[:_TAG] == _tag(key) and (m := _open(key, r[_TAG:], bodies))]
+            for mistake in opened:
+                found.setdefault(mistake, []).append(outcome.part)
+            if opened:
+                break
+    return _told(found, outcomes)
+
+
+def alike(outcomes: Sequence[Outcome], mistakes: Iterable[tuple[str, str, Sequence[Outcome]]]) -> list[Named]:
+    """As `unlock`, where the mistakes themselves are at hand."""
+    mine = {outcome.part: set(islice(_tokens(outcome, ""), MOST)) for outcome in outcomes}
+    found: dict[Named, list[str]] = {}
+    for name, sentence, theirs in mistakes:
+        same = [o.part for o in theirs if next(_tokens(o, "")) in mine.get(o.part, ())]
+        if same:
+            found[Named(name, sentence, tuple(o.part for o in theirs))] = same
+    return _told(found, outcomes)
+
+
+def _told(found: dict[Named, list[str]], outcomes: Sequence[Outcome]) -> list[Named]:
+    """Of the mistakes that some parts look like, those that were made."""
+    wrong = {outcome.part for outcome in outcomes}
+    # A mistake that would spoil a part which is right was not made: only one part of it looks alike.
+    found = {mistake: parts for mistake, parts in found.items() if wrong.issuperset(mistake.parts)}
+    whole = [m for m, parts in found.items() if set(parts) == wrong == set(m.parts)]
+    if whole:
+        return whole if len(whole) == 1 else []
+    shown = []
+    while found:
+        best = max(len(parts) for parts in found.values())
+        leading = [m for m, parts in found.items() if len(parts) == best]
+        here = set(found[leading[0]])
+        if not any(set(found[m]) & here for m in leading[1:]):
+            shown.append(Named(leading[0].name, leading[0].sentence, tuple(found[leading[0]])))
+        found = {m: left for m, parts in found.items() if (left := [p for p in parts if p not in here])}
+    return shown
+
+
+def kept(name: str) -> str:
+    """The boxes that the package keeps under "assignment/question"; empty where it keeps none."""
+    assignment, _, question = name.partition("/")
+    file = Path(__file__).parent.parent / "said" / f"{assignment}.json"
+    return json.loads(file.read_text(encoding="utf-8")).get(question, "") if file.exists() else ""
+
+
+def shared(mistakes: Iterable[tuple[str, str, Sequence[Outcome]]], salt: str) -> list[str]:
+    """The names of mistakes that have the same outcomes as another: no visible case tells them apart."""
+    seen = {name: tuple((o.part, next(_tokens(o, salt))) for o in outs) for name, _, outs in mistakes}
+    often = Counter(seen.values())
+    return [name for name, tokens in seen.items() if tokens and often[tokens] > 1]
+
+
+def hours(outcome: Outcome, most: float | None = None) -> float:
+    """How many hours one core needs to meet a number by trying all from zero up; infinite where that is no way."""
+    if outcome.reach is None or len(outcome.numbers) != 1:
+        return math.inf
+    size = abs(outcome.numbers[0]) if most is None else most
+    return size / (2 * outcome.reach) * SECONDS[_cost(outcome)] / 3600
+
+
+@lru_cache(maxsize=512)
+def slow(salt: str, token: str, cost: int) -> bytes:
+    """A key that takes its time; kept, since the digest of the right answer and the boxes ask for the same ones."""
+    return hashlib.scrypt(token.encode(), salt=salt.encode(), n=1 << cost, r=8, p=1, maxmem=1 << 27, dklen=32)
+
+
+def buckets(number: float, reach: float) -> list[int]:
+    """The buckets, two reaches wide, under the number's own interval; its own bucket first."""
+    own = math.floor(number / (2 * reach))
+    return list(
+        dict.fromkeys([own, *(math.floor((number + step * reach) / (2 * reach)) for step in (-1, 1))])
+    )
+
+
+def _cost(outcome: Outcome) -> int:
+    if len(outcome.numbers) >= MANY and outcome.reach is None:
+        return QUICK
+    return NUMBER if outcome.numbers else TEXT
+
+
+def _keys(salt: str, outcome: Outcome) -> Iterator[bytes]:
+    for token in islice(_tokens(outcome, salt), MOST):
+        yield _key(salt, token, outcome)
+
+
+def _key(salt: str, token: str, outcome: Outcome) -> bytes:
+    return hashlib.sha256(slow(salt, token, _cost(outcome)) + outcome.part.encode()).digest()
+
+
+def _tokens(outcome: Outcome, salt: str) -> Iterator[str]:
+    """The outcome in words, as it is and with each number that lies near an edge in the neighbouring bucket."""
+    if not outcome.numbers:
+        yield outcome.text
+        return
+    if outcome.reach is not None:
+        choices = [buckets(number, outcome.reach) for number in outcome.numbers]
+    else:
+        choices = [_near(number) for number in _features(outcome.numbers, salt)]
+    for chosen in product(*choices):
+        yield "\n".join((outcome.text, " ".join(map(str, chosen))))
+
+
+def _near(number: float) -> list[int]:
+    own = math.floor(number / WIDTH)
+    ends = (math.floor((number + step) / WIDTH) for step in (-REACH, REACH))
+    return list(dict.fromkeys([own, *ends]))
+
+
+def _features(numbers: Sequence[float], salt: str) -> list[float]:
+    """The count, the logarithm of the norm, projections of the direction: a fingerprint that rounding hardly moves."""
+    import numpy
+
+    vector = numpy.asarray(numbers, dtype=numpy.float64)
+    odd = ~numpy.isfinite(vector)
+    vector = numpy.where(odd, 0.0, vector)
+    norm = math.sqrt(math.fsum(vector * vector))
+    seed = int.from_bytes(hashlib.sha256(salt.encode()).digest()[:4], "big")
+    weights = numpy.random.RandomState(seed).uniform(-1, 1, (len(vector), PROJECTIONS))
+    along = [math.fsum(vector * weights[:, n]) / norm if norm else 0.0 for n in range(PROJECTIONS)]
+    lost = math.fsum((numpy.nonzero(odd)[0] + 1).tolist())
+    middle = WIDTH / 2  # whole numbers stand in the middle of a bucket
+    return [len(vector) + middle, lost + middle, math.log(norm) if norm else -1e3 + middle, *along]
+
+
+def _read(boxes: str) -> tuple[str, list[bytes], list[bytes]]:
+    try:
+        mark, salt, text = boxes.split("$")
+        packed = b85decode(text.replace('"', "$"))
+        count, size = int.from_bytes(packed[:2], "big"), _TAG + _ID + 1
+        records = [packed[2 + n * size : 2 + (n + 1) * size] for n in range(count)]
+        bodies, at = [], 2 + count * size
+        while at < len(packed):
+            length = int.from_bytes(packed[at : at + 2], "big")
+            bodies.append(packed[at + 2 : at + 2 + length])
+            at += 2 + length
+    except (AttributeError, ValueError):
+        mark = ""
+    if mark != "said":
+        raise ValueError("these are no locked sentences: they are made by `coursekit release`")
+    return salt, records, bodies
+
+
+def _open(key: bytes, record: bytes, bodies: Sequence[bytes]) -> Named | None:
+    for number, body in enumerate(bodies):
+        secret = _mix(key + bytes([number]), record)
+        if secret[_ID] == number and (plain := _unseal(secret[:_ID], body)) is not None:
+            name, parts, sentence = plain.decode().split("\n", 2)
+            return Named(name, sentence, tuple(parts.split("\0")))
+    return None
+
+
+def _tag(key: bytes) -> bytes:
+    return hashlib.sha256(b"tag" + key).digest()[:_TAG]
+
+
+def _seal(secret: bytes, plain: bytes) -> bytes:
+    hidden = _mix(secret, plain)
+    return hmac.digest(secret, hidden, "sha256")[:8] + hidden
+
+
+def _unseal(secret: bytes, body: bytes) -> bytes | None:
+    mark, hidden = body[:8], body[8:]
+    good = hmac.compare_digest(mark, hmac.digest(secret, hidden, "sha256")[:8])
+    return _mix(secret, hidden) if good else None
+
+
+def _mix(key: bytes, data: bytes) -> bytes:
+    """The data with the key's stream laid over it; the same again takes it off."""
+    stream = hashlib.shake_256(b"stream" + key).digest(len(data))
+    return bytes(a ^ b for a, b in zip(data, stream, strict=True))

@@ -1,0 +1,165 @@
+"""LaTeX as this package writes it, to MathML: what every browser draws without a script.
+
+A notebook's output frame may load nothing, so a panel cannot count on MathJax. Only what `latex` of an equation and
+of a formula writes is known here; a command that is not known is shown as its own name.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from html import escape
+
+_TOKEN = re.compile(
+    r"\\(?:text|mathrm|operatorname)\{[^{}]*\}|\\begin\{\w+\}|\\end\{\w+\}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.",
+    re.DOTALL,
+)
+_LETTERS = {"ell": "ℓ", "infty": "∞", "partial": "∂", "varepsilon": "ε", "phi": "ϕ", "epsilon": "ϵ"}
+_SIGNS = {
+    "cdot": "·", "times": "×", "in": "∈", "ne": "≠", "le": "≤", "ge": "≥", "odot": "⊙", "to": "→", "mid": "|",
+    "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "sum": "∑", "prod": "∏", "ldots": "…", "circ": "∘",
+}  # fmt: skip
+_SPACES = {",": ".17em", ";": ".28em", "quad": "1em", "qquad": "2em", "!": "0", " ": ".3em", ":": ".22em"}
+_ACCENTS = {
+    "hat": "^",
+    "tilde": "~",
+    "bar": "¯",
+    "vec": "→",
+    "dot": "˙",
+    "widehat": "^",
+    "widetilde": "~",
+    "overline": "¯",
+}
+_STYLED = ("mathit", "mathbf", "mathbb", "mathcal")
+
+
+def mathml(latex: str) -> str:
+    """A display that stands in a line of text."""
+    return f'<math displaystyle="true">{_row(_Reader(latex).until(()))}</math>'
+
+
+def _greek(word: str) -> str:
+    kind = "SMALL" if word.islower() else "CAPITAL"
+    name = "LAMDA" if word.lower() == "lambda" else word.upper()
+    try:
+        return unicodedata.lookup(f"GREEK {kind} LETTER {name}")
+    except KeyError:
+        return ""
+
+
+def _row(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"<mrow>{''.join(parts)}</mrow>"
+
+
+class _Reader:
+    def __init__(self, latex: str):
+        self.tokens = [t for t in _TOKEN.findall(latex) if not t.isspace()]
+        self.at = 0
+
+    def take(self) -> str:
+        self.at += 1
+        return self.tokens[self.at - 1] if self.at <= len(self.tokens) else ""
+
+    def peek(self) -> str:
+        return self.tokens[self.at] if self.at < len(self.tokens) else ""
+
+    def until(self, ends: Sequence[str]) -> list[str]:
+        """The elements up to one of these tokens, which is taken too."""
+        found: list[str] = []
+        while (token := self.peek()) and token not in ends:
+            found.append(self.scripted())
+        self.take()
+        return found or ["<mrow></mrow>"]
+
+    def scripted(self) -> str:
+        base = self.element()
+        below = above = ""
+        while self.peek() in ("_", "^", "'"):
+            sign = self.take()
+            if sign == "'":
+                above += "<mo>′</mo>"
+            elif sign == "_":
+                below = self.argument()
+            else:
+                above += self.argument()
+        wide = base in ("<mo>∑</mo>", "<mo>∏</mo>")
+        kind = ("munder", "mover", "munderover") if wide else ("msub", "msup", "msubsup")
+        above = f"<mrow>{above}</mrow>" if above else ""
+        if below and above:
+            return f"<{kind[2]}>{base}{below}{above}</{kind[2]}>"
+        if below:
+            return f"<{kind[0]}>{base}{below}</{kind[0]}>"
+        return f"<{kind[1]}>{base}{above}</{kind[1]}>" if above else base
+
+    def argument(self) -> str:
+        if self.peek() != "{":
+            return self.element()
+        self.take()
+        return _row(self.until("}"))
+
+    def words(self) -> str:
+        """The text of an argument, letter by letter as it was written."""
+        if self.peek() != "{":
+            return self.take()
+        self.take()
+        found = []
+        while (token := self.take()) not in ("}", ""):
+            found.append(token)
+        return "".join(found)
+
+    def element(self) -> str:
+        token = self.take()
+        if token == "{":
+            return _row(self.until("}"))
+        if token.endswith("}") and not token.startswith(("\\begin", "\\end")) and len(token) > 1:
+            words = escape(token[token.index("{") + 1 : -1]).replace(" ", "\u00a0")
+            return f"<mtext>{words}</mtext>"
+        if token.startswith("\\begin"):
+            return self.table(token[7:-1])
+        if token.startswith("\\"):
+            return self.command(token[1:])
+        if token[:1].isdigit():
+            return f"<mn>{token}</mn>"
+        if token.isalpha():
+            return f"<mi>{escape(token)}</mi>"
+        still = ' stretchy="false"' if token in tuple("()[]|") else ""
+        return f"<mo{still}>{escape('−' if token == '-' else token)}</mo>"
+
+    def command(self, word: str) -> str:
+        if word in ("frac", "dfrac", "tfrac"):
+            return f"<mfrac>{self.argument()}{self.argument()}</mfrac>"
+        if word == "sqrt":
+            return f"<msqrt>{self.argument()}</msqrt>"
+        if word == "underset":
+            below, base = self.argument(), self.argument()
+            return f"<munder>{base}{below}</munder>"
+        if word in _ACCENTS:
+            return f'<mover accent="true">{self.argument()}<mo>{_ACCENTS[word]}</mo></mover>'
+        if word in _STYLED:
+            return f"<mi>{escape(self.words())}</mi>"
+        if word in ("left", "right", "big", "Big", "bigl", "bigr"):
+            sign = self.take().lstrip("\\")
+            return f"<mo>{escape('' if sign == '.' else sign)}</mo>"
+        if word in _SPACES:
+            return f'<mspace width="{_SPACES[word]}"></mspace>'
+        if word in _SIGNS:
+            return f"<mo>{_SIGNS[word]}</mo>"
+        return f"<mi>{_LETTERS.get(word) or _greek(word) or escape(word)}</mi>"
+
+    def table(self, name: str) -> str:
+        rows: list[list[str]] = [[""]]
+        end = f"\\end{{{name}}}"
+        while (token := self.peek()) and token != end:
+            if token == "&":
+                self.take()
+                rows[-1].append("")
+            elif token == "\\\\":
+                self.take()
+                rows.append([""])
+            else:
+                rows[-1][-1] += self.scripted()
+        self.take()
+        cells = ["".join(f"<mtd>{cell}</mtd>" for cell in row) for row in rows]
+        made = f"<mtable>{''.join(f'<mtr>{row}</mtr>' for row in cells)}</mtable>"
+        return f"<mrow><mo>{{</mo>{made}</mrow>" if name == "cases" else made
