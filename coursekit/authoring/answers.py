@@ -8,7 +8,8 @@ from pathlib import Path
 
 import nbformat
 
-from .source import Source, without_markers
+from .fences import without_markers
+from .source import Source
 
 
 def answered(released: Path | str, answers: Mapping[str, str]) -> nbformat.NotebookNode:

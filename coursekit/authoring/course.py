@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import yaml
 
+from ..expected import Expected
 from ..version import __version__
 
 
-class CourseError(Exception):
+class CourseError(Expected):
     """The course folder is not usable; the message says what to do."""
+
+
+NOWHERE = (
+    "https://course.invalid"  # what nobody can own; `coursekit publish` puts the true address in its place
+)
+PAGES = "gh-pages"
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where a course is public: its site, and the branch of a repository on GitHub that holds the same files."""
+
+    site: str
+    repository: str  # "owner/name"
+    branch: str = PAGES
+
+    def colab(self, path: str) -> str:
+        """What opens a notebook of the published tree in Colab."""
+        if not self.repository:
+            return f"{NOWHERE}/{path}"
+        return f"https://colab.research.google.com/github/{self.repository}/blob/{self.branch}/{path}"
 
 
 @dataclass(frozen=True)
@@ -53,14 +77,46 @@ class Course:
         return sorted(p.parent.name for p in self.solutions.glob("*/*.md") if p.stem == p.parent.name)
 
     @property
+    def written(self) -> Addresses:
+        """The addresses that a release writes down; those that `_config.yml` does not set lead nowhere."""
+        place, branch = self._repository
+        return Addresses(self._site or NOWHERE, place, branch)
+
+    @property
+    def public(self) -> Addresses:
+        """Where a published tree is found: as `_config.yml` says, or else by the git remote `origin`, on GitHub."""
+        place, branch = self._repository
+        if not place:
+            found = subprocess.run(
+                ["git", "-C", str(self.root), "remote", "get-url", "origin"], capture_output=True, text=True
+            )
+            match = re.fullmatch(r".*github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?", found.stdout.strip())
+            place = match[1] if match else ""
+        if not place:
+            raise CourseError(
+                "it is not known where the course will be published: add the git remote of its repository on GitHub "
+                "(`git remote add origin …`), or set `repository: {url: …}` in _config.yml"
+            )
+        owner, name = place.split("/")
+        own = name.lower() == f"{owner}.github.io".lower()
+        return Addresses(
+            self._site or f"https://{owner.lower()}.github.io" + ("" if own else f"/{name}"), place, branch
+        )
+
+    @property
+    def _site(self) -> str:
+        return str((self.config.get("html") or {}).get("baseurl") or "").rstrip("/")
+
+    @property
+    def _repository(self) -> tuple[str, str]:
+        found = self.config.get("repository") or {}
+        place = str(found.get("url") or "").rstrip("/").removeprefix("https://github.com/")
+        return place, str(found.get("branch") or PAGES)
+
+    @property
     def wheel_url(self) -> str:
         """Where the published book offers the wheel that a student's first cell installs."""
-        base = self.config.get("html", {}).get("baseurl", "").rstrip("/")
-        return f"{base}/wheels/coursekit-{__version__}-py3-none-any.whl"
+        return f"{self.written.site}/wheels/coursekit-{__version__}-py3-none-any.whl"
 
     def colab_url(self, assignment: str) -> str:
-        repository = self.config.get("repository", {})
-        place = repository.get("url", "").rstrip("/").removeprefix("https://github.com/")
-        branch = repository.get("branch", "main")
-        notebook = f"notebooks/{assignment}/{assignment}.ipynb"
-        return f"https://colab.research.google.com/github/{place}/blob/{branch}/{notebook}"
+        return self.written.colab(f"notebooks/{assignment}/{assignment}.ipynb")

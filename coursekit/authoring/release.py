@@ -10,7 +10,6 @@ import ast
 import hashlib
 import json
 import logging
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -21,23 +20,36 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from ..files import write
 from ..runtime import find_own_scripts
 from .course import Course
+from .fences import BEGIN_HIDDEN, without_markers
 from .leaks import leaks
-from .source import BEGIN_HIDDEN, DEFAULTS, Question, Source, SourceError, read, without_markers
+from .minutes import in_words
+from .source import DEFAULTS, Question, Source, SourceError, read
+from .visible import boxes, complete, made_from, speaking
 
+STUB = "# YOUR CODE HERE\n..."  # what a student's cell says instead of the solution: it runs, and answers nothing
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 
 
-def instructor_notebook(source: Source, course: Course) -> nbformat.NotebookNode:
-    """The notebook with solutions, hidden tests and the mistakes that those can recognise."""
+def instructor_notebook(source: Source, course: Course, named: bool = True) -> nbformat.NotebookNode:
+    """The notebook with solutions, hidden tests and, if `named`, the mistakes that those can recognise."""
     notebook = nbformat.from_dict(json.loads(json.dumps(source.notebook)))
     owner = {test: q for q in source.questions for test in q.tests}
     for cell in notebook.cells:
         info = cell.metadata.get("nbgrader")
-        if info and info["grade_id"] in owner and BEGIN_HIDDEN in cell.source:
-            cell.source = _with_mistakes(cell.source, owner[info["grade_id"]])
-    notebook.cells = [*_opening(source, course), *notebook.cells, *_closing()]
+        if info and info["grade_id"] in owner:
+            question, key = owner[info["grade_id"]], f"{source.name}/{info['grade_id']}"
+            text = complete(cell.source, question, source.name, info["points"])
+            text = speaking(text, key if _said(course, source.name) else "", question.hints)
+            cell.source = _with_mistakes(text, question, named) if BEGIN_HIDDEN in text else text
+    takes = f"{source.points:g} points; about {in_words(source)}, once the chapters are read."
+    notebook.cells = [
+        *opening(course, f"notebooks/{source.name}/{source.name}.ipynb", f"\n\n{takes}"),
+        *notebook.cells,
+        *_closing(),
+    ]
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -50,11 +62,17 @@ def instructor_notebook(source: Source, course: Course) -> nbformat.NotebookNode
     return notebook
 
 
-def _with_mistakes(text: str, question: Question) -> str:
+def _said(course: Course, name: str) -> Path | None:
+    """Where the package keeps the locked sentences of an assignment; None for a course that is not its own."""
+    folder = course.root / "coursekit" / "checks" / "said"
+    return folder / f"{name}.json" if folder.is_dir() else None
+
+
+def _with_mistakes(text: str, question: Question, named: bool) -> str:
     """Give the hidden tests their `MISTAKES`: what they need to name a wrong answer."""
     if not question.mistakes:
         return text
-    planted = [(m.name, m.sentence, without_markers(m.answer)) for m in question.mistakes]
+    planted = [(m.name, m.sentence, without_markers(m.answer)) for m in question.mistakes if named]
     body = "\n".join(f"    {item!r}," for item in planted)
     statement = f"MISTAKES = checks.planted({question.id!r}, [\n{body}\n], globals())"
     rows = text.split("\n")
@@ -62,16 +80,23 @@ def _with_mistakes(text: str, question: Question) -> str:
     return "\n".join([*rows[: at + 1], statement, *rows[at + 1 :]])
 
 
-def _opening(source: Source, course: Course) -> list:
-    badge = f"[![Open in Colab]({BADGE})]({course.colab_url(source.name)})"
+def opening(course: Course, path: str, more: str = "") -> list:
+    """The first two cells of a notebook that is public at `path`: its button, and what installs the course."""
+    badge = f"[![Open in Colab]({BADGE})]({course.written.colab(path)})"
     install = (
         "# Run this cell first. It installs the course's package where it is missing, and else does nothing.\n"
         "import importlib.util\n\n"
         'if importlib.util.find_spec("coursekit") is None:\n'
-        f"    %pip install --quiet {course.wheel_url}\n\n"
-        "from coursekit import checks"
+        f"    %pip install -qqq {course.wheel_url}\n"
+        "    importlib.invalidate_caches()\n"
+        'if importlib.util.find_spec("coursekit") is None:\n'
+        f'    print("The course\'s package could not be fetched from {course.wheel_url}: "\n'
+        '          "look whether this notebook is online, and run this cell again; "\n'
+        '          "if that address does not open in a browser, tell your instructor.")\n'
+        "else:\n"
+        "    from coursekit import checks"
     )
-    return [nbformat.v4.new_markdown_cell(badge, id="colab"), _locked("setup", install)]
+    return [nbformat.v4.new_markdown_cell(badge + more, id="colab"), _locked("setup", install)]
 
 
 def _closing() -> list:
@@ -88,9 +113,16 @@ def _locked(name: str, source: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": info})
 
 
+def settings() -> Config:
+    """nbgrader's settings for this course's notebooks."""
+    config = Config()
+    config.ClearSolutions.code_stub = {"python": STUB}
+    return config
+
+
 def _generate(root: Path, name: str, database: str, source: str = "source", release: str = "release") -> Path:
     """Run nbgrader's generate_assignment on `root/source/NAME`; the released folder."""
-    config = Config()
+    config = settings()
     config.CourseDirectory.root = str(root)
     config.CourseDirectory.db_url = database
     config.CourseDirectory.assignment_id = name
@@ -192,11 +224,22 @@ def release(course: Course, names: list[str] | None = None, progress=None) -> li
         # Only now, with every source proved releasable, is anything outside the scratch folder touched.
         for target, text, instructor in staged:
             _replace(target, text)
+            _lock_sentences(course, target.stem)
             shutil.copytree(instructor, course.build / "source" / target.stem, dirs_exist_ok=True)
             gradebook = f"sqlite:///{course.root / 'gradebook.db'}"
             _generate(course.root, target.stem, gradebook, "_build/source", "_build/release")
             _stamp(course, target.stem).write_text(_made_from(course, target.stem))
     return [_released(course, name) for name in names or known]
+
+
+def _lock_sentences(course: Course, name: str) -> None:
+    """Make the locked sentences of an assignment anew where it has changed: each mistake is run once."""
+    source, target = read(course.solutions / name / f"{name}.md"), _said(course, name)
+    if target is None:
+        return
+    known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    if known.get("") != made_from(source):
+        write(target, json.dumps(boxes(source), indent=0, sort_keys=True) + "\n")
 
 
 def _released(course: Course, name: str) -> Path:
@@ -225,10 +268,6 @@ def _made_from(course: Course, name: str) -> str:
 
 
 def _replace(target: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    if target.exists() and target.read_text(encoding="utf-8") == text:
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_suffix(".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, target)
+    """Leave alone what is the same already: its time is not new."""
+    if not (target.exists() and target.read_text(encoding="utf-8") == text):
+        write(target, text)

@@ -1,35 +1,60 @@
-"""Read `solutions/NAME/NAME.md`: a MyST text notebook that holds all there is about an assignment.
+"""Read `solutions/NAME/NAME.md`: a text that holds all there is about an assignment.
 
-Its cells are those of the notebook, with nbgrader's metadata (only what differs from the default
-need be written), and raw cells that are about a question and never leave this folder:
+Its blocks (`fences.py`) are the cells of the notebook, with nbgrader's metadata, and what is known about each
+question's answers. That never leaves this folder:
 
-- `mistakes: GRADE_ID` has a list of named mistakes, each a `name`, the `sentence` it deserves and the
-  change that makes it out of the solution (`old`/`new`, or a whole `answer`);
-- `right: GRADE_ID` has other right answers, in the same form.
+- `mistakes`: named mistakes, each a name, the sentence it deserves and the change that makes it out of the solution
+  (`change: "old -> new"`, a list of them, `old` and `new` where they are long, or a whole `answer`); of a value
+  `name: [the wrong value, the sentence]`, where of a dict the wrong entries are enough;
+- `right`: other right answers, in the same form; of a value `also`, a list of values that are right as well. What is
+  the same choice in another form nobody need write;
+- `equal`: changes of the solution that are no mistake, and corners that no test tries, each with the reason;
+- `hints`: what helps, in the order in which it is opened;
+- `minutes`: how long it takes, where the table in `minutes.py` cannot know.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import jupytext
 import nbformat
 import yaml
-from jupytext.myst import myst_to_notebook
 
-BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
-BEGIN_HIDDEN, END_HIDDEN = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
+from ..expected import Expected
+from .fences import (
+    BEGIN_SOLUTION,
+    END_SOLUTION,
+    KINDS,
+    Block,
+    blocks,
+    inside_markers,
+    outside_markers,
+    with_hidden,
+    with_solution,
+    without_markers,
+)
 
 RESERVED = ("setup", "finish")  # the cells that `release` puts around every notebook
-
+FORMS: dict[str, type] = {
+    "mistakes": list,
+    "right": list,
+    "also": list,
+    "equal": dict,
+    "hints": list,
+    "minutes": int,
+}
 DEFAULTS = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
+_CHOSEN = re.compile(r"checks\.(choice|ordering)\(")
 
 
-class SourceError(Exception):
-    """A source that cannot be released: the file, the line of the cell, what is wrong, the repair."""
+class SourceError(Expected):
+    """A source that cannot be released: the file, the line of the block, what is wrong, the repair."""
 
     def __init__(self, path: Path, line: int, message: str):
         self.path, self.line, self.message = path, line, message
@@ -43,7 +68,6 @@ class Variant:
     name: str
     answer: str  # the whole solution cell as this student wrote it
     sentence: str = ""
-    line: int = 0
 
 
 @dataclass
@@ -53,11 +77,15 @@ class Question:
     id: str
     line: int
     solution: str  # the solution cell as written, markers included
-    tests: list[str] = field(default_factory=list)  # grade_ids of its autograded cells
+    chapter: str = ""
+    tests: dict[str, str] = field(default_factory=dict)  # its autograded cells by their grade_ids
     points: float = 0.0
+    minutes: int = 0
     manual: bool = False
     mistakes: list[Variant] = field(default_factory=list)
     right: list[Variant] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    equal: dict[str, str] = field(default_factory=dict)  # changes that are no mistake, and why
 
 
 @dataclass
@@ -66,7 +94,7 @@ class Source:
 
     name: str
     path: Path
-    notebook: nbformat.NotebookNode  # the instructor's notebook: raw cells about questions taken out
+    notebook: nbformat.NotebookNode  # the instructor's notebook: what is known about answers left out
     questions: list[Question]
 
     @property
@@ -75,217 +103,216 @@ class Source:
 
     @property
     def title(self) -> str:
-        for cell in self.notebook.cells:
-            for text in cell.source.splitlines():
-                if text.startswith("# "):
-                    return text.removeprefix("# ").strip()
-        return self.name
+        heads = (row for cell in self.notebook.cells for row in cell.source.splitlines())
+        return next((row.removeprefix("# ").strip() for row in heads if row.startswith("# ")), self.name)
 
 
 def read(path: Path) -> Source:
     """Read and check a source; raise SourceError for the first thing that is wrong with it."""
-    text = path.read_text(encoding="utf-8")
-    try:
-        notebook = myst_to_notebook(text, add_source_map=True)
-    except Exception as error:  # jupytext raises many kinds for one cause: the text is not MyST
-        raise SourceError(path, 1, f"this is not a MyST text notebook: {error}") from error
-    lines = notebook.metadata.pop("source_map", [1] * len(notebook.cells))
-    lines = [n + 1 for n in lines]
-    metadata = jupytext.reads(text, "md:myst").metadata
-    notebook.metadata.update({"kernelspec": metadata.get("kernelspec", {})})
-
-    cells, about = [], []
-    for cell, line in zip(notebook.cells, lines, strict=True):
-        kind = next((k for k in ("mistakes", "right") if k in cell.metadata), None)
-        if cell.cell_type == "raw" and kind:
-            about.append((kind, cell.metadata[kind], cell.source, line))
+    reader = _Reader(path)
+    declared = None
+    for block in blocks(path.read_text(encoding="utf-8")):
+        if block.kind == "head":
+            declared = (_yaml(path, block) or {}).get("points")
+        elif block.kind == "text":
+            reader.cells.append(nbformat.v4.new_markdown_cell(block.body))
         else:
-            cell.metadata["line"] = line
-            cells.append(cell)
-    notebook.cells = cells
-
-    _complete_metadata(path, cells)
-    questions = list(_questions(path, cells))
-    by_id = {q.id: q for q in questions}
-    for kind, grade_id, body, line in about:
-        if grade_id not in by_id:
-            raise SourceError(path, line, f"`{kind}: {grade_id}` names no solution cell; write its grade_id")
-        question = by_id[grade_id]
-        getattr(question, kind).extend(_variants(path, line, kind, body, question))
-    _points_add_up(path, metadata.get("points"), questions)
-    for number, cell in enumerate(cells):
-        cell.metadata.pop("line")
-        cell["id"] = _cell_id(cell, number)
-    return Source(path.parent.name, path, notebook, questions)
-
-
-def _complete_metadata(path: Path, cells: list) -> None:
-    seen: dict[str, int] = {}
-    for cell in cells:
-        line = cell.metadata["line"]
-        marked = "nbgrader" in cell.metadata
-        for marker, role in ((BEGIN_SOLUTION, "solution"), (BEGIN_HIDDEN, "grade")):
-            if marker in cell.source and not (marked and cell.metadata["nbgrader"].get(role)):
-                raise SourceError(
-                    path,
-                    line,
-                    f"the cell has `{marker}` but is no {role} cell; add `{role}: true` to its metadata",
-                )
-        if not marked:
-            continue
-        info = {**DEFAULTS, **cell.metadata["nbgrader"]}
-        grade_id = info.get("grade_id")
-        if not grade_id:
-            raise SourceError(
-                path, line, "the cell has nbgrader metadata but no grade_id; add `grade_id: some_name`"
-            )
-        if grade_id in seen:
-            raise SourceError(
-                path,
-                line,
-                f"grade_id `{grade_id}` stands on line {seen[grade_id]} already; give this cell its own",
-            )
-        if grade_id in RESERVED:
-            raise SourceError(
-                path, line, f"grade_id `{grade_id}` is a cell that release adds; choose another name"
-            )
-        seen[grade_id] = line
-        if info["grade"] and "points" not in info:
-            raise SourceError(path, line, f"`{grade_id}` is graded but has no points; add `points: 1`")
-        if info["grade"] and not isinstance(info["points"], (int, float)):
-            raise SourceError(
-                path,
-                line,
-                f"`{grade_id}` has the points {info['points']!r}; write a number, as in `points: 1`",
-            )
-        if not info["grade"]:
-            info.pop("points", None)
-        if info["grade"] and not info["solution"]:
-            info["locked"] = True
-            _balanced(path, line, cell.source, BEGIN_HIDDEN, END_HIDDEN)
-        if info["solution"]:
-            _balanced(path, line, cell.source, BEGIN_SOLUTION, END_SOLUTION)
-            if cell.cell_type == "code" and BEGIN_SOLUTION not in cell.source:
-                raise SourceError(
-                    path,
-                    line,
-                    f"solution cell `{grade_id}` has no `{BEGIN_SOLUTION}`: its answer would be released",
-                )
-        cell.metadata["nbgrader"] = info
-
-
-def _balanced(path: Path, line: int, text: str, begin: str, end: str) -> None:
-    inside = False
-    for offset, row in enumerate(text.splitlines()):
-        if begin in row or end in row:
-            if (begin in row) == inside:
-                raise SourceError(
-                    path, line + offset, f"`{row.strip()}` has no partner; write `{begin}` … `{end}`"
-                )
-            inside = not inside
-    if inside:
-        raise SourceError(path, line, f"`{begin}` is never closed; add `{end}`")
-
-
-def _questions(path: Path, cells: list) -> Iterator[Question]:
-    current: Question | None = None
-    for cell in cells:
-        info = cell.metadata.get("nbgrader")
-        if not info:
-            continue
-        if info["solution"]:
-            if current is not None:
-                yield _complete(path, current)
-            manual = bool(info["grade"])
-            current = Question(info["grade_id"], cell.metadata["line"], cell.source, manual=manual)
-            current.points = float(info["points"]) if manual else 0.0
-        elif info["grade"]:
-            if current is None:
-                message = (
-                    f"test `{info['grade_id']}` stands before any solution cell; move it below its answer"
-                )
-                raise SourceError(path, cell.metadata["line"], message)
-            current.tests.append(info["grade_id"])
-            current.points += float(info["points"])
-    if current is not None:
-        yield _complete(path, current)
-
-
-def _complete(path: Path, question: Question) -> Question:
-    if not question.tests and not question.manual:
-        message = (
-            f"solution cell `{question.id}` has no test; add a cell with `grade: true` and points below it"
-        )
-        raise SourceError(path, question.line, message)
-    return question
-
-
-def _variants(path: Path, line: int, kind: str, body: str, question: Question) -> Iterator[Variant]:
-    try:
-        items = yaml.safe_load(body)
-    except yaml.YAMLError as error:
-        raise SourceError(path, line, f"`{kind}` is not YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(items, list):
-        raise SourceError(path, line, f"`{kind}` must be a list; begin each item with `- name:`")
-    for item in items:
-        name = str(item.get("name", "")).strip()
-        sentence = " ".join(str(item.get("sentence", "")).split())
-        if not name or (kind == "mistakes" and not sentence):
-            raise SourceError(
-                path, line, f"an item of `{kind}: {question.id}` lacks its name or its sentence"
-            )
-        answer = item.get("answer")
-        if answer is None:
-            answer = question.solution
-            changes = item.get("changes") or [{"old": item.get("old"), "new": item.get("new", "")}]
-            for change in changes:
-                old = change["old"]
-                if not old or answer.count(old) != 1:
-                    times = answer.count(old) if old else 0
-                    message = (
-                        f"{name!r}: `old` must stand exactly once in the solution, and stands {times} times"
-                    )
-                    raise SourceError(path, line, message)
-                answer = answer.replace(old, change["new"])
-        yield Variant(name, answer, sentence, line)
-
-
-def _points_add_up(path: Path, declared, questions: list[Question]) -> None:
-    total = sum(q.points for q in questions)
+            reader.take(block)
+    reader.complete()
+    total = sum(q.points for q in reader.questions)
     if declared is not None and float(declared) != total:
         message = (
             f"the heading promises {declared:g} points and the cells add up to {total:g}; mend one of them"
         )
         raise SourceError(path, 1, message)
+    for number, cell in enumerate(reader.cells):
+        cell["id"] = _cell_id(cell, number)
+    return Source(path.parent.name, path, nbformat.v4.new_notebook(cells=reader.cells), reader.questions)
 
 
-def _cell_id(cell, number: int) -> str:
+class _Reader:
+    """Takes one block after the other."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.cells: list[nbformat.NotebookNode] = []
+        self.questions: list[Question] = []
+        self.lines: dict[str, int] = {}
+
+    def take(self, block: Block) -> None:
+        if block.kind not in KINDS:
+            known = _listed(f"{{{kind}}}" for kind in KINDS)
+            raise self.error(block, f"there is no fence `{{{block.kind}}}`; there are {known}")
+        if not block.closed:
+            raise self.error(
+                block, f"the fence `{{{block.kind}}}` is never closed; add a line of three backquotes"
+            )
+        getattr(self, f"_{block.kind}")(block)
+
+    def error(self, block: Block, message: str) -> SourceError:
+        return SourceError(self.path, block.line, message)
+
+    def _answer(self, block: Block) -> None:
+        self.complete()
+        name, chapter = self._words(block, 1, 2)
+        solution = _bound(name, with_solution(block.body))
+        self.questions.append(Question(name, block.line, solution, chapter))
+        self._cell(block, name, solution, solution=True)
+
+    def _essay(self, block: Block) -> None:
+        self.complete()
+        name, points, chapter = self._words(block, 2, 3)
+        question = Question(
+            name, block.line, block.body, chapter, points=self._number(block, points), manual=True
+        )
+        self.questions.append(question)
+        self._cell(block, name, block.body, grade=True, solution=True, points=question.points)
+
+    def _test(self, block: Block) -> None:
+        points, name = self._words(block, 1, 2)
+        question = self._latest(block)
+        name = name or f"test_{question.id}"
+        text = with_hidden(block.body)
+        question.tests[name] = text
+        number = self._number(block, points)
+        question.points += number
+        self._cell(block, name, text, grade=True, locked=True, points=number)
+
+    def _given(self, block: Block) -> None:
+        (name,) = self._words(block, 1, 1)
+        self._cell(block, name, block.body, locked=True)
+
+    def _forms(self, block: Block) -> None:
+        question = self._latest(block)
+        told: dict[str, Any] = dict(_yaml(self.path, block) or {})
+        for part, items in told.items():
+            if part not in FORMS:
+                raise self.error(block, f"`forms` has no {part!r}; it has {_listed(FORMS)}")
+            if not isinstance(items, FORMS[part]):
+                form = {list: "a list: begin each item with `- `", dict: "a mapping", int: "a number"}
+                raise self.error(block, f"`{part}` must be {form[FORMS[part]]}")
+        question.minutes = told.get("minutes", 0)
+        question.equal |= told.get("equal", {})
+        question.hints += told.get("hints", [])
+        question.mistakes += self._variants(block, "mistakes", told.get("mistakes", []), question)
+        question.right += self._variants(block, "right", told.get("right", []), question)
+        question.right += [Variant(f"also {v!r}", _valued(question, v)) for v in told.get("also", [])]
+
+    def _variants(self, block: Block, part: str, items: list[Any], question: Question) -> Iterator[Variant]:
+        for item in items:
+            (name, said), *_ = item.items()
+            sentence, answer, changes = "", item.get("answer"), item.get("change", [])
+            if isinstance(said, list):
+                wrong, sentence = said
+                answer = _valued(question, wrong)
+            elif part == "mistakes":
+                sentence = str(said or "")
+            elif said is not None:
+                changes = said
+            if not name or (part == "mistakes" and not sentence):
+                raise self.error(block, f"an item of `{part}` lacks its name or its sentence")
+            if answer is None:
+                answer = question.solution
+                for change in changes if isinstance(changes, list) else [changes]:
+                    old, new = _change(change)
+                    if answer.count(old) != 1:
+                        times = f"exactly once in the solution, and stands {answer.count(old)} times"
+                        raise self.error(block, f"{name!r}: `{old}` must stand {times}")
+                    answer = answer.replace(old, new)
+            yield Variant(str(name), answer, " ".join(sentence.split()))
+
+    def complete(self) -> None:
+        """Nothing more is said about the question."""
+        if not self.questions:
+            return
+        question = self.questions[-1]
+        if not question.tests and not question.manual:
+            message = f"`{question.id}` has no test; add a fence `{{test}} POINTS` below it"
+            raise SourceError(self.path, question.line, message)
+        if not question.right and any(_CHOSEN.search(test) for test in question.tests.values()):
+            question.right = [
+                Variant(f"written {form!r}", _valued(question, form)) for form in _same_choice(question)
+            ]
+
+    def _latest(self, block: Block) -> Question:
+        if not self.questions:
+            raise self.error(block, f"`{{{block.kind}}}` stands before any answer; move it below its own")
+        return self.questions[-1]
+
+    def _words(self, block: Block, fewest: int, most: int) -> tuple[str, ...]:
+        if not fewest <= len(block.words) <= most:
+            wanted = f"{fewest} to {most} words" if fewest < most else f"{fewest} word"
+            message = f"`{{{block.kind}}}` takes {wanted} and has {len(block.words)}: its name, its points"
+            raise self.error(block, message)
+        return (*block.words, *[""] * (most - len(block.words)))
+
+    def _number(self, block: Block, word: str) -> float:
+        try:
+            return float(word)
+        except ValueError:
+            raise self.error(block, f"the points are {word!r}; write a number, as in `{{test}} 1`") from None
+
+    def _cell(self, block: Block, name: str, text: str, **info: Any) -> None:
+        if name in self.lines:
+            message = f"grade_id `{name}` stands on line {self.lines[name]} already; give this cell its own"
+            raise self.error(block, message)
+        if name in RESERVED:
+            raise self.error(block, f"grade_id `{name}` is a cell that release adds; choose another name")
+        self.lines[name] = block.line
+        new = nbformat.v4.new_markdown_cell if block.kind == "essay" else nbformat.v4.new_code_cell
+        if "points" in info and info["points"].is_integer():
+            info["points"] = int(info["points"])
+        self.cells.append(new(text, metadata={"nbgrader": {**DEFAULTS, "grade_id": name, **info}}))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _bound(name: str, text: str) -> str:
+    """The answer cell with its name bound in what students get as well: nothing is ever undefined."""
+    binds = re.compile(rf"^{re.escape(name)} = ", re.MULTILINE)
+    bare = binds.search(inside_markers(text)) and not binds.search(outside_markers(text))
+    return f"{name} = ...\n{text}" if bare else text
+
+
+def _change(change: Any) -> tuple[str, str]:
+    """`"old -> new"`, or the two by name where they have several lines."""
+    if isinstance(change, dict):
+        return str(change.get("old", "")), str(change.get("new", ""))
+    old, _, new = str(change).partition(" -> ")
+    return old, new
+
+
+def _valued(question: Question, value: Any) -> str:
+    """The answer cell with this value; of a dict with these entries."""
+    if isinstance(value, dict):
+        return f"{question.solution}\n{question.id}.update({value!r})"
+    return f"{BEGIN_SOLUTION}\n{question.id} = {value!r}\n{END_SOLUTION}"
+
+
+def _same_choice(question: Question) -> list[Any]:
+    """A choice or an order in other forms that a student may write as well."""
+    try:
+        value = ast.literal_eval(without_markers(question.solution).rpartition(" = ")[2])
+    except (SyntaxError, ValueError):
+        return []
+    if isinstance(value, str):
+        return [value.upper(), f" {value} ", [value]]
+    if isinstance(value, list):
+        return [", ".join(value), tuple(value), [label.upper() for label in value]]
+    return [sorted(value, reverse=True), ", ".join(sorted(value)), [label.upper() for label in value]]
+
+
+def _yaml(path: Path, block: Block) -> Any:
+    try:
+        return yaml.safe_load(block.body)
+    except yaml.YAMLError as error:
+        message = f"`{block.kind}` is not YAML: {str(error).splitlines()[0]}"
+        raise SourceError(path, block.line, message) from error
+
+
+def _cell_id(cell: nbformat.NotebookNode, number: int) -> str:
     """The same id at every build: nbformat would draw a random one."""
     grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
     return hashlib.sha256(f"{number}|{grade_id}|{cell.cell_type}".encode()).hexdigest()[:8]
-
-
-def outside_markers(text: str) -> str:
-    """The text less its solution and hidden-test regions."""
-    return "".join(row for row, inside in _regions(text) if not inside)
-
-
-def inside_markers(text: str) -> str:
-    """What the solution and hidden-test regions hold, markers left out."""
-    return without_markers("".join(row for row, inside in _regions(text) if inside))
-
-
-def without_markers(text: str) -> str:
-    """The text as a student would have written it: the marker lines left out."""
-    markers = (BEGIN_SOLUTION, END_SOLUTION, BEGIN_HIDDEN, END_HIDDEN)
-    return "".join(row for row in text.splitlines(keepends=True) if not any(m in row for m in markers))
-
-
-def _regions(text: str) -> Iterator[tuple[str, bool]]:
-    inside = False
-    for row in text.splitlines(keepends=True):
-        if BEGIN_SOLUTION in row or BEGIN_HIDDEN in row:
-            inside = True
-        yield row, inside
-        if END_SOLUTION in row or END_HIDDEN in row:
-            inside = False

@@ -10,14 +10,15 @@ from coursekit.authoring.course import Course
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def course_with(tmp_path):
-    """One assignment of the course in a folder with a space in its name, released there."""
+@pytest.fixture(scope="session")
+def course_with(tmp_path_factory):
+    """Some assignments of the course in a folder with a space in its name, released there."""
     from coursekit.authoring.release import release
 
-    def make(name: str) -> Course:
-        root = tmp_path / "a course with spaces"
-        shutil.copytree(ROOT / "solutions" / name, root / "solutions" / name)
+    def make(*names: str) -> Course:
+        root = tmp_path_factory.mktemp("course") / "a course with spaces"
+        for name in names:
+            shutil.copytree(ROOT / "solutions" / name, root / "solutions" / name)
         for file in ("_config.yml", "nbgrader_config.py"):
             shutil.copy(ROOT / file, root / file)
         course = Course(root)

@@ -5,6 +5,7 @@ Colab writes nbformat 4.0, moves cell ids into the metadata, adds its own, and c
 
 import json
 import shutil
+from functools import lru_cache
 from pathlib import Path
 
 import nbformat
@@ -15,37 +16,33 @@ from coursekit.authoring.course import Course
 from coursekit.authoring.source import read
 from coursekit.grading.assignment import load
 from coursekit.grading.command import Options, run
-from coursekit.grading.limits import Limits
-from coursekit.grading.recognise import read_notebook
-from coursekit.grading.repair import repair
+from coursekit.grading.confine.limits import Limits
+from coursekit.grading.submissions.recognise import read_notebook
+from coursekit.grading.submissions.repair import repair
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
 NAMES = COURSE.assignments()
-QUICK = ("bptt", "perplexity")  # also run with a wrong answer, in both forms
+QUICK = ("bptt", "perplexity")  # run in both forms, right and wrong
 SAVED = Path(__file__).parent / "fixtures" / "Copy of bptt.ipynb"  # as Colab saved it, with one answer in it
 
 
-@pytest.fixture(scope="module")
-def submissions():
-    """By assignment and kind ("right", "wrong"), the notebook as a student would have it."""
-    made = {}
-    for name in NAMES:
-        source = read(COURSE.solutions / name / f"{name}.md")
-        released = COURSE.notebooks / name / f"{name}.ipynb"
-        right = solutions(source)
-        first = next(q for q in source.questions if q.mistakes)
-        made[name, "right"] = answered(released, right)
-        made[name, "wrong"] = answered(released, {**right, first.id: first.mistakes[0].answer})
-    return made
+@lru_cache
+def submissions(name):
+    """By kind ("right", "wrong"), the notebook as a student would have it."""
+    source = read(COURSE.solutions / name / f"{name}.md")
+    released = COURSE.notebooks / name / f"{name}.ipynb"
+    right = solutions(source)
+    first = next(q for q in source.questions if q.mistakes)
+    wrong = {**right, first.id: first.mistakes[0].answer}
+    return {"right": answered(released, right), "wrong": answered(released, wrong)}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_grader_runs_the_same_cells_of_either_form(name, submissions):
+def test_the_grader_runs_the_same_cells_of_either_form(name):
     (assignment,) = load(ROOT, name)
     (own,) = assignment.masters
-    for kind in ("right", "wrong"):
-        notebook = submissions[name, kind]
+    for notebook in submissions(name).values():
         plain, colab = (
             repair(own, read_notebook(text.encode())[0])
             for text in (nbformat.writes(notebook), as_colab_saves(notebook))
@@ -55,19 +52,18 @@ def test_the_grader_runs_the_same_cells_of_either_form(name, submissions):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_either_form_earns_the_same_points(submissions, tmp_path):
-    for name in NAMES:
-        put(tmp_path, "colab", name, f"Copy of {name}.ipynb", as_colab_saves(submissions[name, "right"]))
+def test_either_form_earns_the_same_points(tmp_path):
+    """Colab's form of every assignment is graded beside stock nbgrader, in `test_stock_nbgrader.py`."""
     for name in QUICK:
-        wrong = submissions[name, "wrong"]
+        put(tmp_path, "colab", name, f"Copy of {name}.ipynb", as_colab_saves(submissions(name)["right"]))
+        wrong = submissions(name)["wrong"]
         put(tmp_path, "wrong", name, f"{name}.ipynb", nbformat.writes(wrong))
         put(tmp_path, "wrong-colab", name, f"Copy of {name}.ipynb", as_colab_saves(wrong))
     points = graded(tmp_path)
-    for name in NAMES:
+    for name in QUICK:
         source = read(COURSE.solutions / name / f"{name}.md")
         by_hand = sum(q.points for q in source.questions if q.manual)
         assert sum(points["colab", name].values()) == pytest.approx(source.points - by_hand)
-    for name in QUICK:
         assert points["wrong", name] == points["wrong-colab", name] != points["colab", name]
 
 
@@ -104,6 +100,4 @@ def graded(folder: Path) -> dict[tuple[str, str], dict[str, float]]:
         Options(course=course, jobs=2, limits=Limits(cell_cpu=60, cell_wall=240)),
     )
     assert done.problems == []
-    return {
-        (e["student"], e["assignment"]): {q["id"]: q["score"] for q in e["questions"]} for e in done.entries
-    }
+    return {(e.student, e.assignment): {q.id: q.score for q in e.questions} for e in done.entries}

@@ -7,9 +7,10 @@ import nbformat
 import pytest
 
 from coursekit.authoring.course import Course, CourseError
+from coursekit.authoring.fences import inside_markers
 from coursekit.authoring.leaks import leaks
 from coursekit.authoring.release import build, release
-from coursekit.authoring.source import SourceError, inside_markers, read
+from coursekit.authoring.source import SourceError, read
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
@@ -43,31 +44,18 @@ def small(tmp_path):
 
 
 SMALL = """\
----
-kernelspec: {display_name: Python 3, language: python, name: python3}
----
-
 # Small
 
-```{code-cell} ipython3
----
-nbgrader: {grade_id: double, solution: true}
----
+```{answer} double
 def double(x):
-    ### BEGIN SOLUTION
+    ### SOLUTION
     secret_doubling_constant = 1 + 1
     return secret_doubling_constant * x
-    ### END SOLUTION
 ```
-
-```{code-cell} ipython3
----
-nbgrader: {grade_id: test_double, grade: true, points: 3}
----
+```{test} 3
 assert double(2) == 4
-### BEGIN HIDDEN TESTS
+### HIDDEN TESTS
 assert double(55) == 110, "hidden words that nobody may read"
-### END HIDDEN TESTS
 ```
 """
 
@@ -94,8 +82,8 @@ def test_no_word_of_a_solution_hidden_test_or_mistake_is_left(name, built):
 def test_the_opening_cells_carry_the_badge_and_install_the_published_wheel(name, built):
     badge, setup = nbformat.reads(built(name), as_version=4).cells[:2]
     assert COURSE.colab_url(name) in badge.source
-    assert f"%pip install --quiet {COURSE.wheel_url}" in setup.source
-    assert COURSE.wheel_url.startswith(COURSE.config["html"]["baseurl"])
+    assert f"%pip install -qqq {COURSE.wheel_url}" in setup.source
+    assert COURSE.wheel_url.startswith(COURSE.written.site)
 
 
 def test_release_is_the_same_to_the_byte(small, tmp_path):
@@ -133,7 +121,7 @@ def test_a_source_that_cannot_be_released_leaves_everything_as_it_was(small):
     release(small)
     before = {p: p.read_bytes() for p in small.notebooks.rglob("*") if p.is_file()}
     path = small.solutions / "small" / "small.md"
-    path.write_text(SMALL.replace("grade_id: test_double", "grade_id: double"))
+    path.write_text(SMALL.replace("{test} 3", "{test} 3 double"))
     with pytest.raises(SourceError):
         release(small)
     assert {p: p.read_bytes() for p in small.notebooks.rglob("*") if p.is_file()} == before
@@ -141,13 +129,7 @@ def test_a_source_that_cannot_be_released_leaves_everything_as_it_was(small):
 
 def test_a_stub_that_is_not_python_is_refused(small, tmp_path):
     path = small.solutions / "small" / "small.md"
-    path.write_text(
-        SMALL.replace("def double(x):\n", "double = {\n    'a': 1,\n")
-        .replace(
-            "    secret_doubling_constant = 1 + 1\n    return secret_doubling_constant * x\n", "    'b': 2,\n"
-        )
-        .replace("    ### END SOLUTION\n", "    ### END SOLUTION\n}\n")
-    )
+    path.write_text(SMALL.replace("def double(x):\n", "double = {\n    'a': 1,\n"))
     with pytest.raises(SourceError, match="whole statements inside the markers"):
         build(path, small, tmp_path / "scratch")
 

@@ -1,22 +1,22 @@
 """Every solution, and every test that grades it, keeps to the device of its inputs: proved without a GPU.
 
 The instructor's notebook is run cell by cell. Each tensor that a check gives to an answer lies on a pretend device
-(see `tests/models/pretend_device.py`), where an operation that mixes devices fails as it would on a GPU.
+(see `tests/shared/pretend_device.py`), where an operation that mixes devices fails as it would on a GPU.
 """
 
 import functools
-import importlib.util
 import inspect
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+from pretend_device import PRETEND, pretend_device
 
 from coursekit import checks
 from coursekit.authoring.course import Course
+from coursekit.authoring.fences import outside_markers, without_markers
 from coursekit.authoring.release import instructor_notebook
-from coursekit.authoring.source import RESERVED, outside_markers, read, without_markers
+from coursekit.authoring.source import RESERVED, read
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = Course(ROOT)
@@ -25,16 +25,6 @@ LONG = ("test_learn", "test_corpus")
 # This one trains on a grid, cell by cell: two steps show where its tensors lie, and then it has learned nothing.
 SHORTER = {"train": ("range(100)", "range(2)")}
 UNTRAINED = ("test_train",)
-
-
-def pretend_module():
-    """The one copy of the pretend device: its class decides which tensors are elsewhere."""
-    if "pretend_device" not in sys.modules:
-        path = ROOT / "tests" / "models" / "pretend_device.py"
-        spec = importlib.util.spec_from_file_location("pretend_device", path)
-        sys.modules["pretend_device"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["pretend_device"])
-    return sys.modules["pretend_device"]
 
 
 class ElsewhereChecks:
@@ -54,10 +44,11 @@ class ElsewhereChecks:
         return lambda *args, **kwargs: self._keep(name, call(*args, **kwargs))
 
     def _placing(self, original, *args, **kwargs):
+        common = {name: kwargs.pop(name) for name in ("mistakes", "hint") if name in kwargs}  # of all checks
         bound = inspect.signature(original).bind(*args, **kwargs)
         if "given" in bound.arguments:
             bound.arguments["given"] = self._device.place(bound.arguments["given"])
-        return original(*bound.args, **bound.kwargs)
+        return original(*bound.args, **bound.kwargs, **common)
 
     def _elsewhere(self, answer):
         if not callable(answer):
@@ -116,16 +107,14 @@ def run_elsewhere(notebook, device):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("assignment", COURSE.assignments())
 def test_a_solution_and_its_tests_keep_to_the_device_of_their_inputs(assignment, default_dtype, monkeypatch):
-    pretend = pretend_module()
     source = read(COURSE.solutions / assignment / f"{assignment}.md")
-    with pretend.pretend_device() as device:
-        monkeypatch.setattr("coursekit.train.best_device", lambda: pretend.PRETEND)
+    with pretend_device() as device:
+        monkeypatch.setattr("coursekit.train.trainer.best_device", lambda: PRETEND)
         assert run_elsewhere(instructor_notebook(source, COURSE), device) == {}
 
 
 def test_a_solution_that_forgets_its_device_is_found(default_dtype):
     """A planted fault, to show that the test above can fail."""
-    pretend = pretend_module()
     source = read(COURSE.solutions / "bptt" / "bptt.md")
     notebook = instructor_notebook(source, COURSE)
     for cell in notebook.cells:
@@ -136,6 +125,6 @@ def test_a_solution_that_forgets_its_device_is_found(default_dtype):
     notebook.cells = notebook.cells[: 2 + [
         c.metadata.get("nbgrader", {}).get("grade_id") for c in notebook.cells
     ].index("grad_h_prev")]  # fmt: skip
-    with pretend.pretend_device() as device:
+    with pretend_device() as device:
         said = run_elsewhere(notebook, device)
     assert "two devices" in said["test_grad_h_prev"]

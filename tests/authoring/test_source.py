@@ -4,53 +4,32 @@ from pathlib import Path
 
 import pytest
 
-from coursekit.authoring.source import SourceError, inside_markers, outside_markers, read, without_markers
+from coursekit.authoring.fences import inside_markers, outside_markers, without_markers
+from coursekit.authoring.source import SourceError, read
 
 GOOD = """\
 ---
-kernelspec: {display_name: Python 3, language: python, name: python3}
 points: 3
 ---
 
 # A small assignment
 
-```{code-cell} ipython3
----
-nbgrader: {grade_id: double, solution: true}
----
+```{answer} double rnn
 def double(x):
-    ### BEGIN SOLUTION
+    \"\"\"twice x\"\"\"
     return 2 * x
-    ### END SOLUTION
 ```
-
-```{code-cell} ipython3
----
-nbgrader: {grade_id: test_double, grade: true, points: 3}
----
+```{test} 3
 assert double(2) == 4
-### BEGIN HIDDEN TESTS
+### HIDDEN TESTS
 assert double(5) == 10
-### END HIDDEN TESTS
 ```
-
-```{raw-cell}
----
-mistakes: double
----
-- name: squared
-  sentence: You squared the number.
-  old: "2 * x"
-  new: "x ** 2"
-```
-
-```{raw-cell}
----
-right: double
----
-- name: sum
-  old: "2 * x"
-  new: "x + x"
+```{forms}
+mistakes:
+- squared: You squared the number.
+  change: 2 * x -> x ** 2
+right:
+- sum: 2 * x -> x + x
 ```
 """
 
@@ -70,7 +49,8 @@ def test_a_source_is_read_with_its_questions(write):
     source = read(write(GOOD))
     (question,) = source.questions
     assert (source.name, source.title, source.points) == ("small", "A small assignment", 3)
-    assert (question.id, question.tests, question.points) == ("double", ["test_double"], 3)
+    assert (question.id, list(question.tests), question.points) == ("double", ["test_double"], 3)
+    assert question.chapter == "rnn"
     assert "return x ** 2" in question.mistakes[0].answer
     assert question.mistakes[0].sentence == "You squared the number."
     assert "return x + x" in question.right[0].answer
@@ -93,22 +73,21 @@ def test_cell_ids_are_the_same_at_every_reading(write):
 
 
 BAD = {
-    "duplicate grade_id": ("grade_id: test_double", "grade_id: double", "`double` stands on line", 18),
-    "missing grade_id": ("grade_id: double, ", "", "no grade_id", 8),
-    "solution without test": ("grade: true, points: 3", "locked: true", "is no grade cell", 18),
-    "no test at all": ("grade: true, points: 3}\n---\nassert double(2) == 4\n### BEGIN HIDDEN TESTS\nassert double(5) == 10\n### END HIDDEN TESTS", "locked: true}\n---\n1", "has no test", 8),  # noqa: E501
-    "points missing": (", points: 3}", "}", "has no points", 18),
-    "points in words": ("points: 3}", "points: three}", "has the points 'three'; write a number", 18),
+    "duplicate grade_id": ("{test} 3", "{test} 3 double", "`double` stands on line 7", 12),
+    "a cell that release adds": ("{answer} double", "{answer} setup", "choose another name", 7),
+    "missing name": ("{answer} double rnn", "{answer}", "takes 1 to 2 words and has 0", 7),
+    "no test at all": ("```{test} 3", "```{given} more", "has no test", 7),
+    "points missing": ("{test} 3", "{test}", "takes 1 to 2 words and has 0", 12),
+    "points in words": ("{test} 3", "{test} three", "the points are 'three'; write a number", 12),
     "points do not add up": ("points: 3\n---", "points: 4\n---", "promises 4 points and the cells add up to 3", 1),
-    "hidden test not closed": ("### END HIDDEN TESTS", "", "never closed", 18),
-    "hidden test not opened": ("### BEGIN HIDDEN TESTS\n", "", "has no partner", 24),
-    "solution not closed": ("    ### END SOLUTION\n", "", "never closed", 8),
-    "solution unmarked": ("    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION\n", "    return 2 * x\n", "would be released", 8),  # noqa: E501
-    "solution in a plain cell": ("nbgrader: {grade_id: double, solution: true}", "tags: []", "is no solution cell", 8),
-    "mistake of nothing": ("mistakes: double", "mistakes: triple", "names no solution cell", 29),
-    "mistake that changes nothing": ('old: "2 * x"\n  new: "x ** 2"', 'old: "3 * x"\n  new: "x"', "stands 0 times", 29),
-    "mistake without sentence": ("  sentence: You squared the number.\n", "", "lacks its name or its sentence", 29),
-    "mistakes not YAML": ("- name: squared", "- name: [", "is not YAML", 29),
+    "fence not closed": ("- sum: 2 * x -> x + x\n```", "- sum: 2 * x -> x + x", "never closed", 17),
+    "unknown fence": ("{answer} double rnn", "{code-cell} ipython3", "there is no fence `{code-cell}`", 7),
+    "test before answers": ("```{answer} double rnn", "```{test} 1\n```\n```{answer} double", "before any answer", 7),
+    "mistake that changes nothing": ("2 * x -> x ** 2", "3 * x -> x", "stands 0 times", 17),
+    "mistake without sentence": ("squared: You squared the number.", "squared:", "lacks its name or its sentence", 17),
+    "mistakes not a list": ("right:\n- sum: 2 * x -> x + x", "right: none", "must be a list", 17),
+    "mistakes not YAML": ("- squared: You", "- squared: [", "is not YAML", 17),
+    "forms of an unknown kind": ("mistakes:", "errors:", "has no 'errors'; it has `mistakes`", 17),
 }  # fmt: skip
 
 
@@ -120,7 +99,7 @@ def test_a_bad_source_is_refused_with_the_place_and_the_repair(write, case):
         read(write(GOOD.replace(old, new, 1)))
     assert message in str(raised.value)
     assert "small.md" in str(raised.value)
-    assert abs(raised.value.line - line) <= 3, raised.value.line
+    assert raised.value.line == line
 
 
 def test_markers_divide_a_cell():

@@ -1,0 +1,203 @@
+"""What a hidden test calls a function with, and what that leaves out.
+
+An argument that is always the same may as well be a constant in the answer, a target that is always among the
+sampled words need not be looked for, and a gradient that is never zero hides a division by its norm. `recorded`
+writes down what a function is called with, in the student's process; `narrow` says what no call tried.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..notation.equations import Equations
+from ..notation.errors import NotationError
+from ..notation.tree import Ref, walk
+
+_BATCH = re.compile(r'""".*\(B,')
+_SIZES = re.compile(r"\blen\(|\.shape|\.size\(")
+
+
+def recorded(function: Callable, seen: dict[str, list]) -> Callable:
+    """`function`, which notes each call's arguments in `seen`: for each a key, a shape and a few facts."""
+    takes = inspect.signature(function)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        bound = takes.bind(*args, **kwargs)
+        bound.apply_defaults()
+        plain = {name: _plain(value) for name, value in bound.arguments.items()}
+        for name, value in plain.items():
+            facts = [repr(value)[:2000], _shape(value), _zero(value), _repeats(value)]
+            inside = {n: value in other for n, other in plain.items() if _words(other) and type(value) is int}
+            seen.setdefault(name, []).append([*facts, inside])
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _shape(value: Any) -> list[int] | None:
+    if not isinstance(value, (list, tuple)):
+        return None
+    return [len(value), *((_shape(value[0]) or []) if value else [])]
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flat(item)
+    else:
+        yield value
+
+
+def _zero(value: Any) -> bool:
+    numbers = list(_flat(value))
+    return bool(numbers) and all(isinstance(n, float) and n == 0 for n in numbers)
+
+
+def _words(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(type(item) is int for item in value)
+
+
+def _repeats(value: Any) -> bool | None:
+    return len(set(value)) < len(value) if _words(value) else None
+
+
+def narrow(seen: dict[str, list], solution: str) -> Iterator[str]:
+    """What the calls leave out, a few words each."""
+    every = [call for calls in seen.values() for call in calls]
+    if _BATCH.search(solution) and not any(1 in (shape or ()) for _, shape, *_ in every):
+        yield "no batch is ever of one"
+    if _divides(solution) and not any(zero for _, _, zero, *_ in every):
+        yield "no argument is ever zero"
+    looked_for = _looked_for(solution)
+    for name, calls in seen.items():
+        values, shapes, _, repeats, inside = zip(*calls, strict=True)
+        if len(set(values)) == 1:
+            yield f"{name} is always the same"
+        elif any(shapes) and len({str(shape) for shape in shapes}) == 1:
+            yield f"{name} has always the same shape"
+        if len(found := {r for r in repeats if r is not None}) == 1:
+            yield f"{name} has {'always' if True in found else 'never'} the same twice"
+        for other in sorted({o for places in inside for o in places} if name in looked_for else ()):
+            if len(found := {places[other] for places in inside if other in places}) == 1:
+                yield f"{name} is {'always' if True in found else 'never'} in {other}"
+
+
+def _looked_for(solution: str) -> set[str]:
+    """The names that are used as an index or held against another value."""
+    found = set()
+    for node in ast.walk(ast.parse(solution)):
+        if isinstance(node, ast.Subscript):
+            found |= {n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name)}
+        elif isinstance(node, ast.Compare) and isinstance(
+            node.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+        ):
+            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return found
+
+
+def _divides(solution: str) -> bool:
+    """By something that depends on the numbers, and not on sizes alone."""
+    for node in ast.walk(ast.parse(solution)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            text = ast.unparse(node.right)
+            if not isinstance(node.right, ast.Constant) and not _SIZES.search(text):
+                return True
+    return False
+
+
+FORMS = ("float32", "NumPy", "lists", "a view", "the other order", "a tuple", "a dict", "own parameter names")
+
+
+def in_form(function: Callable, form: str, returns: Sequence[str] = ()) -> Callable:
+    """`function`, which gives back the same answer in another form that a student may choose as well.
+
+    `returns` names what stands in a tuple, where the question does."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value = function(*args, **kwargs)
+        if form == "a tuple" and isinstance(value, dict):
+            return tuple(value.values())
+        if form == "a dict" and isinstance(value, tuple) and len(value) == len(returns):
+            return dict(zip(returns, value, strict=True))
+        return _formed(value, form)
+
+    if form != "own parameter names":
+        return call
+    parameters = inspect.signature(function).parameters.values()
+    own = [f"my_{p.name}" + ("" if p.default is p.empty else f"={p.default!r}") for p in parameters]
+    names = ", ".join(f"my_{p.name}" for p in parameters)
+    made: Callable = eval(f"lambda {', '.join(own)}: call({names})", {"call": call})
+    made.__name__ = function.__name__
+    return made
+
+
+def text_forms(text: str) -> Iterator[tuple[str, str]]:
+    """Equations as another student would write the same ones: what is other about them, and their text."""
+    try:
+        equations = Equations(text)
+    except NotationError:
+        return
+    yield "LaTeX", equations.latex()
+    yield "LaTeX with subscripts", _subscripted(text)
+    kept = [row for row in text.splitlines() if not row.strip().startswith(("pad ", "centered "))]
+    if len(kept) < len(text.splitlines()):
+        yield "left-out lines", "\n".join(kept)
+    yield "own letters", _relettered(text, equations)
+
+
+_BOUND = {"softmax": r"\operatorname{softmax}", "sum": r"\sum"}
+_INDEXED = re.compile(r"\b([A-Za-z]\w*?)(?:_([A-Za-z0-9]+))?('?)\[([^\[\]]*)\]")
+
+
+def _subscripted(text: str) -> str:
+    """`W_hG[j,I]` as it stands on paper, `W^{hG}_{j,I}`."""
+    text = re.sub(r"\b(softmax|sum)\[([^\]]*)\]", lambda m: f"{_BOUND[m[1]]}_{{{m[2]}}}", text)
+    paper = lambda m: m[1] + m[3] + (f"^{{{m[2]}}}" if m[2] else "") + f"_{{{m[4]}}}"
+    while (inner := _INDEXED.sub(paper, text)) != text:  # a lookup stands in another's brackets
+        text = inner
+    return text
+
+
+def _relettered(text: str, equations: Equations) -> str:
+    """Every index with another name: `t` is `tz`, and so is the size of its axis."""
+    refs = [n for n in walk(equations.program) if isinstance(n, Ref)]
+    letters = {plain for ref in refs for index in ref.indices if (plain := index.plain)}
+    letters |= {letter.swapcase() for letter in letters}
+    told, depth = "", 0
+    for match in re.finditer(r"[A-Za-z]\w*|.", text, re.DOTALL):
+        depth += {"[": 1, "]": -1}.get(match[0], 0)
+        row = text[: match.start()].rpartition("\n")[2]
+        index = depth > 0 or match[0][0].isupper() or row.startswith("centered")
+        other = index and match[0] in letters and text[match.end() :][:1] not in ("[", "'", "(")
+        told += match[0] + "z" * other
+    return told
+
+
+def _formed(value: Any, form: str) -> Any:
+    if isinstance(value, dict):
+        named = {key: _formed(item, form) for key, item in value.items()}
+        return dict(reversed(named.items())) if form == "the other order" else named
+    if isinstance(value, tuple):
+        return tuple(_formed(item, form) for item in value)
+    if not (hasattr(value, "detach") and value.is_floating_point()):
+        return value
+    if form == "float32":
+        return value.float()
+    if form == "NumPy":
+        return value.detach().cpu().numpy()
+    if form == "lists":
+        return value.tolist()
+    if form == "a view" and value.dim():
+        return value[None].expand(2, *value.shape)[1]
+    return value

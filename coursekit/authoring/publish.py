@@ -1,0 +1,166 @@
+"""`coursekit publish DIR`: all of the course that may be public, and nothing else.
+
+The built book, with its chapters as notebooks and the wheel, and the students' notebooks; each with the addresses at
+which it will be found. The tree is made beside its place, searched for answers, and only then put there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ..files import write
+from .course import Addresses, Course, CourseError
+from .fences import BEGIN_HIDDEN, BEGIN_SOLUTION, inside_markers
+from .leaks import fold, leaks
+from .source import Source, read
+
+MARK = ".coursekit-public"  # in a folder that `publish` made, and may therefore replace
+TEXT = {".html", ".ipynb", ".js", ".json", ".md", ".py", ".txt", ".xml", ".css", ".svg", ".map", ""}
+PRIVATE = {"solutions", "gradebook.db", "submitted", "autograded", ".git"}
+_TAG = re.compile(r"<[^>]*>")
+
+
+def publish(course: Course, book: Path, target: Path) -> Path:
+    """Write the public tree, with the built `book` in it; nothing is changed where anything is wrong."""
+    public = course.public
+    target = target.resolve()
+    if target.exists() and any(target.iterdir()) and not (target / MARK).exists():
+        raise CourseError(f"{target} is not empty, and not a published tree; name an empty folder")
+    if course.root.resolve().is_relative_to(target):
+        raise CourseError(f"{target} holds the course itself; name a folder of its own")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".publishing-") as desk:
+        tree = Path(desk) / "tree"
+        _fill(course, book, tree)
+        _address(course, public, tree)
+        for where, what in found_answers(course, tree):
+            raise CourseError(f"nothing was published: {where} would give away {what}")
+        if target.exists():
+            target.rename(Path(desk) / "before")
+        tree.rename(target)
+    return target
+
+
+def _fill(course: Course, book: Path, tree: Path) -> None:
+    shutil.copytree(book, tree, ignore=shutil.ignore_patterns("*.partial", ".buildinfo"))
+    for name in course.assignments():
+        notebook = course.notebooks / name / f"{name}.ipynb"
+        if not notebook.is_file():
+            raise CourseError(f"{notebook} is missing; run `coursekit release`")
+        write(tree / "notebooks" / name / notebook.name, notebook.read_bytes())
+    for name in (MARK, ".nojekyll"):  # the latter: GitHub serves the files as they are
+        write(tree / name, "")
+
+
+def _address(course: Course, public: Addresses, tree: Path) -> None:
+    """Give the wheel the name of its content, and every page and notebook the addresses of this tree."""
+    for folder in ("notebooks", "chapters"):
+        _swap(tree, course.written.colab(f"{folder}/"), public.colab(f"{folder}/"))
+    wheel = next((tree / "wheels").glob("*.whl"), None)
+    if wheel is None:
+        raise CourseError("the book has no wheel; build it with `coursekit book`")
+    # A build number may follow a wheel's version, and is no part of it: so a student never gets an old one.
+    version, rest = wheel.name.split("-py3-", 1)
+    named = wheel.with_name(f"{version}-0{_digest(wheel)[:12]}-py3-{rest}")
+    wheel.rename(named)
+    _swap(tree, f"{course.written.site}/wheels/{wheel.name}", f"{public.site}/wheels/{named.name}")
+    _swap(tree, course.written.site, public.site)
+
+
+def _digest(wheel: Path) -> str:
+    with zipfile.ZipFile(wheel) as archive:
+        parts = sorted((info.filename, archive.read(info)) for info in archive.infolist())
+    return hashlib.sha256(b"\0".join(name.encode() + b"\0" + data for name, data in parts)).hexdigest()
+
+
+def _swap(tree: Path, old: str, new: str) -> None:
+    for path, text in _texts(tree):
+        if old in text:
+            write(path, text.replace(old, new))
+
+
+def _texts(tree: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(p for p in tree.rglob("*") if p.is_file() and p.suffix in TEXT):
+        try:
+            yield path, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+
+
+def found_answers(course: Course, tree: Path) -> Iterator[tuple[str, str]]:
+    """Where in the tree, what: a private file, a line of a solution in a notebook, a hidden test anywhere."""
+    for path in sorted(tree.rglob("*")):
+        if private := PRIVATE & set(path.relative_to(tree).parts):
+            yield str(path.relative_to(tree)), f"`{private.pop()}`"
+    sources = [read(course.solutions / name / f"{name}.md") for name in course.assignments()]
+    hidden = [one for source in sources for one in _hidden(source)]
+    for where, text in _everything(tree):
+        folded = fold(html.unescape(_TAG.sub("", text)) if where.endswith(".html") else text)
+        if where.endswith((".ipynb", ".md")) and any(
+            fold(m) in folded for m in (BEGIN_SOLUTION, BEGIN_HIDDEN)
+        ):
+            yield where, "what stands between solution markers"
+        for name, secret in hidden:
+            if secret in folded:
+                yield where, f"the hidden test `{name}`"
+    for source in sources:
+        released = tree / "notebooks" / source.name / f"{source.name}.ipynb"
+        for _, line in leaks(source, released.read_text(encoding="utf-8")):
+            yield str(released.relative_to(tree)), f"`{line}`"
+
+
+def _hidden(source: Source) -> Iterator[tuple[str, str]]:
+    for cell in source.notebook.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        text = fold(inside_markers(cell.source))
+        if marks.get("grade") and not marks.get("solution") and len(text) > 40:
+            yield marks["grade_id"], text
+
+
+def _everything(tree: Path) -> Iterator[tuple[str, str]]:
+    """The text of every file, and of those in the wheel."""
+    for path, text in _texts(tree):
+        yield str(path.relative_to(tree)), text
+    for wheel in tree.glob("wheels/*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                yield f"wheels/{wheel.name}:{name}", archive.read(name).decode("utf-8", "replace")
+
+
+def commit(course: Course, tree: Path) -> str:
+    """Commit the tree, as it is and alone, to the branch that GitHub Pages serves; the working tree is not touched."""
+    branch = course.public.branch
+    if _git(course, "branch", "--show-current") == branch:
+        raise CourseError(f"the branch {branch} is checked out; change to another and publish from there")
+    with tempfile.TemporaryDirectory() as desk:
+        apart = {"GIT_INDEX_FILE": str(Path(desk) / "index"), "GIT_WORK_TREE": str(tree)}
+        apart["GIT_DIR"] = _git(course, "rev-parse", "--absolute-git-dir")
+        _git(course, "-C", str(tree), "add", "--all", "--force", ".", more=apart)
+        made = _git(course, "write-tree", more=apart)
+    before = _git(course, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", fails=True)
+    if before and _git(course, "rev-parse", f"{before}^{{tree}}") == made:
+        return branch
+    parents = ["-p", before] if before else []
+    now = _git(course, "rev-parse", "--short", "HEAD", fails=True) or "the working tree"
+    done = _git(course, "commit-tree", made, *parents, "-m", f"The course as of {now}")
+    _git(course, "update-ref", f"refs/heads/{branch}", done, before or "")
+    return branch
+
+
+def _git(course: Course, *words: str, fails: bool = False, more: Mapping[str, str] | None = None) -> str:
+    done = subprocess.run(
+        ["git", *words], cwd=course.root, env={**os.environ, **(more or {})}, capture_output=True, text=True
+    )
+    if done.returncode and not fails:
+        reason = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        raise CourseError(f"the tree was not committed; git says: {reason}")
+    return done.stdout.strip()

@@ -1,0 +1,222 @@
+"""What students see of a test, made from what the author wrote once.
+
+A test that names `SOLUTION`, as in `checks.big_o(growth, SOLUTION, symbols=["V"], mistakes=MISTAKES)`, is written
+for the grader. The student's check is made of it: with the digest of a number or a formula, and with nothing where
+few answers are possible and all could be tried. And every visible check opens the sentence of the mistake that it
+meets: `boxes` runs each named mistake through it and locks the sentence with what came out.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import Any
+
+from .. import checks
+from ..checks.judging.digests import digest
+from ..checks.shown.locked import lock
+from ..checks.shown.result import CheckFailed
+from ..notation.formulas.closed_form import ClosedForm
+from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers
+from .mutants import mutants
+from .source import Question, Source
+
+SLIPS = 24  # changes of one formula: each costs a slow hash
+FEW = ("choice", "ordering", "edges", "big_o")  # checks whose few answers could all be tried
+
+
+def complete(text: str, question: Question, name: str, points: float) -> str:
+    """A test that names SOLUTION as a visible check and a hidden test; any other as it is."""
+    shown, mark, written = text.partition(BEGIN_HIDDEN)
+    if "SOLUTION" not in shown:
+        return text
+    tree = ast.parse(shown)
+    last = tree.body[-1]
+    assert isinstance(last, ast.Expr)
+    rows = shown.splitlines()
+    above, asked = rows[: last.lineno - 1], "\n".join(rows[last.lineno - 1 :])
+    scored = isinstance(last.value, ast.Call) and getattr(last.value.func, "attr", "") == "score"
+    call = last.value.func.value if scored else last.value  # type: ignore[attr-defined]
+    visible = ast.unparse(_Seen(_hidden_away(tree, question, name)).visit(call))
+    if mark:  # the author wrote a hidden test of its own
+        return "\n".join([*above, visible, mark + written])
+    planted = [("", "", without_markers(question.solution))]
+    known = f"SOLUTION = checks.planted({question.id!r}, {planted!r}, globals())[0].wrong"
+    hidden = asked if scored else f"{asked}.score({points:g})"
+    return "\n".join([*above, visible, BEGIN_HIDDEN, known, hidden, END_HIDDEN])
+
+
+class _Seen(ast.NodeTransformer):
+    """The call as a student runs it: digests for the solution, and no mistakes."""
+
+    def __init__(self, instead: Any):
+        self.instead = ast.parse(repr(instead), mode="eval").body
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.instead if node.id == "SOLUTION" else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        kept = [k for k in node.keywords if k.arg != "mistakes"]
+        return self.generic_visit(ast.Call(node.func, node.args, kept))
+
+
+def _hidden_away(tree: ast.Module, question: Question, name: str) -> Any:
+    """The answer as the notebook may hold it."""
+    checks = {n.func.attr: n for n in ast.walk(tree) if isinstance(n, ast.Call) and _of_checks(n.func)}  # type: ignore[attr-defined]
+    scope: dict[str, Any] = {"math": math}
+    exec(without_markers(question.solution), scope)
+    values = scope[question.id]
+    kind = next((k for k in (*FEW, "closed_form", "value") if k in checks), "")
+    options = {k.arg: _value(k.value, tree) for k in checks[kind].keywords if k.arg in _OPTIONS}
+
+    def one(value: Any, part: str) -> str | None:
+        salt = f"{name}/{question.id}{part}"
+        if kind in FEW:
+            return None
+        if kind == "closed_form":
+            return digest(ClosedForm(value, options["symbols"]), salt=salt)
+        within = options.get("within", 1e-6)
+        reach = within * abs(value) if options.get("relative", True) and value else within
+        try:
+            return digest(float(value), within=reach, salt=salt)
+        except ValueError:  # it would be found by trying: then it is left to the grader
+            return None
+
+    if not isinstance(values, Mapping):
+        return one(values, "")
+    kept = {key: one(value, f".{key}") for key, value in values.items()}
+    return dict.fromkeys(kept) if None in kept.values() else kept  # which of them is left out would tell
+
+
+_OPTIONS = ("symbols", "within", "relative")
+
+
+def _of_checks(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "checks"
+
+
+def _value(node: ast.expr, tree: ast.Module) -> Any:
+    """A literal, or a name that the cell gives a literal."""
+    named = {
+        getattr(statement.targets[0], "id", ""): statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+    }
+    return ast.literal_eval(named.get(getattr(node, "id", ""), node))
+
+
+def left_to_the_grader(text: str) -> bool:
+    """Does the visible check only look at the form?"""
+    calls = [
+        n
+        for n in ast.walk(ast.parse(outside_markers(text)))
+        if isinstance(n, ast.Call) and _of_checks(n.func)
+    ]
+    given = [a for call in calls for arg in call.args for a in (arg, *getattr(arg, "values", ()))]
+    return any(isinstance(arg, ast.Constant) and arg.value is None for arg in given)
+
+
+def speaking(text: str, key: str, hints: list[str]) -> str:
+    """The test whose visible check opens the sentences kept under `key`, and has hints to show."""
+    rows = text.splitlines()
+    end = next((n for n, row in enumerate(rows) if BEGIN_HIDDEN in row), len(rows))
+    body = ast.parse("\n".join(rows[:end])).body
+    if not body or not isinstance(body[-1], ast.Expr) or not isinstance(body[-1].value, ast.Call):
+        return text
+    more = f".named({key!r})" if key else ""
+    more += f".hinted({hints!r})" if hints else ""
+    line = (body[-1].end_lineno or 1) - 1
+    encoded = rows[line].encode()
+    at = body[-1].end_col_offset or 0
+    rows[line] = (encoded[:at] + more.encode() + encoded[at:]).decode()
+    return "\n".join(rows)
+
+
+def made_from(source: Source) -> str:
+    """A digest of all that the boxes depend on."""
+    told = [(q.id, [(m.name, m.sentence, m.answer) for m in q.mistakes]) for q in source.questions]
+    cells = [cell.source for cell in source.notebook.cells if cell.cell_type == "code"]
+    return hashlib.sha256(json.dumps([told, cells]).encode()).hexdigest()
+
+
+def boxes(source: Source) -> dict[str, str]:
+    """The locked sentences of every visible check, by the grade_id of its test; "" has what they were made from."""
+    import torch  # noqa: PLC0415  it takes seconds, and whoever only grades needs no boxes
+
+    owner = {test: q for q in source.questions for test in q.tests}
+    scope: dict[str, Any] = {"checks": checks}
+    found = {"": made_from(source)}
+    before, threads = torch.get_default_dtype(), torch.get_num_threads()
+    torch.set_num_threads(1)  # the tensors are small: more threads only wait for one another
+    try:
+        for cell in source.notebook.cells:
+            grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+            if cell.cell_type == "code" and grade_id in owner:
+                question = owner[grade_id]
+                points = cell.metadata["nbgrader"]["points"]
+                text = outside_markers(complete(cell.source, question, source.name, points))
+                tried = [(m.name, m.sentence, _outcomes(text, m.answer, scope)) for m in question.mistakes]
+                if "formula$" in text:
+                    tried += _slips(text, cell.source.partition(BEGIN_HIDDEN)[0], question, tried, scope)
+                found[grade_id] = lock(
+                    tried, salt=f"{source.name}/{question.id}"
+                )  # the digest's own: one hash serves both
+                _run(text, scope)
+            elif cell.cell_type == "code":
+                with redirect_stdout(StringIO()):
+                    exec(without_markers(cell.source), scope)
+    finally:
+        torch.set_default_dtype(before)
+        torch.set_num_threads(threads)
+    return found
+
+
+def _slips(text: str, asked: str, question: Question, known: list, scope: dict[str, Any]) -> list[tuple]:
+    """Slips in a formula that no author wrote down: each small change of it, and what kind of change that is.
+
+    The notebook has only the formula's digest, and could say of another no more than that it is not right.
+    """
+    found: list[tuple] = []
+    taken = {outcome for _, _, outcomes in known for outcome in outcomes}
+    right = dict(scope)
+    exec(without_markers(question.solution), right)
+    for answer in list(mutants(question.solution).values())[:SLIPS]:
+        outcomes = _outcomes(text, answer, scope)
+        if not outcomes or taken & set(outcomes):
+            continue
+        own = {**scope, "SOLUTION": right[question.id], "MISTAKES": ()}
+        exec(without_markers(answer), own)
+        try:
+            told = _run(asked, own)
+        except CheckFailed as failed:
+            told = failed.result
+        if told.kind != "different":
+            found.append((told.kind, told.own, outcomes))
+            taken |= set(outcomes)
+    return found
+
+
+def _outcomes(text: str, answer: str, scope: dict[str, Any]) -> tuple:
+    """What the visible check sees of a mistaken answer."""
+    own = dict(scope)
+    try:
+        exec(without_markers(answer), own)
+        return getattr(_run(text, own), "outcomes", ())
+    except Exception:  # noqa: BLE001  a mistake that stops before the check is told by its error
+        return ()
+
+
+def _run(text: str, scope: dict[str, Any]) -> Any:
+    """Run a cell; the value of its last line."""
+    *above, last = ast.parse(text).body
+    with redirect_stdout(StringIO()):
+        exec(compile(ast.Module(above, []), "<test>", "exec"), scope)
+        if isinstance(last, ast.Expr):
+            return eval(compile(ast.Expression(last.value), "<test>", "eval"), scope)
+        exec(compile(ast.Module([last], []), "<test>", "exec"), scope)
+    return None
