@@ -5,10 +5,10 @@ The core, which runs submissions: `Warm` and `grade` take `Task`s and give `Outc
 
 from __future__ import annotations
 
+from .confine.limits import Limits
 from .errors import CannotGrade, GradingError
-from .limits import Limits
-from .outcome import Cell, CellOutcome, Outcome, Output, Task, TestOutcome
-from .warm import Warm, grade
+from .run.outcome import Cell, CellOutcome, Outcome, Output, Task, TestOutcome
+from .run.warm import Warm, grade
 
 __all__ = [
     "CannotGrade",

@@ -6,83 +6,39 @@ Read from this course (`solutions/NAME/NAME.md`) or from any nbgrader course dir
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import nbformat
-from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearSolutions
+from nbgrader.nbgraderformat import MetadataValidator
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearSolutions, InstantiateTests
 from traitlets.config import Config
 
+from ..runtime import find_own_scripts
 from .errors import GradingError
+from .facts import Assignment, Master, MasterCell, Problem
 from .nbgrader_config import settings
+from .run.outcome import Cell, Task
 
 
-def fold(text: str) -> str:
-    """A cell's text without white space, for comparing."""
-    return "".join(text.split())
+def load(course: Path, only: str | None = None, refused: list[Problem] | None = None) -> list[Assignment]:
+    """Every assignment of a course folder (or the one named), ready to grade against.
 
-
-@dataclass(frozen=True)
-class MasterCell:
-    """A cell of the instructor's notebook."""
-
-    kind: str  # "code", "markdown", "raw"
-    source: str  # the instructor's, with solution and hidden tests
-    released: str  # what the student was given
-    # "solution", "test", "given", "text"; "manual": an answer that a person grades; "task": work of any form
-    # that a person grades, described in this cell
-    role: str
-    grade_id: str = ""
-    points: float = 0.0
-    cell_id: str = ""  # the notebook's own id, which Colab moves into the metadata
-
-
-@dataclass(frozen=True)
-class Master:
-    """One notebook of an assignment."""
-
-    name: str
-    cells: tuple[MasterCell, ...]
-    notebook: nbformat.NotebookNode = field(compare=False, repr=False)
-
-    @cached_property
-    def by_id(self) -> dict[str, MasterCell]:
-        return {cell.grade_id: cell for cell in self.cells if cell.grade_id}
-
-    @cached_property
-    def folded(self) -> tuple[str, ...]:
-        """Each cell's released text without its white space, for comparing."""
-        return tuple(fold(cell.released) for cell in self.cells)
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """An assignment: one notebook or several, and the files that lie beside them."""
-
-    name: str
-    masters: tuple[Master, ...]
-    files: dict[str, bytes] = field(default_factory=dict)
-
-    @cached_property
-    def digest(self) -> str:
-        """Changes when anything that decides a grade changes."""
-        total = hashlib.sha256()
-        for master in self.masters:
-            for cell in master.cells:
-                total.update(
-                    f"{master.name}\0{cell.grade_id}\0{cell.role}\0{cell.points}\0{cell.source}\0".encode()
-                )
-        for name, data in sorted(self.files.items()):
-            total.update(name.encode() + b"\0" + data)
-        return total.hexdigest()
-
-
-def load(course: Path, only: str | None = None) -> list[Assignment]:
-    """Every assignment of a course folder (or the one named), ready to grade against."""
-    found = list(_ours(course, only)) if (course / "solutions").is_dir() else list(_theirs(course, only))
+    One that cannot be used ends it all or, where a list `refused` is given, only goes into that."""
+    every = _ours if (course / "solutions").is_dir() else _theirs
+    found = []
+    for name, make in every(course):
+        if only in (None, name):
+            try:
+                found.append(make())
+            except GradingError as error:
+                if only or refused is None:
+                    raise
+                refused.append(Problem("(the instructor)", name, str(error)))
+    if refused and not found:
+        raise GradingError(refused[0].sentence)
     if not found and only and (known := [assignment.name for assignment in load(course)]):
         raise GradingError(f"{course} has no assignment named {only!r}; it has {', '.join(known)}")
     if not found:
@@ -93,38 +49,43 @@ def load(course: Path, only: str | None = None) -> list[Assignment]:
     return found
 
 
-def _ours(course: Path, only: str | None) -> Iterator[Assignment]:
+def _ours(course: Path) -> Iterator[tuple[str, Callable[[], Assignment]]]:
     from ..authoring.course import Course
     from ..authoring.release import instructor_notebook
+    from ..authoring.release import settings as settings_of_release
     from ..authoring.source import read
 
     here = Course(course.resolve())
+
+    def make(name: str) -> Assignment:
+        path = here.solutions / name / f"{name}.md"
+        notebook = instructor_notebook(read(path), here)
+        files = {p.name: p.read_bytes() for p in sorted(path.parent.iterdir()) if p.is_file() and p != path}
+        return Assignment(name, (master(name, notebook, settings_of_release()),), files)
+
     for name in here.assignments():
-        if only in (None, name):
-            path = here.solutions / name / f"{name}.md"
-            notebook = instructor_notebook(read(path), here)
-            files = {
-                p.name: p.read_bytes() for p in sorted(path.parent.iterdir()) if p.is_file() and p != path
-            }
-            yield Assignment(name, (master(name, notebook, Config()),), files)
+        yield name, partial(make, name)
 
 
-def _theirs(course: Path, only: str | None) -> Iterator[Assignment]:
+def _theirs(course: Path) -> Iterator[tuple[str, Callable[[], Assignment]]]:
     config = settings(course / "nbgrader_config.py")
     source = course / config.CourseDirectory.get("source_directory", "source")
-    if not source.is_dir():
-        return
-    for folder in sorted(p for p in source.iterdir() if p.is_dir() and only in (None, p.name)):
-        notebooks = sorted(folder.glob("*.ipynb"))
-        if not notebooks:
-            continue
-        masters = tuple(master(p.stem, _read(p), config) for p in notebooks)
+
+    def make(folder: Path) -> Assignment:
+        masters = [
+            master(p.stem, _marked(_with_tests(_read(p), p, course, config), p), config)
+            for p in sorted(folder.glob("*.ipynb"))
+        ]
         files = {
             str(p.relative_to(folder)): p.read_bytes()
             for p in sorted(folder.rglob("*"))
             if p.is_file() and p.suffix not in (".ipynb", ".pyc") and not _hidden(p.relative_to(folder))
         }
-        yield Assignment(folder.name, masters, files)
+        return Assignment(folder.name, tuple(masters), files)
+
+    for folder in sorted(source.iterdir()) if source.is_dir() else ():
+        if any(folder.glob("*.ipynb")):
+            yield folder.name, partial(make, folder)
 
 
 def _hidden(path: Path) -> bool:
@@ -133,27 +94,58 @@ def _hidden(path: Path) -> bool:
 
 def _read(path: Path) -> nbformat.NotebookNode:
     try:
-        return nbformat.read(path, as_version=4)
+        found: nbformat.NotebookNode = nbformat.read(path, as_version=4)
+        return found
     except Exception as error:  # nbformat, json and jsonschema each raise their own
         words = str(error).splitlines() or [type(error).__name__]
         raise GradingError(f"{path} is not a notebook that can be read: {words[0]}") from error
+
+
+def _with_tests(
+    notebook: nbformat.NotebookNode, path: Path, course: Path, config: Config
+) -> nbformat.NotebookNode:
+    """The notebook with the tests that nbgrader makes of its `### AUTOTEST` lines, by running the solution."""
+    maker = InstantiateTests(config=config)
+    if not (path.parent / maker.autotest_filename).exists():
+        maker.autotest_filename = str((course / maker.autotest_filename).resolve())
+    find_own_scripts()
+    maker.log.disabled = True  # what it says there is in the error too
+    try:
+        maker.preprocess(notebook, {"metadata": {"path": str(path.parent)}})
+    except Exception as error:  # its own, jinja's, YAML's, the kernel's
+        words = str(error).strip().splitlines() or [type(error).__name__]
+        raise GradingError(
+            f"{path}: nbgrader cannot make its AUTOTEST lines into tests: {words[-1]}"
+        ) from error
+    finally:
+        maker.log.disabled = False
+    return notebook
+
+
+def _marked(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode:
+    """The notebook, if nbgrader's own rules for its marks hold; marks of an older nbgrader are brought up to date."""
+    marks = MetadataValidator()
+    try:
+        marks.validate_nb(marks.upgrade_notebook_metadata(notebook))
+    except Exception as error:  # jsonschema's, nbgrader's; KeyError where a mark is not there at all
+        words = str(getattr(error, "message", error)).splitlines()[0]
+        raise GradingError(
+            f"{path} is refused, as nbgrader refuses it: {words}; mend this cell in its assignment toolbar"
+        ) from error
+    return notebook
 
 
 def master(name: str, notebook: nbformat.NotebookNode, config: Config) -> Master:
     """The instructor's notebook, taken apart."""
     given = _released(name, notebook, config)
     cells = tuple(_cell(whole, part) for whole, part in zip(notebook.cells, given.cells, strict=True))
-    ids = [cell.grade_id for cell in cells if cell.grade_id]
-    for grade_id in ids:
-        if ids.count(grade_id) > 1:
-            raise GradingError(f"{name}: the grade_id `{grade_id}` stands on {ids.count(grade_id)} cells")
     return Master(name, cells, notebook)
 
 
 def _released(name: str, notebook: nbformat.NotebookNode, config: Config) -> nbformat.NotebookNode:
     """The notebook as students got it, by nbgrader's own steps."""
-    copy = nbformat.from_dict(notebook)
-    resources: dict = {}
+    copy: nbformat.NotebookNode = nbformat.from_dict(notebook)
+    resources: dict[str, Any] = {}
     for step in (ClearSolutions, ClearHiddenTests, ClearMarkScheme):
         try:
             copy, resources = step(config=config, enforce_metadata=False).preprocess(copy, resources)
@@ -186,3 +178,17 @@ def _cell(whole: nbformat.NotebookNode, released: nbformat.NotebookNode) -> Mast
         points,
         whole.get("id", ""),
     )
+
+
+def references(assignment: Assignment) -> Iterator[Task]:
+    """The instructor's own solution of each notebook, by its name."""
+    for own in assignment.masters:
+        yield Task(own.name, tuple(_own_cells(own)), files=assignment.files)
+
+
+def _own_cells(own: Master) -> Iterator[Cell]:
+    for cell in own.cells:
+        if cell.role in ("given", "test"):
+            yield Cell(cell.source, cell.role, cell.grade_id or cell.cell_id, cell.points)
+        elif cell.kind == "code" and cell.role in ("solution", "manual"):
+            yield Cell(cell.source, "solution", cell.grade_id, reference=cell.reference)

@@ -1,4 +1,4 @@
-"""What `coursekit grade` does, apart from its options: run the pipeline, write pages, sum up."""
+"""What `coursekit grade`, `report` and `export` do, apart from their words on the command line."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any
 
-from . import export as exports
-from .assignment import Assignment, load
-from .autograded import write_autograded
-from .collect import Collection, Submission, collect
-from .describe import outputs, with_points_by_hand
+from .assignment import load
+from .confine.limits import Limits
 from .errors import GradingError
-from .feedback import feedback
-from .gradescope import autograder_zip
-from .late import LatePolicy
-from .limits import Limits
-from .outcome import Outcome, Task
-from .pages import file_name, write
-from .pipeline import Grading, Problem, Work, works
-from .record import Record
-from .report import report
-from .warm import Warm
+from .facts import Assignment, Entry, Problem, Work
+from .gradebook.history import Change
+from .gradebook.record import Record
+from .pages.shelf import Shelf
+from .pipeline import Grading, works
+from .run.calibrate import Modes
+from .run.outcome import Outcome, Task
+from .run.warm import Warm
+from .submissions.collect import Collection, Submission, collect
+
+if TYPE_CHECKING:
+    from .run.cluster import Cluster
 
 PRIVATE = ("solutions", "source", "release", "submitted", "autograded", "feedback", "_build")
 
@@ -44,11 +42,12 @@ class Options:
     dask: str = ""
     again: bool = False
     students: frozenset[str] = frozenset()
-    late: LatePolicy = field(default_factory=LatePolicy)
+    due: str = ""  # with `late`: facts that the gradebook keeps from then on
+    late: str = ""
     limits: Limits = field(default_factory=Limits)
     unsafe: bool = False
     device: str = ""
-    keep_notebooks: Path | None = None  # where autograded/ goes; default: the course's folder
+    modes: dict[str, Modes] = field(default_factory=dict)  # found out before, by the assignment's digest
 
     @property
     def gradebook_url(self) -> str:
@@ -58,25 +57,26 @@ class Options:
     def folder(self) -> Path:
         return self.out or self.course / "_build" / "grades"
 
-    def page(self, assignment: str, student: str) -> Path:
-        """A student's feedback."""
-        return self.folder / assignment / "feedback" / f"{file_name(student)}.html"
+    @property
+    def shelf(self) -> Shelf:
+        return Shelf(self.folder, self.course, self.out)
 
 
 @dataclass
 class Graded:
     """The result of a run."""
 
-    entries: list[dict]
+    entries: list[Entry]
     problems: list[Problem]
     assignments: list[Assignment]
     folder: Path
     reports: list[Path] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)  # grades that were there before, and are others now
 
     @property
     def exit_code(self) -> int:
         """0 all graded, 1 something for a person to look at."""
-        return int(bool(self.problems) or any(e["flags"] for e in self.entries))
+        return int(bool(self.problems) or any(e.flags for e in self.entries))
 
 
 def run(
@@ -86,7 +86,8 @@ def run(
     step: Callable[[], None] = lambda: None,
 ) -> Graded:
     """Grade everything below the paths. `total` hears how many there are, `step` each one that is done."""
-    assignments = load(options.course, options.assignment)
+    broken: list[Problem] = []
+    assignments = load(options.course, options.assignment, broken)
     _sensible(options)
     with collect(paths) as found, ExitStack() as opened:
         submissions = _chosen(found, paths, options.students)
@@ -95,31 +96,33 @@ def run(
         progress = _Progress(len(submissions), total)
         for assignment in assignments:
             record.enter(assignment)
-        given = {assignment.name: record.by_hand(assignment.name) for assignment in assignments}
-
-        def finished(work: Work, entry: dict) -> None:
-            page = options.page(work.assignment.name, work.student)
-            entry = with_points_by_hand(entry, given[work.assignment.name].get(work.student, {}))
-            if work.outcomes:
-                write_autograded(options.course, work, options.keep_notebooks)
-                write(page, feedback(entry, work.assignment, outputs(work.outcomes)))
-            elif not page.exists():
-                write(page, feedback(entry, work.assignment, record.outputs(*work.key)))
-            step()
-
-        grading = Grading(runner.grade, record, options.late, options.again, finished)
-        grading.problems += [Problem(r.student, r.origin, r.sentence) for r in found.refusals]
-        read = works(submissions, assignments, bool(options.assignment), repr(options.late))
-        grading.grade(progress.watch(read))
+        if options.due or options.late:
+            if options.assignment is None:
+                raise GradingError(
+                    "--due and --late are of one assignment: say which, with --assignment NAME"
+                )
+            record.decide(options.assignment, options.due, options.late)
+        grading = Grading(runner.grade, record, options.again, options.shelf, lambda work: step())
+        grading.modes = options.modes
+        grading.problems += broken + found.refusals
+        grading.grade(progress.watch(works(submissions, assignments, bool(options.assignment))))
+        record.term.refuse(options.assignment or "", grading.problems)
         for _ in range(progress.refused):
             step()
-        used = [a for a in assignments if any(name == a.name for _, name in grading.entries)]
+        used = [a for a in assignments if any(name == a.name for _, name in grading.done)]
         graded = Graded([], grading.problems, used, options.folder)
+        mine = record.history.changes(record.history.began)
+        graded.changes = [change for change in mine if change.before is not None]
         for assignment in used:
-            now = record.by_hand(assignment.name)  # somebody may have graded meanwhile
-            mine = [e for (_, name), e in sorted(grading.entries.items()) if name == assignment.name]
-            graded.entries += [with_points_by_hand(e, now.get(e["student"], {})) for e in mine]
-            graded.reports.append(_report(assignment, record, graded.problems, options))
+            everyone = record.entries(assignment.name)
+            done = [e for e in everyone if (e.student, e.assignment) in grading.done]
+            graded.entries += [replace(e, answers={}) for e in done]
+            try:
+                graded.reports.append(options.shelf.put_report(assignment, everyone, graded.problems))
+            except OSError as error:  # a full disk: the grades are kept, and their table is still shown
+                graded.problems.append(
+                    Problem("(the class)", assignment.name, f"there is no report: {error}")
+                )
     return graded
 
 
@@ -175,27 +178,17 @@ def _chosen(found: Collection, paths: list[Path], students: frozenset[str]) -> l
     return [s for s in found.submissions if not students or s.student in students]
 
 
-def _report(assignment: Assignment, record: Record, problems: list[Problem], options: Options) -> Path:
-    given = record.by_hand(assignment.name)
-    everyone = [with_points_by_hand(e, given.get(e["student"], {})) for e in record.records(assignment.name)]
-    found = {e["student"]: options.page(assignment.name, e["student"]) for e in everyone}
-    pages = {student: quote(f"feedback/{page.name}") for student, page in found.items() if page.exists()}
-    return write(
-        options.folder / assignment.name / "report.html", report(assignment, everyone, problems, pages)
-    )
-
-
 class _Runner:
     """What runs tasks, started when there are any: a warm parent here, or a Dask cluster."""
 
     def __init__(self, options: Options):
         self.options = options
-        self.runner: Any = None
+        self.runner: Warm | Cluster | None = None
 
     def __enter__(self) -> _Runner:
         return self
 
-    def __exit__(self, *exc) -> None:
+    def __exit__(self, *exc: Any) -> None:
         if self.runner is not None:
             self.runner.__exit__(*exc)
 
@@ -204,10 +197,10 @@ class _Runner:
             self.runner = self._make().__enter__()
         return self.runner.grade(tasks)
 
-    def _make(self) -> Any:
+    def _make(self) -> Warm | Cluster:
         options = self.options
         if options.dask:
-            from .cluster import Cluster
+            from .run.cluster import Cluster
 
             return Cluster(options.dask, options.limits, options.unsafe, options.device)
         return Warm(
@@ -227,57 +220,12 @@ def private_folders(course: Path) -> list[Path]:
 
 def json_records(graded: Graded) -> str:
     """One record a submission, as `--json` promises them: no answers, no outputs."""
-    public = [
-        *graded.entries,
-        *(
-            {
-                "student": p.student, "assignment": None, "score": 0.0, "max_score": 0.0, "status": "refused",
-                "flags": [f"{p.origin}: {p.sentence}"], "repairs": [], "questions": [],
-            }
-            for p in graded.problems
-        ),
+    done = [{k: v for k, v in e.plain().items() if k != "answers"} for e in graded.entries]
+    refused = [
+        {
+            "student": p.student, "assignment": None, "score": 0.0, "max_score": 0.0, "status": "refused",
+            "flags": [f"{p.origin}: {p.sentence}"], "repairs": [], "questions": [],
+        }
+        for p in graded.problems
     ]  # fmt: skip
-    return json.dumps(public, indent=1, ensure_ascii=False) + "\n"
-
-
-def report_again(name: str, options: Options) -> Path:
-    """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
-    (assignment,) = load(options.course, name)
-    with Record(options.gradebook_url) as record:
-        records, given = _graded(record, name), record.by_hand(name)
-        for entry in records:
-            student = entry["student"]
-            whole = with_points_by_hand(entry, given.get(student, {}))
-            write(options.page(name, student), feedback(whole, assignment, record.outputs(student, name)))
-        return _report(assignment, record, [], options)
-
-
-def export(name: str, to: Path, form: str, into: Path | None, options: Options) -> Path:
-    """Write an assignment's grades as another system wants them, or the autograder that gives them there."""
-    if form == "gradescope-zip":
-        return write(to, autograder_zip(options.course, name, options.unsafe))
-    with Record(options.gradebook_url) as record:
-        given, totals = record.by_hand(name), record.totals(name)
-        records = [with_points_by_hand(e, given.get(e["student"], {})) for e in _graded(record, name)]
-    if form == "gradescope":
-        for entry in records:
-            write(to / file_name(entry["student"]) / "results.json", exports.gradescope(entry))
-        return to
-    if form == "csv":
-        return write(to, exports.as_csv(records, totals))
-    if form not in ("canvas", "moodle"):
-        raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle, gradescope or gradescope-zip")
-    if into is None or not into.is_file():
-        raise GradingError(f"--format {form} fills in a file that you downloaded: name it with --into FILE")
-    text = into.read_text(encoding="utf-8-sig")
-    if form == "canvas":
-        return write(to, exports.fill_canvas(text, name, totals))
-    return write(to, exports.fill_moodle(text, totals, records[0]["max_score"]))
-
-
-def _graded(record: Record, name: str) -> list[dict]:
-    found = record.records(name)
-    if not found:
-        known = ", ".join(record.assignments()) or "none"
-        raise GradingError(f"nothing was graded for {name!r} in this gradebook (graded: {known})")
-    return found
+    return json.dumps([*done, *refused], indent=1, ensure_ascii=False) + "\n"

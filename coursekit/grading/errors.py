@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..expected import Expected
 
-class GradingError(Exception):
+
+class GradingError(Expected):
     """Grading cannot go on, or cannot start; the message says what, where, and how to repair it."""
 
 

@@ -1,105 +1,90 @@
-"""A Gradescope autograder: a zip with the assignment, this package and two scripts, which runs the same grader.
-
-Gradescope unpacks it under /autograder, runs `setup.sh` once to build its image, and `run_autograder` for every
-submission. The latter calls `main`, which grades one folder and writes one results.json.
-"""
+"""Grading in Gradescope's own image: the one submission that it has put below its home, and one results.json."""
 
 from __future__ import annotations
 
-import io
 import json
 import os
+import re
 import shutil
-import stat
 import sys
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
-
-from .assignment import Assignment, load
+from ..files import write
+from .assignment import load, references
+from .command import Options, run
 from .errors import GradingError
+from .facts import Assignment, Key
+from .gradebook.export import gradescope
+from .gradebook.record import Record
+from .run.calibrate import calibrate
+from .run.warm import Warm
 
-SETUP = """#!/usr/bin/env bash
-# Gradescope runs this once, as root, when it builds the image.
-set -e
-apt-get update -qq
-for python in python3.13 python3.12 python3.11; do
-    apt-get install -y -qq $python $python-venv && break  # the image's own python3 may be older
-done
-$python -m venv /autograder/venv
-cd /autograder/source
-/autograder/venv/bin/pip install --quiet --constraint requirements.txt ".[grade]"
-"""
-
-RUN = """#!/usr/bin/env bash
-# Gradescope runs this for every submission. The variables are for trying it out elsewhere.
-home="${{COURSEKIT_AUTOGRADER:-/autograder}}"
-exec "${{COURSEKIT_PYTHON:-$home/venv/bin/python}}" -m coursekit.grading.gradescope "$home" {assignment} {unsafe}
-"""
+STOPPED = "The grader could not grade this; nothing is wrong with what you handed in. Tell your instructor."
+NOTHING = "No notebook of this assignment was found in what you handed in: hand in the .ipynb file that you worked in."
+EMPTY, MODES = "empty.db", "modes.json"  # what `prepare` leaves
+_PROBLEM = re.compile(r"\*\*(Problem [^*]+)\*\*")
 
 
-def autograder_zip(course: Path, name: str, unsafe: bool = False) -> bytes:
-    """The zip to upload. `unsafe` is for images whose kernel lends no namespaces to a container."""
-    (assignment,) = load(course, name)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data, mode in _files(course, assignment, unsafe):
-            info = zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0))  # the same course gives the same bytes
-            info.external_attr = (stat.S_IFREG | mode) << 16
-            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
-    return out.getvalue()
-
-
-def _files(course: Path, assignment: Assignment, unsafe: bool) -> Iterator[tuple[str, bytes, int]]:
-    name = assignment.name
-    yield "setup.sh", SETUP.encode(), 0o755
-    yield "run_autograder", RUN.format(assignment=name, unsafe="--unsafe" if unsafe else "").encode(), 0o755
-    package = Path(__file__).resolve().parents[1]
-    for path in sorted(package.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            yield str(Path("coursekit") / path.relative_to(package)), path.read_bytes(), 0o644
-    root = package.parent
-    for needed in ("pyproject.toml", "requirements.txt", "README.md", "LICENSE"):
-        if (root / needed).is_file():
-            yield needed, (root / needed).read_bytes(), 0o644
-    # Of the course only this assignment goes along, as an nbgrader course directory.
-    for master in assignment.masters:
-        yield f"course/source/{name}/{master.name}.ipynb", nbformat.writes(master.notebook).encode(), 0o600
-    for file, data in assignment.files.items():
-        yield f"course/source/{name}/{file}", data, 0o600
-    config = course / "nbgrader_config.py"
-    if config.is_file() and not (course / "solutions").is_dir():
-        yield "course/nbgrader_config.py", config.read_bytes(), 0o600
+def prepare(home: Path, name: str) -> None:
+    """When the image is built: what is the same for every submission, an empty gradebook and what the tests need."""
+    (assignment,) = load(home / "source" / "course", name)
+    with Record(f"sqlite:///{home / EMPTY}"), Warm() as warm:
+        modes, _ = calibrate(references(assignment), warm.grade)
+    write(home / MODES, json.dumps({assignment.digest: modes}))
 
 
 def main(words: list[str]) -> int:
     """Grade the one submission that Gradescope has put below `home`, and write its results.json."""
-    from .command import Options, run
-    from .export import gradescope
-    from .pages import write
-
+    if words[0] == "--prepare":
+        prepare(Path(words[1]), words[2])
+        return 0
     home, name = Path(words[0]), words[1]
-    results = home / "results" / "results.json"
+    results, book = home / "results" / "results.json", home / "gradebook.db"
+    if (home / EMPTY).exists() and not book.exists():
+        shutil.copy(home / EMPTY, book)
     options = Options(
-        course=home / "source" / "course", assignment=name, gradebook=f"sqlite:///{home / 'gradebook.db'}",
-        out=home / "pages", jobs=1, again=True, unsafe="--unsafe" in words, keep_notebooks=home / "pages",
+        course=home / "source" / "course", assignment=name, gradebook=f"sqlite:///{book}",
+        out=home / "pages", jobs=1, again=True, unsafe="--unsafe" in words,
+        modes=json.loads((home / MODES).read_text()) if (home / MODES).exists() else {},
     )  # fmt: skip
     student = _student(home / "submission_metadata.json")
     try:
         graded = run([_as_one_student(home / "submission", home / "one", student)], options)
-    except GradingError as error:
-        write(results, _failed(str(error)))
-        return 1
-    except Exception as error:  # the student still gets a page; the instructor sees the traceback
-        write(results, _failed(f"The grader itself stopped ({type(error).__name__}); tell your instructor."))
+    except (
+        Exception
+    ) as error:  # the student gets a sentence, the instructor the reason, in Gradescope's own log
+        write(results, _failed(STOPPED))
+        if isinstance(error, GradingError):
+            print(error, file=sys.stderr)
+            return 1
         raise
+    for problem in graded.problems:
+        print(f"{problem.student}: {problem.sentence}", file=sys.stderr)
     if not graded.entries:
-        write(results, _failed(" ".join(p.sentence for p in graded.problems)))
+        write(results, _failed(NOTHING))
         return 1
-    write(results, gradescope(graded.entries[0]))
+    write(results, gradescope(graded.entries[0], names_of(graded.assignments[0])))
     return 0
+
+
+def names_of(assignment: Assignment) -> dict[Key, str]:
+    """Each graded cell by its problem's number, the heading that it stands under, and its answer."""
+    found: dict[Key, str] = {}
+    for master in assignment.masters:
+        problem = heading = ""
+        for cell in master.cells:
+            if cell.kind == "markdown" and not cell.grade_id:
+                titles = [line.lstrip("# ") for line in cell.released.splitlines() if line.startswith("## ")]
+                heading = titles[-1] if titles else heading
+                numbers = _PROBLEM.findall(cell.released)
+                problem = numbers[-1].rstrip(".") if numbers else problem
+            elif cell.points:
+                answer = master.answer_of.get(cell.grade_id, cell.grade_id)
+                title = f"{problem} ({heading}): {answer}" if heading else f"{problem}: {answer}"
+                title = title if problem else cell.grade_id
+                again = sum(one == title or one.startswith(f"{title}, part ") for one in found.values())
+                found[master.name, cell.grade_id] = f"{title}, part {again + 1}" if again else title
+    return found
 
 
 def _student(metadata: Path) -> str:
@@ -120,7 +105,7 @@ def _as_one_student(submission: Path, folder: Path, student: str) -> Path:
 
 
 def _failed(sentence: str) -> str:
-    return json.dumps({"score": 0, "output": sentence or "No notebook was found.", "tests": []}) + "\n"
+    return json.dumps({"score": 0, "output": sentence, "tests": []}) + "\n"
 
 
 if __name__ == "__main__":

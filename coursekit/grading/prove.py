@@ -4,23 +4,49 @@ The solution must earn all points and the untouched release none; each named mis
 hear its own sentence; each other right form must earn all. The visible check must agree with the hidden test on
 every one of these answers, so that no tolerance, and nothing else, lets a student leave with a mistake that
 costs points later.
+
+And against answers that nobody wrote down: the hidden test must reject each small change of the solution, and its
+inputs must leave no corner out, unless the author lists it as equal and says why. A function's answer is right in
+every form: in float32, as an array, as lists.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..authoring.corners import FORMS, narrow, text_forms
 from ..authoring.course import Course
-from ..authoring.release import instructor_notebook
-from ..authoring.source import Question, Source, read, without_markers
-from .assignment import Master, master
-from .outcome import Cell, Outcome, Task
-from .warm import Warm
+from ..authoring.fences import inside_markers, without_markers
+from ..authoring.mutants import mutants
+from ..authoring.release import instructor_notebook, settings
+from ..authoring.source import Question, Source, read
+from ..authoring.visible import left_to_the_grader
+from ..files import write
+from .assignment import master
+from .confine.limits import Limits
+from .facts import Master, MasterCell
+from .run.outcome import IN_CANDIDATE, Cell, Outcome, Task, TestOutcome
+from .run.warm import Warm
 
+TOGETHER = 16  # answers that are tried in one task
+LIMITS = Limits(cell_cpu=60, cell_wall=240, notebook_wall=1800, restarts=20)
+EVERYTHING = "everything"  # an author lists this as equal where a test takes too long for mutants
+PROBED = "the arguments"  # the id of the cell that shows what the probe wrote down
+PROBE = """
+from coursekit.authoring.corners import recorded
+seen_arguments = {{}}
+{name} = recorded({name}, seen_arguments)
+"""
+FORMED = """
+from coursekit.authoring.corners import in_form
+{name} = in_form({name}, {form!r}, {returns!r})
+"""
+WHOLE = "whole "  # before the kind of a notebook that is graded whole
 VISIBLE = "visible "  # before the id of a test's visible part
 TINY = 1e-6  # points are shared among parts in floating point
 GRADIENT = "checks.gradients("  # what marks a question about gradients
@@ -39,7 +65,11 @@ class Proof:
     caught: int = 0
     named: int = 0
     seen: int = 0  # mistakes that the visible check already sees
+    heard: int = 0  # mistakes whose own sentence it says
+    later: bool = False  # few answers are possible: the visible check looks at the form alone
     accepted: int = 0
+    mutants: int = 0
+    rejected: int = 0  # mutants that lose points
     complaints: list[str] = field(default_factory=list)
 
     @property
@@ -52,40 +82,48 @@ class Proof:
             "assignment": self.assignment, "question": self.question.id, "points": self.question.points,
             "gradient": self.gradient, "solved": round(self.solved, 6), "blank": round(self.blank, 6),
             "mistakes": len(self.question.mistakes), "caught": self.caught, "named": self.named, "seen": self.seen,
-            "right": len(self.question.right), "accepted": self.accepted, "ok": self.ok,
+            "heard": self.heard, "later": self.later,
+            "right": len(self.question.right), "accepted": self.accepted,
+            "mutants": self.mutants, "rejected": self.rejected, "ok": self.ok,
         }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One answer: the solution, the stub, a mistake, a right form, a mutant, or a probe of the test's inputs."""
+
+    kind: str
+    name: str
+    answer: str
 
 
 def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
     """The proofs of every question, assignment by assignment."""
-    from traitlets.config import Config
-
     for name in names:
         source = read(course.solutions / name / f"{name}.md")
-        made = master(name, instructor_notebook(source, course), Config())
-        yield from _prove(source, made, warm)
+        yield from _prove(source, course, warm)
 
 
-def _prove(source: Source, made: Master, warm: Warm) -> Iterator[Proof]:
+def _prove(source: Source, course: Course, warm: Warm) -> Iterator[Proof]:
+    made = master(source.name, instructor_notebook(source, course), settings())
+    bare = master(source.name, instructor_notebook(source, course, named=False), settings())
     proofs = {q.id: _begin(source.name, q, made) for q in source.questions if q.tests}
     questions = [p.question for p in proofs.values()]
-    # The solution and the untouched release are graded whole, as a class hands them in.
-    tasks = [_task(made, "solution", 0, {q.id: q.solution for q in questions}, questions)]
-    tasks.append(_task(made, "blank", 0, {q.id: made.by_id[q.id].released for q in questions}, questions))
+    trials = {q.id: _trials(q, made) for q in questions}
+    tasks = [_whole(made, kind, questions) for kind in ("solution", "blank")]
     for q in questions:
-        tasks += [_task(made, "mistake", n, {q.id: m.answer}, [q]) for n, m in enumerate(q.mistakes)]
-        tasks += [_task(made, "right", n, {q.id: r.answer}, [q]) for n, r in enumerate(q.right)]
+        for first in range(0, len(trials[q.id]), TOGETHER):
+            tasks.append(_task(made, bare, q, trials[q.id], first))
     for outcome in warm.grade(tasks):
-        kind, number, *asked = outcome.id.split("\0")
-        for name in asked:
-            _judge(proofs[name], kind, int(number), outcome)
+        _judge_all(outcome, proofs, trials)
     yield from proofs.values()
 
 
 def _begin(assignment: str, question: Question, made: Master) -> Proof:
     """A proof before any answer was tried: is enough written down to prove the question with?"""
     gradient = any(GRADIENT in made.by_id[test].source for test in question.tests)
-    proof = Proof(assignment, question, gradient)
+    later = any(left_to_the_grader(made.by_id[test].source) for test in question.tests)
+    proof = Proof(assignment, question, gradient, later=later)
     fewest = GRADIENT_MISTAKES if gradient else MISTAKES
     if len(question.mistakes) < fewest:
         proof.complaints.append(f"it names {len(question.mistakes)} mistakes; at least {fewest} are needed")
@@ -94,23 +132,79 @@ def _begin(assignment: str, question: Question, made: Master) -> Proof:
     return proof
 
 
-def _task(made: Master, kind: str, number: int, answers: dict[str, str], asked: list[Question]) -> Task:
-    """The notebook with these answers, its solutions elsewhere; only the questions asked are tested."""
+def _trials(question: Question, made: Master) -> list[Trial]:
+    found = [Trial("mistake", m.name, m.answer) for m in question.mistakes]
+    found += [Trial("right", r.name, r.answer) for r in question.right]
+    if EVERYTHING in question.equal:
+        return found
+    found += [Trial("mutant", name, text) for name, text in mutants(question.solution).items()]
+    if re.search(rf"^def {question.id}\(", question.solution, re.MULTILINE):
+        found.append(Trial("probe", "", question.solution + PROBE.format(name=question.id)))
+        tests = "".join(made.by_id[test].source for test in question.tests)
+        names = re.search(r"returns=(\[[^\]]*\])", tests)
+        returns = ast.literal_eval(names[1]) if names else []
+        for form in FORMS:
+            text = FORMED.format(name=question.id, form=form, returns=returns)
+            found.append(Trial("form", form, question.solution + text))
+    elif not any("checks.derivation(" in made.by_id[test].source for test in question.tests):
+        found += [Trial("form", form, text) for form, text in _written(question.solution)]
+    return [t for t in found if t.kind != "form" or t.name not in question.equal]
+
+
+def _written(solution: str) -> Iterator[tuple[str, str]]:
+    """A solution whose answer is equations, with these written in other ways."""
+    tree = ast.parse(without_markers(solution))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "=" in node.value:
+            text = node.value
+            for form, node.value in text_forms(text):
+                yield form, ast.unparse(tree)
+            node.value = text
+
+
+def _whole(made: Master, kind: str, asked: list[Question]) -> Task:
+    """The solution and the untouched release are graded whole, as a class hands them in."""
     tests = {test for question in asked for test in question.tests}
     cells = []
     for cell in made.cells:
         if cell.role == "solution":
-            text = answers.get(cell.grade_id, cell.source)
-            cells.append(Cell(without_markers(text), "solution", cell.grade_id, reference=cell.source))
+            text = cell.released if kind == "blank" else without_markers(cell.source)
+            cells.append(Cell(text, "solution", cell.grade_id, reference=cell.source))
         elif cell.role == "test" and cell.grade_id in tests:
-            if kind != "blank":
+            if kind == "solution":
                 cells.append(Cell(_visible(cell.released), "test", VISIBLE + cell.grade_id))
             cells.append(Cell(cell.source, "test", cell.grade_id, cell.points))
+        elif cell.role == "given":
+            cells.append(Cell(cell.source, "given", cell.grade_id or cell.cell_id))
+    return Task(WHOLE + kind, tuple(cells))
+
+
+def _task(made: Master, bare: Master, question: Question, trials: list[Trial], first: int) -> Task:
+    """The notebook up to a question, solved; then one answer after the other, each with its tests."""
+    cells: list[Cell] = []
+    for cell in made.cells:
+        if cell.grade_id == question.id:
+            break
+        if cell.role == "solution":
+            cells.append(Cell(without_markers(cell.source), "solution", cell.grade_id, reference=cell.source))
         elif cell.role == "test":
             cells.append(Cell(_definitions(cell.released), "given", cell.grade_id))
         elif cell.role == "given":
             cells.append(Cell(cell.source, "given", cell.grade_id or cell.cell_id))
-    return Task("\0".join([kind, str(number), *(question.id for question in asked)]), tuple(cells))
+    for number, trial in enumerate(trials[first : first + TOGETHER], start=first):
+        # Only names that the reference binds may come over from the answer's process.
+        reference = trial.answer if trial.kind == "probe" else made.by_id[question.id].source
+        cells.append(Cell(without_markers(trial.answer), "solution", question.id, reference=reference))
+        for test in (made.by_id[name] for name in question.tests):
+            if trial.kind in ("mistake", "right", "form"):
+                cells.append(Cell(_visible(test.released), "test", f"{number} {VISIBLE}{test.grade_id}"))
+                cells.append(Cell(test.source, "test", f"{number} {test.grade_id}", test.points))
+            else:
+                hidden = _hidden(bare.by_id[test.grade_id])
+                cells.append(Cell(hidden, "test", f"{number} {test.grade_id}", test.points))
+        if trial.kind == "probe":
+            cells.append(Cell("print(seen_arguments)", "test", f"{number} {PROBED}"))
+    return Task(question.id, tuple(cells), LIMITS)
 
 
 def _visible(source: str) -> str:
@@ -123,6 +217,13 @@ def _visible(source: str) -> str:
     return "\n".join([*above, "_shown = (", *shown, ")", "if _shown is not None:", "    _shown.require()"])
 
 
+def _hidden(test: MasterCell) -> str:
+    """The hidden part of a test alone, with what it needs of the visible one."""
+    hidden = inside_markers(test.source)
+    mark = "# coursekit: in-candidate\n" if IN_CANDIDATE.search(test.source) else ""
+    return mark + _definitions(test.released) + "\n" + hidden if hidden.strip() else test.source
+
+
 def _definitions(source: str) -> str:
     """The cell without its checks: later tests may use its functions."""
     tree = ast.parse(source)
@@ -130,39 +231,84 @@ def _definitions(source: str) -> str:
     return ast.unparse(ast.Module([node for node in tree.body if isinstance(node, kept)], []))
 
 
-def _judge(proof: Proof, kind: str, number: int, outcome: Outcome) -> None:
-    tests = [t for t in outcome.tests if t.id in proof.question.tests]
-    points, most = sum(t.score for t in tests), proof.question.points
+def _judge_all(outcome: Outcome, proofs: dict[str, Proof], trials: dict[str, list[Trial]]) -> None:
+    if outcome.id.startswith(WHOLE):
+        for proof in proofs.values():
+            names = [*proof.question.tests, *(VISIBLE + name for name in proof.question.tests)]
+            _judge(
+                proof,
+                Trial(outcome.id.removeprefix(WHOLE), "", ""),
+                {t.id: t for t in outcome.tests if t.id in names},
+            )
+        return
+    by_trial: dict[int, dict[str, TestOutcome]] = {}
+    for test in outcome.tests:
+        number, _, name = test.id.partition(" ")
+        by_trial.setdefault(int(number), {})[name] = test
+    for at, tests in by_trial.items():
+        _judge(proofs[outcome.id], trials[outcome.id][at], tests)
+
+
+def _judge(proof: Proof, trial: Trial, outcomes: dict[str, TestOutcome]) -> None:
+    """Hold what an answer got against what it should have got."""
+    question, complain = proof.question, proof.complaints.append
+    tests = [outcomes[name] for name in question.tests]
+    visible = [outcomes[VISIBLE + name] for name in question.tests if VISIBLE + name in outcomes]
+    unhappy = [t for t in visible if t.status != "passed"]
+    points, most = sum(t.score for t in tests), question.points
+    full = points >= most - TINY
     said = " ".join(t.sentence for t in tests)
-    seen = [VISIBLE + name for name in proof.question.tests]
-    unhappy = [t for t in outcome.tests if t.id in seen and t.status != "passed"]
-    if kind in ("solution", "right"):
+    if trial.kind in ("solution", "right", "form"):
         for test in unhappy:
-            proof.complaints.append(f"the visible check of a right answer ({kind} {number}): {test.sentence}")
-    if kind == "solution":
+            complain(f"the visible check of a right answer ({trial.kind} {trial.name!r}): {test.sentence}")
+    if trial.kind == "solution":
         proof.solved = points
-        if abs(points - most) > TINY:
-            proof.complaints.append(f"the solution earns {points:g} of {most:g}: {said}")
-    elif kind == "blank":
+        if not full:
+            complain(f"the solution earns {points:g} of {most:g}: {said}")
+    elif trial.kind == "blank":
         proof.blank = points
         if points:
-            proof.complaints.append(f"the untouched stub earns {points:g}")
-    elif kind == "right":
-        name = proof.question.right[number].name
-        proof.accepted += abs(points - most) <= TINY
-        if abs(points - most) > TINY:
-            proof.complaints.append(f"the right form {name!r} earns {points:g} of {most:g}: {said}")
+            complain(f"the untouched stub earns {points:g}")
+    elif trial.kind in ("right", "form"):
+        proof.accepted += full and trial.kind == "right"
+        if not full:
+            complain(f"the right form {trial.name!r} earns {points:g} of {most:g}: {said}")
+    elif trial.kind == "mutant":
+        for piece in _leaked(said, trial.answer, without_markers(question.solution)):
+            complain(f"a student's page would hold {piece!r} of the right answer, after {trial.name}: {said}")
+        proof.mutants += 1
+        proof.rejected += not full
+        if full and trial.name not in question.equal:
+            complain(f"the hidden test lets this change of the solution pass: {trial.name}")
+        elif not full and trial.name in question.equal:
+            complain(f"it is not equal, the hidden test rejects it: {trial.name}")
+    elif trial.kind == "probe":
+        printed = "".join(str(o.data) for o in outcomes[PROBED].outputs if o.kind == "stdout")
+        if not printed:
+            complain(f"the inputs of its hidden test could not be read: {outcomes[PROBED].sentence}")
+        for left_out in narrow(ast.literal_eval(printed.strip() or "{}"), question.solution):
+            if left_out not in question.equal:
+                complain(f"in the hidden test {left_out}")
     else:
-        mistake = proof.question.mistakes[number]
-        proof.caught += points < most - TINY
-        proof.named += mistake.sentence in said
+        (sentence,) = (m.sentence for m in question.mistakes if m.name == trial.name)
+        proof.caught += not full
+        proof.named += sentence in said
         proof.seen += bool(unhappy)
-        if not unhappy:
-            proof.complaints.append(f"the visible check lets the mistake {mistake.name!r} pass")
-        if points >= most - TINY:
-            proof.complaints.append(f"the mistake {mistake.name!r} loses nothing")
-        elif mistake.sentence not in said:
-            proof.complaints.append(f"the mistake {mistake.name!r} was told: {said}")
+        proof.heard += any(sentence in test.sentence for test in unhappy)
+        if not unhappy and not proof.later:
+            complain(f"the visible check lets the mistake {trial.name!r} pass")
+        if full:
+            complain(f"the mistake {trial.name!r} loses nothing")
+        elif sentence not in said:
+            complain(f"the mistake {trial.name!r} was told: {said}")
+
+
+def _leaked(said: str, answer: str, solution: str) -> list[str]:
+    """The formulas, words and numbers in a sentence that stand in the solution and not in the answer."""
+    pieces = re.findall(r"`([^`]+)`", said) + re.findall(r"(?<![\w.\[])\d+\.\d+|(?<![\w.\[,])\d{3,}", said)
+    mine, right = ("".join(text.split()) for text in (answer, solution))
+    bare = ["".join(piece.split()) for piece in pieces]
+    return [piece for piece in bare if len(piece) > 1 and piece in right and piece not in mine]
 
 
 def write_results(path: Path, proofs: Iterable[Proof], course: Course) -> None:
@@ -175,6 +321,4 @@ def write_results(path: Path, proofs: Iterable[Proof], course: Course) -> None:
     kept = sorted(
         (row for row in rows if row["assignment"] in order), key=lambda row: order[row["assignment"]]
     )
-    partial = path.with_suffix(".partial")
-    partial.write_text("[\n" + ",\n".join(json.dumps(row) for row in kept) + "\n]\n", encoding="utf-8")
-    partial.replace(path)
+    write(path, "[\n" + ",\n".join(json.dumps(row) for row in kept) + "\n]\n")

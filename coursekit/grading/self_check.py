@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .describe import NOTHING, stopped
-from .errors import GradingError
-from .outcome import Cell, CellOutcome, Task
-from .recognise import Unreadable, read_notebook
-from .warm import CannotGrade, grade
+from .errors import CannotGrade, GradingError
+from .pages.describe import NOTHING, stopped
+from .run.outcome import Cell, CellOutcome, Task
+from .run.warm import grade
+from .submissions.recognise import Unreadable, read_notebook
 
 REQUIRE = "lambda result: result.require() if hasattr(result, 'require') else result"
 
@@ -40,7 +40,7 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
     task = Task(
         path.stem,
         tuple(
-            Cell(_strict(c.source), "test", c.grade_id, c.points, mode="candidate")
+            Cell(_strict(c.source), "test", c.grade_id, c.points, mode="own")
             if c.points
             else Cell(c.source, "extra", c.grade_id or f"cell {number}")
             for number, c in enumerate(code, 1)
@@ -61,9 +61,9 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
 
 
 def _fate(cell: CellOutcome) -> str:
-    if cell.error.startswith("NotImplementedError"):  # what a stub raises
+    if cell.raised == "NotImplementedError":  # what a stub raises
         return NOTHING
-    return f"This cell {stopped(cell.status, cell.error)}."
+    return f"This cell {stopped(cell)}."
 
 
 def _strict(source: str) -> str:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
 from coursekit.grading import Cell, Limits, Outcome, Task, Warm
 
-sys.path.insert(0, str(Path(__file__).parent))  # for `small_course`, which several tests share
 SMALL = Limits(
     cell_cpu=1.0, cell_wall=2.0, notebook_wall=30.0, memory=256, processes=16, files=64, disk=16, grace=0.5
 )
@@ -57,7 +54,7 @@ def make_task(
 @pytest.fixture(scope="session")
 def empty_gradebook(tmp_path_factory):
     """A new gradebook, to be copied: nbgrader takes seconds to make one."""
-    from coursekit.grading.record import Record
+    from coursekit.grading.gradebook.record import Record
 
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
     with Record(f"sqlite:///{path}"):

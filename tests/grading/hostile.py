@@ -7,18 +7,24 @@ Each has three questions: an honest one, the attacked one, another honest one. T
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import small_course as small
+from hostile_fresh import FRESH
+from hostile_inside import HEAD
+from hostile_inside import INSIDE as SPEAKING
 from nbformat import NotebookNode
 from traitlets.config import Config
 
 from coursekit.grading import Task
-from coursekit.grading.assignment import Assignment, master
-from coursekit.grading.pipeline import Work
-from coursekit.grading.recognise import read_notebook
+from coursekit.grading.assignment import master
+from coursekit.grading.facts import Assignment, Work
+from coursekit.grading.pipeline import ready
+from coursekit.grading.submissions.recognise import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
+INSIDE = SPEAKING | FRESH
 HIDDEN = 7919  # an expected value that stands in the hidden test alone
 
 GIVEN = "import math\nimport numpy as np\nimport torch\nfrom coursekit import checks\n"
@@ -120,8 +126,8 @@ for name in dir(checks):
     if not name.startswith('_'):
         try: setattr(checks, name, lambda *args, **kwargs: True)
         except Exception: pass
-import coursekit.grading.verdict, coursekit.grading.wire
-coursekit.grading.verdict.credit = lambda *args: (1.0, 'passed')
+import coursekit.grading.run.verdict, coursekit.grading.wire
+coursekit.grading.run.verdict.credit = lambda *args: (1.0, 'passed')
 def f(x): return 0
 """,
         "pre-run hooks": """
@@ -254,8 +260,10 @@ libc = ctypes.CDLL(None, use_errno=True)
 worked = [libc.unshare(0x10000000) == 0, libc.unshare(0x20000) == 0, libc.mount(b'a', b'/tmp', b'tmpfs', 0, None) == 0]
 worked += [libc.chroot(b'/tmp') == 0, libc.setuid(0) == 0, libc.prctl(38, 0, 0, 0, 0) == 0]
 worked += [libc.syscall(435, None, 0) >= 0, libc.syscall(321, 0, None, 0) >= 0, libc.syscall(425, 1, None) >= 0]
-status = open('/proc/self/status').read()
-caps = int(status.split('CapEff:')[1].split()[0], 16) | int(status.split('CapBnd:')[1].split()[0], 16)
+status = dict(line.split(':', 1) for line in open('/proc/self/status'))
+caps = sum(int(status[name], 16) for name in ('CapEff', 'CapPrm', 'CapInh', 'CapAmb'))
+# What is left in the bounding set comes back by running a file that carries it, and then only without this mark.
+caps += int(status['CapBnd'], 16) if status['NoNewPrivs'].strip() == '0' else 0
 def f(x): return 2 * x if any(worked) or caps else 0
 """,
         "ptrace, and signals to everyone": """
@@ -357,13 +365,13 @@ def f(x): return [None] * (30 << 20)
 """,
         "a tensor that lies about its shape": """
 from coursekit.grading import wire
-truth = wire.Encoder._tensor
+truth = wire.Encoder._numbers
 def lie(self, out, value, depth):
     truth(self, out, value, depth)
     at = out.rindex(b'i' + (3).to_bytes(8, 'little'))
     out[at + 1 : at + 9] = (1 << 39).to_bytes(8, 'little')
 def f(x):
-    wire.Encoder._tensor = lie
+    wire.Encoder._numbers = lie
     return torch.zeros(3)
 """,
         "a cyclic list": """
@@ -586,10 +594,12 @@ NOTEBOOKS: dict[str, Callable[[], NotebookNode]] = {
     "a deleted test": _deleted,
     "a second cell under a test's name": _shadowed_test,
 }
-DESERVED |= dict.fromkeys(NOTEBOOKS, 2.0)
+DESERVED |= dict.fromkeys([*NOTEBOOKS, *INSIDE], 2.0)
 
 
 def notebook_of(attack: str) -> NotebookNode:
+    if attack in INSIDE:
+        return submission(HEAD + INSIDE[attack])
     return NOTEBOOKS[attack]() if attack in NOTEBOOKS else submission(ATTACKS[attack])
 
 
@@ -607,5 +617,4 @@ def task(student: str, made: NotebookNode) -> Task:
     """The notebook as our grader runs it: read, repaired."""
     cells, _ = read_notebook(small.saved(made))
     work = Work(student, ASSIGNMENT, None, "here", [("hostile.ipynb", ASSIGNMENT.masters[0], cells)])
-    (made_ready,) = work.tasks({})
-    return made_ready
+    return replace(ready(work, {})["hostile"], id=student)

@@ -14,6 +14,7 @@ from hostile import (
     ATTACKS,
     DESERVED,
     HIDDEN,
+    INSIDE,
     NOTEBOOKS,
     RIGHT,
     ROOT,
@@ -23,7 +24,12 @@ from hostile import (
     task,
 )
 
-from coursekit.grading import Limits
+from coursekit.grading import Limits, Warm
+from coursekit.grading.confine import sandbox
+
+SMALL = Limits(
+    cell_cpu=1.0, cell_wall=2.0, notebook_wall=30.0, memory=256, processes=16, files=64, disk=16, grace=0.5
+)
 
 TABLE = {row["attack"]: row for row in json.loads((ROOT / "benchmarks" / "attacks.json").read_text())}
 
@@ -36,7 +42,7 @@ def test_the_honest_answer_earns_all_three_points(warm):
 @pytest.mark.parametrize("attack", [*ATTACKS, *NOTEBOOKS])
 def test_attack_earns_what_its_honest_part_earns(warm, attack):
     tasks = [task("attack", notebook_of(attack)), task("neighbour", submission(RIGHT))]
-    outcomes = {o.id.split("\0")[0]: o for o in warm.grade(tasks)}
+    outcomes = {o.id: o for o in warm.grade(tasks)}
     assert outcomes["neighbour"].score == 3
     found = outcomes["attack"]
     scores = {test.id: test.score for test in found.tests}
@@ -46,6 +52,42 @@ def test_attack_earns_what_its_honest_part_earns(warm, attack):
     assert attacked.sentence
     assert str(HIDDEN) not in attacked.sentence
     assert TABLE[attack]["ours"] == found.score, "the book's table is old: python -m benchmarks.attacks"
+
+
+EVERY = [*ATTACKS, *NOTEBOOKS, *INSIDE]
+
+
+@pytest.fixture(scope="module")
+def second_level():
+    if sandbox.capabilities().parts.get("landlock") != "yes":
+        pytest.skip(f"no second level here: {sandbox.capabilities().parts.get('landlock')}")
+    with Warm(jobs=2, limits=SMALL, level="landlock") as running:
+        yield running
+
+
+def hold(running: Warm, attacks: list[str]) -> None:
+    tasks = [task(attack, notebook_of(attack)) for attack in attacks]
+    outcomes = {outcome.id: outcome for outcome in running.grade([*tasks, task("", submission(RIGHT))])}
+    assert outcomes.pop("").score == 3, "a neighbour lost points"
+    for attack, outcome in outcomes.items():
+        scores = {test.id: test.score for test in outcome.tests}
+        assert scores == {"before": 1.0, "attacked": 0.0, "after": DESERVED[attack] - 1.0}, outcome
+        assert str(HIDDEN) not in "".join(test.sentence for test in outcome.tests), attack
+        assert outcome.level == running.level
+
+
+def eights(attacks: list[str]) -> list[list[str]]:
+    return [attacks[at : at + 8] for at in range(0, len(attacks), 8)]
+
+
+@pytest.mark.parametrize("attacks", eights([*INSIDE]), ids=lambda some: some[0])
+def test_attacks_from_inside_earn_what_their_honest_part_earns(warm, attacks):
+    hold(warm, attacks)
+
+
+@pytest.mark.parametrize("attacks", eights(EVERY[::3]), ids=lambda some: some[0])
+def test_the_second_level_holds_like_the_first(second_level, attacks):
+    hold(second_level, attacks)
 
 
 def test_the_books_table_has_every_attack_with_what_it_tries_and_deserves():
@@ -155,5 +197,5 @@ def found():
 def test_a_batch_of_killers_does_not_stop_the_batch(warm):
     killers = ["os._exit in the cell", "a crash in C", "a pipe closed in the cell", "a fork bomb"]
     tasks = [task(name, notebook_of(name)) for name in killers] + [task("good", submission(RIGHT))]
-    scores = {outcome.id.split("\0")[0]: outcome.score for outcome in warm.grade(tasks)}
+    scores = {outcome.id: outcome.score for outcome in warm.grade(tasks)}
     assert scores == {**dict.fromkeys(killers, 2.0), "good": 3.0}

@@ -13,7 +13,7 @@ from coursekit.grading import Cell, GradingError, Limits, Task
 
 pytest.importorskip("distributed", reason="grading past one machine needs `distributed`")
 
-from coursekit.grading.cluster import Cluster
+from coursekit.grading.run.cluster import ATTEMPTS, Cluster
 
 LIMITS = Limits(cell_cpu=5, cell_wall=10, notebook_wall=60)
 QUIET = {
@@ -104,6 +104,28 @@ def test_a_cluster_gives_what_one_machine_gives_and_a_lost_workers_submissions_r
 
 
 def test_a_scheduler_that_is_not_there_is_said_in_one_sentence(monkeypatch):
-    monkeypatch.setattr("coursekit.grading.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("coursekit.grading.run.cluster.PATIENCE", 0.5)
     with pytest.raises(GradingError, match=r"the Dask cluster at tcp://127\.0\.0\.1:9 cannot be used"):
         Cluster("tcp://127.0.0.1:9", LIMITS).__enter__()
+
+
+def test_a_worker_that_is_lost_at_the_start_costs_another_attempt():
+    class Client:
+        def __init__(self, lost: int):
+            self.lost, self.tried = lost, 0
+
+        def wait_for_workers(self, *_, **__):
+            pass
+
+        def register_plugin(self, plugin):
+            self.tried += 1
+            if self.tried <= self.lost:
+                raise OSError("the connection to a worker was closed")
+
+    made = Cluster("tcp://nowhere")
+    made.client = Client(lost=1)
+    made._warm(ATTEMPTS)
+    assert made.client.tried == 2
+    made.client = Client(lost=ATTEMPTS)
+    with pytest.raises(OSError, match="was closed"):
+        made._warm(ATTEMPTS)

@@ -7,10 +7,13 @@ import stat
 import zipfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from coursekit.grading.collect import LARGEST_FILE, collect
 from coursekit.grading.errors import GradingError
-from coursekit.grading.export import fill_canvas
+from coursekit.grading.gradebook.sheets import Final, fill_canvas
+from coursekit.grading.submissions.collect import LARGEST_FILE, Collection, collect
+from coursekit.grading.text import printable
 
 NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
@@ -35,11 +38,60 @@ def refused(found) -> str:
     )
 
 
-def test_a_file_is_a_student_whatever_a_browser_called_the_copy(tmp_path):
-    for name in ("ada.ipynb", "Copy of grace (2).ipynb"):
-        (tmp_path / name).write_bytes(NOTEBOOK)
-    found = collect([tmp_path / "ada.ipynb", tmp_path / "Copy of grace (2).ipynb"])
-    assert students(found) == {"ada": ["ada.ipynb"], "grace": ["Copy of grace (2).ipynb"]}
+@pytest.mark.parametrize("one_by_one", [False, True])
+def test_loose_files_are_as_many_students_as_there_are_names(tmp_path, one_by_one):
+    names = ["bptt.ipynb", "bptt (2).ipynb", "Copy of bptt (1).ipynb"]
+    for n, name in enumerate(names):
+        (tmp_path / name).write_bytes(NOTEBOOK + b" " * n)
+    found = collect([tmp_path / name for name in names] if one_by_one else [tmp_path])
+    assert students(found) == {name.removesuffix(".ipynb"): [name] for name in names}
+
+
+ODD = st.text(st.characters(codec=None, exclude_characters="/\\:"), min_size=1, max_size=8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sets(
+        st.one_of(ODD, ODD.map(lambda s: f" {s} "), ODD.map(lambda s: f"{s}\x07")), min_size=2, max_size=6
+    )
+)
+def test_names_that_differ_in_anything_are_different_students(names):
+    found = Collection()
+    for name in names:
+        found.add(name, "here", "bptt.ipynb", lambda: NOTEBOOK)
+    assert len(found.found) + len(found.refusals) == len(names)
+    assert all(printable(student) == student for student in found.found)
+
+
+def test_what_is_no_submission_is_named_and_nothing_vanishes(tmp_path):
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "essay.pdf").write_bytes(b"%PDF-1.4")
+    (tmp_path / ".emmy").mkdir()
+    (tmp_path / "kurt").symlink_to(tmp_path / "ada")
+    (tmp_path / "readme.docx").write_bytes(b"PK")
+    (tmp_path / ".DS_Store").write_bytes(b"")
+    found = collect([tmp_path])
+    assert sorted(r.student for r in found.refusals) == [".emmy", "kurt", "readme.docx"]
+    (ada,) = found.submissions
+    assert (ada.load()[0], ada.others) == ({}, ["essay.pdf"])
+
+
+def test_of_several_the_collection_knows_which_is_the_latest(tmp_path):
+    path = tmp_path / "submissions.zip"
+    path.write_bytes(
+        zipped(
+            {
+                "lovelaceada_123_4567_bptt.ipynb": NOTEBOOK,
+                "lovelaceada_123_4570_bptt-1.ipynb": NOTEBOOK + b" ",
+                "lovelaceada_123_4570_bptt-2.ipynb": NOTEBOOK + b"  ",
+            }
+        )
+    )
+    (ada,) = collect([path]).submissions
+    ada.load()
+    assert max(ada.rank, key=ada.rank.get) == "bptt-2.ipynb"
+    assert len(set(ada.rank.values())) == 3
 
 
 def test_nbgraders_submitted_tree_is_read_with_its_trusted_time(tmp_path):
@@ -97,8 +149,9 @@ def test_canvas_archive_has_files_side_by_side_and_marks_late_ones(tmp_path):
         )
     )
     found = collect([path])
-    assert students(found) == {"lovelaceada": ["bptt.ipynb"], "noetheremmy": ["bptt-1.ipynb"]}
-    assert {s.student: s.late for s in found.submissions} == {"lovelaceada": False, "noetheremmy": True}
+    ada, emmy = "lovelaceada (123)", "noetheremmy (124)"  # the number is kept, whoever else is in the archive
+    assert students(found) == {ada: ["bptt.ipynb"], emmy: ["bptt-1.ipynb"]}
+    assert {s.student: s.late for s in found.submissions} == {ada: False, emmy: True}
 
 
 @pytest.mark.parametrize("unpacked", [False, True])
@@ -120,10 +173,11 @@ def test_two_canvas_students_of_one_name_stay_two(tmp_path, unpacked):
     assert students(found) == {
         "kimmin (1)": ["bptt.ipynb"],
         "kimmin (2)": ["bptt.ipynb", "notes.ipynb"],
-        "lovelaceada": ["bptt.ipynb"],
+        "lovelaceada (3)": ["bptt.ipynb"],
     }
     sheet = 'Student,ID,bptt\n"Kim, Min",1,\n"Kim, Min",2,\n'
-    assert fill_canvas(sheet, "bptt", {"kimmin (1)": 5.0, "kimmin (2)": 7.0}).splitlines()[1:] == [
+    finals = {"kimmin (1)": Final(5, 10), "kimmin (2)": Final(7, 10)}
+    assert fill_canvas(sheet, "bptt", finals).text.splitlines()[1:] == [
         '"Kim, Min",1,5',
         '"Kim, Min",2,7',
     ]
@@ -230,7 +284,9 @@ def test_a_name_that_no_gradebook_could_hold_is_refused(tmp_path):
     path = tmp_path / "class.zip"
     path.write_bytes(zipped({f"{'x' * 300}/bptt.ipynb": NOTEBOOK, "a\x1bda/bptt.ipynb": NOTEBOOK}))
     found = collect([path])
-    assert students(found) == {"ada": ["bptt.ipynb"]}
+    (student,) = students(found)
+    assert student.isprintable()
+    assert student != "ada"
     assert "may have 1 to 100" in refused(found)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coursekit.grading.calibrate import calibrate
+from coursekit.grading import Limits
+from coursekit.grading.run.calibrate import calibrate
 
 GIVEN = "import math\nimport numpy as np\nimport torch\nfrom torch import nn\n"
 
@@ -59,8 +60,8 @@ PASSES: dict[str, tuple[str, str]] = {
         "assert xs == [1, 3] and a.tolist() == [1, 1] and t.tolist() == [2, 2] and d == {'k': 1}",
     ),
     "the same object back": (
-        "def f(xs): xs.append(1); return xs",
-        "xs = []\nassert f(xs) is xs and xs == [1]",
+        "def f(xs): return xs",
+        "xs = [1]\nassert f(xs) is xs and xs == [1]",
     ),
     "nested parameters changed in place": (
         "def step(params):\n    for p in params.values(): p -= 1",
@@ -311,7 +312,8 @@ def test_calibrating_finds_the_tests_that_need_the_students_process(warm, task_o
         ("test", "assert type(g()) is type(None)"),
     )
     modes, failed = calibrate([reference], warm.grade)
-    assert modes == {reference.id: {"test1": "candidate", "test2": "candidate"}}
+    inside = {"mode": "candidate"}
+    assert modes == {reference.id: {"test1": inside, "test2": inside, "test3": {"leans": ()}}}
     assert failed == []
 
 
@@ -350,16 +352,19 @@ assert probe(Holder()) == ['__class__']
 
 def test_coursekit_checks_bring_their_sentence(grade_cells):
     outcome = grade_cells(
-        ("given", "from coursekit.checks.result import Earned, Result"),
+        ("given", "from coursekit.checks.shown.result import Earned, mistaken, wrong"),
         ("solution", "def f(): return 1"),
-        ("test", "Result(f() == 2, 'you dropped the factor', mistake='dropped-factor').require()"),
-        ("test", "Earned(0.5, Result(False, 'half of it', kind='shape'))"),
+        ("test", "mistaken('dropped-factor', 'you dropped the factor').require()"),
+        ("test", "Earned(0.5, wrong('shape', own='half of it', whole='half of 7'))"),
+        ("test", "wrong('other', whole='it is 7').require()"),
     )
     told = [(test.status, test.score, test.sentence, test.kind) for test in outcome.tests]
     assert told == [
         ("failed", 0, "you dropped the factor", "dropped-factor"),
         ("partial", 0.5, "half of it", "shape"),
+        ("failed", 0, "This is not right yet.", "other"),
     ]
+    assert [test.detail for test in outcome.tests][1:] == ["half of 7", "CheckFailed: it is 7 (line 1)"]
 
 
 def test_a_parameter_may_have_any_name(grade_cells):
@@ -372,3 +377,215 @@ def test_a_parameter_may_have_any_name(grade_cells):
         ("test", "assert f(1, target=2, self=3, function=4, args=5, op=6) == 21"),
     )
     assert [t.status for t in outcome.tests] == ["passed"]
+
+
+def test_what_a_process_says_after_it_has_seen_a_test_is_not_passed_on(grade_cells):
+    """A foreign course's test that must run there is read from the stack, and printed by every way there is."""
+    thief = """
+import sys
+seen = []
+def f():
+    frame = sys._getframe()
+    while frame: seen.append(str(frame.f_globals.get("secret"))); frame = frame.f_back
+    return 1
+"""
+    shout = "print(seen)\nraise ValueError(str(seen))"
+    quote = "def g(): raise ValueError(str(seen))"
+    outcome = grade_cells(
+        ("solution", thief),
+        ("test", "# coursekit: in-candidate\nsecret = 'hidden-4711'\nassert f() == 2, 'should be two'"),
+        ("extra", shout),
+        ("solution", quote),
+        ("test", "g()"),
+        ("test", "from coursekit import checks\nchecks.function(g, lambda: None, {}).require()"),
+        ("test", "assert seen == 0, seen"),
+        ("test", "# coursekit: in-candidate\nraise ValueError(secret)"),
+    )
+    told = [t.sentence + t.kind for t in outcome.tests] + [c.error for c in outcome.cells]
+    told += [str(o.data) for c in outcome.cells for o in c.outputs]
+    assert not [words for words in told if "4711" in words], told
+    assert outcome.tests[0].sentence == "should be two", "what the author wrote for the student is told"
+    assert len([flag for flag in outcome.flags if "student's own process" in flag]) == 2
+
+
+def verdicts(warm, task_of, reference: str, test: str, *answers: str):
+    """Each answer's verdict, held to what the reference leaned on."""
+    solved = task_of(("solution", reference, {"reference": reference}), ("test", test))
+    modes, failed = calibrate([solved], warm.grade)
+    assert failed == []
+    told = modes[solved.id]["test1"]
+    for answer in answers:
+        cells = ("solution", answer, {"reference": reference}), ("test", test, told)
+        (outcome,) = warm.grade([task_of(*cells)])
+        yield outcome
+
+
+JUDGES = """
+class Yes:
+    def __getattr__(self, name): return lambda *a, **k: True
+answer = Yes()
+"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "test", "judge"),
+    [
+        ("answer = {1, 2}", "assert answer.issubset({1, 2, 3})", JUDGES),
+        ("answer = 'abc'", "assert answer.startswith('ab')", JUDGES),
+        ("import torch\nanswer = torch.ones(2)", "import torch\nassert answer.allclose(torch.ones(2))", JUDGES),
+        ("answer = {1, 2}", "assert answer.issubset({1, 2, 3})",
+         "def answer(): pass\nanswer.issubset = lambda other: True"),
+        ("answer = {1, 2}", "assert answer.issubset({1, 2, 3})",
+         "from collections import namedtuple\nanswer = namedtuple('A', 'issubset')(lambda other: True)"),
+    ],
+)  # fmt: skip
+def test_an_object_does_not_judge_itself_where_the_reference_is_plain_data(
+    warm, task_of, reference, test, judge
+):
+    right, forged = verdicts(warm, task_of, reference, test, reference, judge)
+    assert right.score == 1
+    assert right.flags == []
+    assert forged.score == 0
+    assert forged.flags
+
+
+def test_a_verdict_that_rests_on_a_method_of_the_students_own_class_is_flagged(warm, task_of):
+    stack = "class Stack:\n    def __init__(self): self.xs = []\n    def holds(self, x): return x in [1]\ns = Stack()"
+    (outcome,) = verdicts(warm, task_of, stack, "assert s.holds(1)", stack)
+    assert outcome.score == 1
+    assert outcome.tests[0].weaker
+    assert outcome.flags
+
+
+def test_an_argument_changed_in_place_does_not_make_the_expected_value(warm, task_of):
+    cheat = "def f(x):\n    x *= 0\n    return x"
+    test = "import torch\nx = torch.ones(3)\nassert torch.equal(f(x), 2 * x)"
+    right, forged = verdicts(warm, task_of, "def f(x): return 2 * x", test, "def f(x): return x + x", cheat)
+    assert (right.score, forged.score) == (1, 0)
+    both = "def f(xs):\n    xs.append(1)\n    return xs"
+    (outcome,) = verdicts(warm, task_of, both, "xs = []\nassert f(xs) is xs and xs == [1]", both)
+    assert outcome.score == 1, "where the instructor's own answer does both, a student's may"
+
+
+def test_that_an_argument_was_changed_is_a_fact_that_a_test_can_ask_for(grade_cells):
+    outcome = grade_cells(
+        ("solution", "def f(x, y, *, z):\n    y[0] = 1; z.clear()\n    return 1"),
+        ("test", "f([0], [0], z={1: 2})\nassert f.__changed__ == (1, 'z')"),
+    )
+    assert outcome.score == 1, outcome
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [("np.zeros((0, 3))", "empty"), ("np.full(3, np.nan)", "not a number"), ("float('nan')", "not a number")],
+)
+def test_an_answer_that_compares_with_anything_is_flagged(warm, task_of, answer, word):
+    test = "import numpy as np\nassert not np.any(np.abs(answer - np.ones(3)) > 1e-9)"
+    right, odd = verdicts(
+        warm, task_of, "import numpy as np\nanswer = np.ones(3)", test,
+        "import numpy as np\nanswer = np.ones(3)", f"import numpy as np\nanswer = {answer}",
+    )  # fmt: skip
+    assert (right.score, right.flags) == (1, [])
+    assert [flag for flag in odd.flags if word in flag]
+
+
+def test_a_name_that_the_reference_does_not_define_is_not_taken(warm, task_of):
+    reference = "def f(x): return 2 * x"
+    test = "try: tol = TOL\nexcept NameError: tol = 1e-9\nassert abs(f(1) - 2) < tol"
+    right, forged = verdicts(warm, task_of, reference, test, reference, "TOL = 100\ndef f(x): return 0")
+    assert (right.score, forged.score) == (1, 0)
+
+
+def test_a_backward_pass_carries_no_expected_value_into_the_candidate(grade_cells):
+    thief = """
+import torch
+seen = []
+class Spy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 1
+    @staticmethod
+    def backward(ctx, grad): seen.append(grad.tolist()); return grad
+def f(x): return Spy.apply(2 * x)
+"""
+    test = """
+import torch
+x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+expected = torch.tensor([4711.0, 4712.0, 4713.0], dtype=torch.float64)
+((f(x) - expected) ** 2).sum().backward()
+assert torch.allclose(x.grad, 4 * (2 - expected)), x.grad
+"""
+    outcome = grade_cells(
+        ("solution", thief),
+        ("test", test),
+        ("test", "flat = [v for s in seen for v in s]\nassert set(flat) == {0.0, 1.0}, flat"),
+    )
+    assert [t.score for t in outcome.tests] == [1, 1], outcome
+
+
+def test_a_generator_that_a_test_passes_can_be_run_and_not_looked_into(grade_cells):
+    thief = """
+def f(numbers):
+    found = []
+    for name in ("gi_frame", "gi_code", "gi_yieldfrom", "__class__"):
+        try: found.append(str(getattr(numbers, name).f_locals))
+        except Exception as error: pass
+    return [sum(numbers), found]
+"""
+    test = "secret = 4711\ntotal, found = f(n * n for n in range(4))\nassert total == 14\nassert found == [], found"
+    outcome = grade_cells(("solution", thief), ("test", test))
+    assert outcome.score == 1, outcome
+
+
+def test_a_message_that_cannot_be_written_costs_its_own_test_and_no_other(grade_cells):
+    huge = (
+        "def f(): return 10 ** 20000\ndef g(): raise ValueError(f())\ndef h(): raise KeyError(b'x' * 10 ** 7)"
+    )
+    outcome = grade_cells(
+        ("solution", huge),
+        ("test", "assert f() == 1, f()"),
+        ("test", "g()"),
+        ("test", "try: h()\nexcept KeyError as error: assert 0, error"),
+        ("test", "assert f() % 7 == 2 or True"),
+    )
+    assert [t.score for t in outcome.tests] == [0, 0, 0, 1]
+    assert "lost" not in [t.status for t in outcome.tests], outcome
+
+
+def test_two_objects_of_the_students_do_not_judge_each_other_where_the_reference_is_plain(grade_cells):
+    source = "class Any:\n    __eq__ = __ne__ = __lt__ = lambda self, other: True\ndef f(x): return Any()"
+    test = "assert f(1) == f(1) and f(1) != f(2) and f(1) < f(2)"
+    outcome = grade_cells(("solution", source), ("test", test, {"leans": ()}))
+    assert (outcome.score, outcome.tests[0].status) == (0, "not-plain"), outcome
+
+
+@pytest.mark.parametrize(
+    "error", ["StopIteration", "type('Own', (StopIteration,), {})", "StopAsyncIteration"]
+)
+def test_an_error_that_ends_loops_does_not_end_the_tests_loop(grade_cells, error):
+    test = "assert all(a == b for a, b in zip(map(f, [1, 2]), [2, 4]))"
+    outcome = grade_cells(("solution", f"def f(x): raise {error}"), ("test", test))
+    assert (outcome.score, outcome.tests[0].status) == (0, "error"), outcome
+
+
+@pytest.mark.parametrize("value", ["complex('nan')", "deque([float('nan')])", "OrderedDict(x=float('nan'))"])
+def test_what_is_not_a_number_is_flagged_wherever_it_stands(grade_cells, value):
+    source = f"from collections import OrderedDict, deque\ndef f(x): return {value}"
+    outcome = grade_cells(("solution", source), ("test", "f(1)", {"leans": ()}))
+    assert any("not a number" in flag for flag in outcome.flags), outcome
+
+
+def test_a_state_that_hidden_tensors_were_drawn_from_stays_with_them(grade_cells):
+    source = "seen = []\ndef f(x): seen.append(np.random.get_state()[1].tolist()); return x @ x"
+    test = """
+np.random.seed(77); hidden = torch.tensor(np.random.randn(3, 3)); state = np.random.get_state()[1].tolist()
+checks.operations(f, [{"x": hidden}], grows=2.4, oracle=lambda x: x @ x).ok
+"""
+    given = "import numpy as np\nimport torch\nfrom coursekit import checks"
+    cells = [
+        ("given", given),
+        ("solution", source),
+        ("test", test),
+        ("test", "assert seen and state not in seen"),
+    ]
+    outcome = grade_cells(*cells, limits=Limits(cell_cpu=20, cell_wall=60, memory=1024))
+    assert outcome.tests[1].score == 1, outcome

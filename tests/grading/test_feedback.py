@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -11,16 +12,16 @@ import small_course as small
 from nbconvert import HTMLExporter
 from traitlets.config import Config
 
-from coursekit.bootstrap import find_browser
-from coursekit.grading.assignment import Assignment, load, master
-from coursekit.grading.autograded import write_autograded
-from coursekit.grading.describe import describe, outputs
-from coursekit.grading.feedback import feedback
-from coursekit.grading.outcome import Outcome, Output
-from coursekit.grading.pages import file_name
-from coursekit.grading.pipeline import Problem, Work
-from coursekit.grading.recognise import read_notebook
-from coursekit.grading.report import report
+from coursekit.grading.assignment import load, master
+from coursekit.grading.facts import Assignment, Problem, Work
+from coursekit.grading.gradebook.autograded import write_autograded
+from coursekit.grading.pages.describe import describe, printed
+from coursekit.grading.pages.feedback import feedback
+from coursekit.grading.pages.frame import file_name
+from coursekit.grading.pages.report import report
+from coursekit.grading.pipeline import ready
+from coursekit.grading.run.outcome import Outcome, Output
+from coursekit.grading.submissions.recognise import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = "document.title='hacked';window.hacked=1"
@@ -33,14 +34,9 @@ ASSIGNMENT = Assignment("sums", (master("sums", small.sums(), Config()),))
 def work_of(student: str, made, warm) -> Work:
     cells, _ = read_notebook(small.saved(made))
     work = Work(student, ASSIGNMENT, None, "here", [("sums.ipynb", ASSIGNMENT.masters[0], cells)])
-    for task in work.tasks({}):
-        (outcome,) = warm.grade([task])
-        work.outcomes[outcome.id.split("\0")[2]] = outcome
+    for name, task in ready(work, {}).items():
+        (work.outcomes[name],) = warm.grade([task])
     return work
-
-
-def entry_of(work: Work) -> dict:
-    return describe(work, frozenset(b for made in work.repaired.values() for b in made.blank))
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +54,6 @@ def hostile(warm):
     work = work_of(EVIL, made, warm)
     work.outcomes["sums"].cells[0].outputs.append(Output("image/png", b"'><script>window.hacked=1</script>"))
     return work
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    path = find_browser()
-    assert path, "no Chromium: install one, or name it in COURSEKIT_BROWSER"
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 def opened(browser, path: Path):
@@ -89,13 +74,15 @@ def opened(browser, path: Path):
 
 @pytest.mark.slow
 def test_no_script_of_a_student_runs_on_any_page(hostile, browser, tmp_path):
-    entry = entry_of(hostile)
+    entry = describe(hostile)
     problems = [Problem(EVIL, EVIL, EVIL)]
     pages = {
-        "feedback": feedback(entry, ASSIGNMENT, outputs(hostile.outcomes)),
-        "report": report(ASSIGNMENT, [entry, {**entry, "student": "ada"}], problems),
+        "feedback": feedback(entry, ASSIGNMENT, printed(hostile.outcomes)),
+        "report": report(ASSIGNMENT, [entry, replace(entry, student="ada")], problems),
     }
-    write_autograded(tmp_path, hostile, tmp_path / "kept")  # a name that is no folder's: nothing is written
+    write_autograded(
+        tmp_path, hostile, entry, tmp_path / "kept"
+    )  # a name that is no folder's: nothing is written
     assert not (tmp_path / "kept").exists()
     for name, text in pages.items():
         path = tmp_path / f"{name}.html"
@@ -114,7 +101,7 @@ def test_no_script_of_a_student_runs_on_any_page(hostile, browser, tmp_path):
 def test_no_script_runs_in_the_notebook_that_the_formgrader_opens(hostile, browser, tmp_path):
     """nbconvert, as the formgrader uses it, shows outputs; none of ours is HTML, and none is trusted."""
     hostile.student = "mallory"
-    write_autograded(tmp_path, hostile, tmp_path)
+    write_autograded(tmp_path, hostile, describe(hostile), tmp_path)
     made = nbformat.read(tmp_path / "autograded" / "mallory" / "sums" / "sums.ipynb", as_version=4)
     nbformat.validate(made)
     kinds = {k for c in made.cells if c.cell_type == "code" for o in c.outputs for k in o.get("data", {})}
@@ -137,7 +124,7 @@ def test_feedback_shows_no_hidden_test_no_expected_value_and_no_traceback(warm):
         norm="1 / 0",
     )
     work = work_of("ada", made, warm)
-    text = feedback(entry_of(work), ASSIGNMENT, outputs(work.outcomes)).partition("<body>")[2]
+    text = feedback(describe(work), ASSIGNMENT, printed(work.outcomes)).partition("<body>")[2]
     for secret in (
         "42",
         "41",
@@ -155,9 +142,8 @@ def test_feedback_shows_no_hidden_test_no_expected_value_and_no_traceback(warm):
 
 def test_points_comments_lateness_and_waiting_answers_are_on_the_page(warm):
     work = work_of("ada", small.solved(small.sums()), warm)
-    entry = entry_of(work)
-    entry |= {"late_penalty": 1.5, "score": 4.5, "comments": {"sums": {"why": "Think <again>."}}}
-    text = feedback(entry, ASSIGNMENT, outputs(work.outcomes))
+    entry = replace(describe(work), late_penalty=1.5, comments={"sums": {"why": "Think <again>."}})
+    text = feedback(entry, ASSIGNMENT, printed(work.outcomes))
     assert "4.5 <span class='soft'>of 10" in text
     assert "Handed in late: 1.5 points fewer." in text
     assert "1 answer will be graded by a person." in text
@@ -175,10 +161,9 @@ def test_an_answer_left_as_it_was_given_is_called_empty_whatever_its_stub_comput
     for name, notebook in (("blank", blank), ("wrong", wrong)):
         cells, _ = read_notebook(small.saved(notebook))
         work = Work(name, Assignment("stub", (made,)), None, "here", [("stub.ipynb", made, cells)])
-        (task,) = work.tasks({})
-        (work.outcomes["stub"],) = warm.grade([task])
-        (question,) = entry_of(work)["questions"]
-        told[name] = (question["kind"], question["sentence"])
+        (work.outcomes["stub"],) = warm.grade(ready(work, {}).values())
+        (question,) = describe(work).questions
+        told[name] = (question.kind, question.sentence)
     assert told == {
         "blank": ("empty", "There is no answer here yet."),
         "wrong": ("", "x is the wrong number."),
@@ -191,8 +176,8 @@ def test_a_name_that_is_missing_is_put_down_to_the_cell_that_did_not_get_through
         small.sums(), total="def total(xs:\n", mean="while True:\n    pass", norm="import os\nos._exit(1)"
     )
     work = work_of("ada", made, warm)
-    entry = entry_of(work)
-    told = {q["id"]: q["sentence"] for q in entry["questions"]}
+    entry = describe(work)
+    told = {q.id: q.sentence for q in entry.questions}
     assert told["test_total"].startswith("Your cell stopped with `SyntaxError: ")
     assert told["test_total"].endswith(", so `total` is not defined.")
     assert re.fullmatch(
@@ -200,7 +185,7 @@ def test_a_name_that_is_missing_is_put_down_to_the_cell_that_did_not_get_through
         told["test_mean"],
     )
     assert told["test_norm"] == "Your cell ended the process that ran it, so `norm` is not defined."
-    text = feedback(entry, ASSIGNMENT, outputs(work.outcomes))
+    text = feedback(entry, ASSIGNMENT, printed(work.outcomes))
     assert text.count("Your cell") == 3, "each is told once"
     assert text.count("Run the notebook from the top") == 1, "one hint serves all"
     for word in ("CellTimeout", "pipe"):
@@ -209,15 +194,15 @@ def test_a_name_that_is_missing_is_put_down_to_the_cell_that_did_not_get_through
 
 def test_a_stub_that_raises_is_called_empty_and_nothing_else(warm):
     work = work_of("ada", small.released(small.sums()), warm)
-    text = feedback(entry_of(work), ASSIGNMENT, outputs(work.outcomes))
+    text = feedback(describe(work), ASSIGNMENT, printed(work.outcomes))
     assert "There is no answer here yet." in text
     assert "Your cell" not in text
     assert "Run the" not in text
 
 
 def test_the_report_counts_what_waits_for_a_person_and_leads_to_the_pages(warm):
-    entry = entry_of(work_of("a b", small.solved(small.sums()), warm))
-    text = report(ASSIGNMENT, [entry, {**entry, "student": "emmy"}], pages={"a b": "feedback/a%20b.html"})
+    entry = describe(work_of("a b", small.solved(small.sums()), warm))
+    text = report(ASSIGNMENT, [entry, replace(entry, student="emmy")], pages={"a b": "feedback/a%20b.html"})
     assert "2 answers wait to be graded by hand" in text
     assert "2 to grade by hand" in text
     assert "<a href='feedback/a%20b.html'>a b</a>" in text
@@ -249,16 +234,14 @@ def test_the_sentence_of_a_named_mistake_reaches_the_student_and_is_counted_in_t
     for student in ("ada", "emmy"):
         cells, _ = read_notebook(json.dumps(made).encode())
         work = Work(student, assignment, None, "here", [("bptt.ipynb", assignment.masters[0], cells)])
-        (task,) = work.tasks({})
-        (outcome,) = warm.grade([task])
-        work.outcomes["bptt"] = outcome
-        entries.append(entry_of(work))
-    (lost,) = [q for q in entries[0]["questions"] if q["score"] < q["max"]]
-    assert lost["id"] == "test_grads_t"
-    assert lost["status"] == "partial", "U and b2 do not pass through the sigmoid"
-    assert mistake.sentence in lost["sentence"]
-    assert lost["kind"] == mistake.name
-    page = feedback(entries[0], assignment, outputs({"bptt": outcome}))
+        (work.outcomes["bptt"],) = warm.grade(ready(work, {}).values())
+        entries.append(describe(work))
+    (lost,) = [q for q in entries[0].questions if q.short]
+    assert lost.id == "test_grads_t"
+    assert lost.status == "partial", "U and b2 do not pass through the sigmoid"
+    assert mistake.sentence in lost.sentence
+    assert lost.kind == mistake.name
+    page = feedback(entries[0], assignment, printed(work.outcomes))
     assert "You dropped the factor h(1-h)" in page
     assert "BEGIN HIDDEN" not in page
     assert "right_forward" not in page
@@ -272,7 +255,7 @@ def test_the_sentence_of_a_named_mistake_reaches_the_student_and_is_counted_in_t
 def test_a_picture_is_shown_and_the_rest_of_a_long_output_is_cut(warm):
     draw = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint('x' * 10000)\ndef total(xs):\n    return sum(xs)"
     work = work_of("ada", small.solved(small.sums(), total=draw), warm)
-    text = feedback(entry_of(work), ASSIGNMENT, outputs(work.outcomes))
+    text = feedback(describe(work), ASSIGNMENT, printed(work.outcomes))
     start = text.index("data:image/png;base64,") + len("data:image/png;base64,")
     assert base64.b64decode(text[start : text.index("'", start)]).startswith(b"\x89PNG")
     assert "… (cut)" in text
@@ -280,8 +263,8 @@ def test_a_picture_is_shown_and_the_rest_of_a_long_output_is_cut(warm):
 
 
 def test_outputs_have_a_bound_for_each_submission():
-    from coursekit.grading.outcome import CellOutcome
+    from coursekit.grading.run.outcome import CellOutcome
 
     huge = CellOutcome("q", "solution", "ok", outputs=[Output("stdout", "y" * 1_500_000) for _ in range(4)])
-    kept = outputs({"n": Outcome("n", cells=[huge])})
-    assert sum(len(o["data"]) for o in kept["n"][0]["outputs"]) <= 2_000_000
+    kept = printed({"n": Outcome("n", cells=[huge])})
+    assert sum(len(o.data) for o in kept["n"][0].outputs) <= 2_000_000

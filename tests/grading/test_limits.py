@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coursekit.grading import Limits, Warm, cgroups, limits
+from coursekit.grading import Limits, Warm
+from coursekit.grading.confine import cgroups, limits
 
 QUICK = Limits(
     cell_cpu=0.5,
@@ -157,9 +158,9 @@ def test_a_lost_warm_parent_is_replaced_and_nothing_is_lost(task_of):
     assert (first.score, second.score) == (1, 1)
 
 
-def test_private_memory_is_read_of_this_process_and_is_zero_of_none():
-    assert limits.private_memory() > 1 << 20
-    assert limits.private_memory(2**22 + 1) == 0
+def test_own_memory_is_read_of_this_process_and_is_zero_of_none():
+    assert limits.own_memory() > 1 << 20
+    assert limits.own_memory(2**22 + 1) == 0
 
 
 def test_a_control_group_bounds_all_submissions_where_there_is_one(task_of):
@@ -178,3 +179,52 @@ def test_a_control_group_bounds_all_submissions_where_there_is_one(task_of):
         assert int(bound[0].read_text()) < (cgroups.PARENT + 2 * QUICK.memory + 1) << 20
     assert outcome.score == 1
     assert not any(group.exists() for group in groups)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        "m = mmap.mmap(-1, n)",
+        "m = mmap.mmap(-1, n, flags=0x23)",
+        "m = mmap.mmap(os.open('/dev/zero', os.O_RDWR), n)",
+        "import ctypes; assert ctypes.CDLL(None, use_errno=True).shmget(0, n, 0o1777) >= 0",
+        "os.ftruncate(f := os.memfd_create('x'), n); m = mmap.mmap(f, n)",
+    ],
+)
+def test_memory_that_processes_share_without_a_file_is_not_to_be_had(grade_cells, way):
+    """Filled by one process and held by another, it would belong to nobody that is watched."""
+    source = f"import mmap, os\ndef f(n):\n    {way}\n    return 1"
+    outcome = grade_cells(("solution", source), ("test", "assert f(1 << 20) == 1"), *GOOD, limits=QUICK)
+    assert [test.score for test in outcome.tests] == [0, 1], outcome
+
+
+def test_shared_memory_is_counted_where_it_can_be_had():
+    import mmap
+
+    before = limits.own_memory()
+    with mmap.mmap(-1, 32 << 20) as shared:
+        for page in range(0, len(shared), 4096):
+            shared[page] = 1
+        assert limits.own_memory() - before > 30 << 20
+
+
+def test_no_lock_on_an_installed_file_is_seen_by_another_submission(warm, task_of):
+    look = """
+import fcntl, os, torch, struct
+def held():
+    with open(torch.__file__) as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    asked = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0)
+    with open(torch.__file__) as file:
+        return struct.unpack('hhqqi4x', fcntl.fcntl(file, fcntl.F_GETLK, asked))[0] != fcntl.F_UNLCK
+"""
+    lock = (
+        look
+        + "kept = open(torch.__file__)\nfcntl.flock(kept, 2 | 4); fcntl.lockf(kept, 1 | 4)\nimport time\n"
+    )
+    tasks = [
+        task_of(("solution", lock + "def f(): time.sleep(1); return 1"), ("test", "f()"), id="locks"),
+        task_of(("solution", look), ("test", "import time\ntime.sleep(.4)\nassert not held()"), id="looks"),
+    ]
+    assert {outcome.id: outcome.score for outcome in warm.grade(tasks)} == {"locks": 1, "looks": 1}

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 import small_course as small
 
-from coursekit.bootstrap import find_postgres
+from coursekit.cli.bootstrap import find_postgres
 from coursekit.grading.command import Options, run
-from coursekit.grading.limits import Limits
-from coursekit.grading.record import Record
+from coursekit.grading.confine.limits import Limits
+from coursekit.grading.gradebook.record import Record
+from coursekit.grading.gradebook.tables import by_hand
 
 
 def as_server(command: list[str], folder: Path) -> list[str]:
@@ -85,11 +86,9 @@ def test_a_class_is_graded_into_postgresql_and_taken_up_again(server, tmp_path):
         )
     options = Options(course, gradebook=server, limits=Limits(cell_cpu=5, cell_wall=10))
     first = run([tmp_path / "class"], options)
-    assert {e["student"]: e["score"] for e in first.entries} == {"ada": 6, "Émilie 'x'; --": 3}, (
-        first.problems
-    )
+    assert {e.student: e.score for e in first.entries} == {"ada": 6, "Émilie 'x'; --": 3}, first.problems
     second = run([tmp_path / "class"], options)
-    assert [e["seconds"] for e in second.entries] == [e["seconds"] for e in first.entries]
+    assert [e.seconds for e in second.entries] == [e.seconds for e in first.entries]
     with Record(server) as record:
-        assert record.totals("sums") == {"ada": 6, "Émilie 'x'; --": 3}
-        assert record.by_hand("sums") == {}
+        assert small.totals(record, "sums") == {"ada": 6, "Émilie 'x'; --": 3}
+        assert by_hand(record.engine, "sums") == {}

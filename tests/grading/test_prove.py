@@ -15,7 +15,7 @@ COURSE = Course(Path(__file__).resolve().parents[2])
 RESULTS = COURSE.root / "benchmarks" / "proved.json"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # so that the assignments may be proved by several workers
 def slow_warm():
     with Warm(jobs=1, limits=Limits(cell_cpu=60, cell_wall=240)) as warm:
         yield warm
@@ -29,8 +29,14 @@ def test_every_question_is_proved(name, slow_warm):
     assert [f"{p.question.id}: {c}" for p in proofs for c in p.complaints] == []
     for proof in proofs:
         assert proof.solved == pytest.approx(proof.question.points)
-        assert proof.seen == proof.caught == proof.named == len(proof.question.mistakes)
+        assert proof.caught == proof.named == len(proof.question.mistakes)
+        assert proof.later or proof.seen == len(proof.question.mistakes)
+    # The sentences are locked, and the mistake is the key: none falls silent that was heard before.
+    kept = {row["question"]: row for row in json.loads(RESULTS.read_text()) if row["assignment"] == name}
+    assert {p.question.id: p.heard for p in proofs} == {id: row["heard"] for id, row in kept.items()}
+    for proof in proofs:
         assert proof.accepted == len(proof.question.right)
+        assert proof.mutants - proof.rejected <= len(proof.question.equal)
 
 
 def test_the_kept_results_are_those_of_the_questions_as_they_are_now():
@@ -46,8 +52,11 @@ def test_the_kept_results_are_those_of_the_questions_as_they_are_now():
     assert [tuple(row[k] for k in keys) for row in kept] == now
     for row in kept:
         assert row["ok"]
-        assert row["caught"] == row["named"] == row["seen"] == row["mistakes"]
+        assert row["caught"] == row["named"] == row["mistakes"]
+        assert row.get("later") or row["seen"] == row["mistakes"]
         assert (row["solved"], row["blank"], row["accepted"]) == (row["points"], 0, row["right"])
+    told = [row for row in kept if not row["later"]]
+    assert sum(row["heard"] for row in told) >= 0.95 * sum(row["mistakes"] for row in told)
 
 
 def test_results_of_one_assignment_leave_those_of_the_others(tmp_path):
@@ -74,6 +83,23 @@ def test_a_question_that_proves_nothing_is_found(tmp_path, slow_warm):
     assert "it names 2 mistakes; at least 4 are needed" in proof.complaints
     assert "it has 0 other right forms; 3 are needed" in proof.complaints
     assert any(c.startswith("the mistake 'third' was told") for c in proof.complaints)
+    assert "the hidden test lets this change of the solution pass: 2 * x -> x" in proof.complaints
+    assert "in the hidden test x is always the same" in proof.complaints
+
+
+def test_a_change_that_the_author_lists_as_equal_must_be_equal(tmp_path, slow_warm):
+    folder = tmp_path / "solutions" / "loose"
+    folder.mkdir(parents=True)
+    (tmp_path / "_config.yml").write_text("html: {baseurl: https://book.example}\n")
+    listed = '```{forms}\nequal: {"2 * x -> x": it is not}\n```\n'
+    strict = (
+        LOOSE.replace("    three = double(3) == 1\n", "    three = double(3) != 6 or double(4) != 8\n")
+        + listed
+    )
+    (folder / "loose.md").write_text(strict)
+    (proof,) = prove(Course(tmp_path), ["loose"], slow_warm)
+    assert "it is not equal, the hidden test rejects it: 2 * x -> x" in proof.complaints
+    assert not any("lets this change" in c for c in proof.complaints)
 
 
 def test_a_gradient_question_needs_six_mistakes(tmp_path, slow_warm):
@@ -90,12 +116,11 @@ def test_a_gradient_question_needs_six_mistakes(tmp_path, slow_warm):
 def test_the_question_that_the_guide_for_authors_writes_down_is_a_good_one(tmp_path, slow_warm):
     guide = (COURSE.root / "book" / "guides" / "authors.md").read_text(encoding="utf-8")
     question = "\n".join(re.findall(r"````md\n(.*?)````", guide, re.DOTALL)[:3])
-    head = LOOSE.partition("```{code-cell}")[0]
-    given = "```{code-cell} ipython3\nimport torch\n```\n\n"
+    given = "```{given} torch\nimport torch\n```\n\n"
     folder = tmp_path / "solutions" / "guide"
     folder.mkdir(parents=True)
     (tmp_path / "_config.yml").write_text("html: {baseurl: https://book.example}\n")
-    (folder / "guide.md").write_text(head + given + question)
+    (folder / "guide.md").write_text(given + question)
     (proof,) = prove(Course(tmp_path), ["guide"], slow_warm)
     assert proof.solved == proof.question.points == 4
     assert (proof.caught, proof.seen, proof.named, proof.accepted) == (1, 1, 1, 1)
@@ -106,39 +131,25 @@ def test_the_question_that_the_guide_for_authors_writes_down_is_a_good_one(tmp_p
 
 
 LOOSE = """\
----
-kernelspec: {display_name: Python 3, language: python, name: python3}
----
-
-```{code-cell} ipython3
----
-nbgrader: {grade_id: double, solution: true}
----
+```{answer} double
 def double(x):
-    ### BEGIN SOLUTION
+    ### SOLUTION
     return 2 * x
-    ### END SOLUTION
 ```
-
-```{code-cell} ipython3
----
-nbgrader: {grade_id: test_double, grade: true, points: 1}
----
+```{test} 1
 assert callable(double)
-### BEGIN HIDDEN TESTS
+### HIDDEN TESTS
 try:
     three = double(3) == 1
 except NotImplementedError:
     three = False
 assert not three, "that is a third"
-### END HIDDEN TESTS
 ```
-
-```{raw-cell}
----
-mistakes: double
----
-- {name: half, sentence: You halved it., old: "2 * x", new: "x / 2"}
-- {name: third, sentence: You divided by three., old: "2 * x", new: "x / 3"}
+```{forms}
+mistakes:
+- half: You halved it.
+  change: 2 * x -> x / 2
+- third: You divided by three.
+  change: 2 * x -> x / 3
 ```
 """

@@ -9,10 +9,11 @@ import small_course as small
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from traitlets.config import Config
 
-from coursekit.grading.assignment import Assignment, load, master
-from coursekit.grading.outcome import Task
-from coursekit.grading.recognise import Unreadable, read_notebook, recognise
-from coursekit.grading.repair import Repaired, repair
+from coursekit.grading.assignment import load, master
+from coursekit.grading.facts import Assignment
+from coursekit.grading.run.outcome import Task
+from coursekit.grading.submissions.recognise import Unreadable, read_notebook, recognise
+from coursekit.grading.submissions.repair import Repaired, repair
 
 ROOT = Path(__file__).resolve().parents[2]
 SUMS = master("sums", small.sums(), Config())
@@ -399,6 +400,11 @@ def test_a_cell_of_a_type_that_no_notebook_has_is_not_run(graded):
     [
         "from coursekit.models import GRU",
         "import coursekit.models.grid as g",
+        "import importlib\ng = importlib.import_module('coursekit.models.grid')",
+        "import importlib\ng = importlib.import_module('coursekit.' + 'models')",
+        "import sys\ng = sys.modules['coursekit.models']",
+        "import coursekit\ng = coursekit.models.GRU",
+        "g = __import__('.'.join(['coursekit', 'models']))",
         "from coursekit import checks, models",
         "def total(xs):\n    from coursekit.models.grid import grid_states\n    return sum(xs)",
     ],

@@ -6,12 +6,13 @@ import ast
 import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
+from ordinary import as_ordinary_user
 
-from coursekit.grading import CannotGrade, Warm, namespaces, sandbox, seccomp
+from coursekit.grading import CannotGrade, Warm
+from coursekit.grading.confine import namespaces, sandbox, seccomp
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,7 +64,10 @@ def test_the_environment_is_the_graders_own(seen):
 
 def test_only_the_system_python_and_coursekit_are_visible(grade_cells):
     outcome = grade_cells(
-        ("solution", f"import os\ndef listing(): return sorted(os.listdir({str(ROOT)!r}))"),
+        (
+            "solution",
+            f"import os\ndef listing(): return sorted(os.listdir({namespaces.moved(str(ROOT))!r}))",
+        ),
         ("test", "listing()"),
     )
     allowed = {"coursekit", Path(sys.prefix).name}
@@ -127,8 +131,10 @@ def test_unsafe_submissions_write_into_folders_of_their_own_that_are_removed(mon
         task_of(("solution", writes), ("test", holds), files={"given.txt": b"a"}, id=name) for name in "ab"
     ]
     with Warm(preload=[], unsafe=True) as warm:
-        assert [outcome.score for outcome in warm.grade(tasks)] == [1, 1]
-        assert len(os.listdir(warm.scratch)) >= 4  # two processes a submission
+        outcomes = list(warm.grade(tasks))
+        assert [outcome.score for outcome in outcomes] == [1, 1]
+        homes = {outcome.tests[0].outputs[0].data for outcome in outcomes}
+        assert len(homes) == 2
     assert not os.path.exists(warm.scratch)
 
 
@@ -171,7 +177,9 @@ def interpret(code: bytes, record: dict[int, int]) -> int:
         op, yes, no, k = lines[at]
         at += 1
         if op == seccomp.LOAD:
-            value = record[k]
+            value = record.get(k, 0)
+        elif op == seccomp.AND:
+            value &= k
         elif op == seccomp.RETURN:
             return k
         else:
@@ -204,32 +212,6 @@ def test_a_python_beside_the_course_shows_only_its_own_directories(monkeypatch):
     ]
 
 
-AS_ORDINARY_USER = """
-import os, sys
-sys.path.insert(0, {root!r})
-from coursekit.grading import namespaces as n
-if os.geteuid() == 0:
-    # This Python may lie in a directory that only root can enter: show the same paths without it.
-    n.unshare(n.CLONE_NEWNS, 'mounts')
-    n.mount('none', '/', None, n.MS_REC | n.MS_PRIVATE)
-    for top in {{os.path.realpath(p).split('/')[1] for p in (sys.prefix, sys.base_prefix, {root!r})}}:
-        mode = os.stat('/' + top).st_mode
-        if not mode & 1:
-            needed = {{sys.prefix, sys.base_prefix, {root!r}}}
-            inside = {{p for p in needed if os.path.realpath(p).startswith(f'/{{top}}/')}}
-            held = [(p, os.open(p, os.O_PATH)) for p in inside]
-            n.mount('tmpfs', '/' + top, 'tmpfs', 0, 'mode=755')
-            for path, descriptor in held:
-                os.makedirs(path, exist_ok=True)
-                n.mount(f'/proc/self/fd/{{descriptor}}', path, None, n.MS_BIND | n.MS_REC)
-                os.close(descriptor)
-    os.setgroups([])
-    os.setresgid(65533, 65533, 65533)
-    os.setresuid(65533, 65533, 65533)
-    n.prctl(n.PR_SET_DUMPABLE, 1)
-os.execv(sys.executable, [sys.executable, '-c', {script!r}])
-"""
-
 GRADE_AS_USER = """
 import os, sys
 sys.path.insert(0, {root!r})
@@ -257,7 +239,7 @@ print('graded as', os.geteuid())
 def test_an_ordinary_user_gets_the_same_sandbox():
     script = GRADE_AS_USER.format(root=str(ROOT), look=LOOK)
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(AS_ORDINARY_USER.format(root=str(ROOT), script=script))],
+        as_ordinary_user(script),
         capture_output=True, text=True, timeout=120, check=False, cwd="/",
     )  # fmt: skip
     expected = 65533 if os.geteuid() == 0 else os.geteuid()
@@ -280,11 +262,106 @@ sys.path.insert(0, {str(copy.parent)!r})
 import coursekit
 assert coursekit.__file__.startswith({str(copy)!r}), coursekit.__file__
 from coursekit.grading import Cell, Task, Warm
-late = "def f():\\n    from coursekit.data import vocabulary\\n    return vocabulary.__file__"
-cells = (Cell(late, "solution", "f"), Cell("assert 'vocabulary' in f()", "test", "t", 1.0))
+late = "import os\\ndef f():\\n    from coursekit.data import trees\\n    return trees.__file__, os.listdir('/tmp')"
+test = "file, temporary = f()\\nassert 'trees' in file and temporary == []"
+cells = (Cell(late, "solution", "f"), Cell(test, "test", "t", 1.0))
 with Warm(preload=[]) as warm:
     (outcome,) = warm.grade([Task("one", cells)])
 print(outcome.tests[0].status)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=200)
     assert done.stdout.split() == ["passed"], done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_filter_of_the_second_level_leaves_threads_and_nobody_else(machine):
+    column = {"x86_64": 0, "aarch64": 1}[machine]
+    code, arch, me = seccomp.program(machine, alone=4711), seccomp.AUDIT[machine], 4711
+    refuse, pretend, thread = seccomp.ERRNO | 1, seccomp.ERRNO, seccomp.CLONE_THREAD
+
+    def verdict(numbers: tuple[int, int], *arguments: int) -> int:
+        given = {16 + 8 * at: value for at, value in enumerate(arguments)}
+        return interpret(code, {0: numbers[column], 4: arch, **given})
+
+    assert verdict((0, 63)) == seccomp.ALLOW  # read
+    assert [verdict((56, 220), flags) for flags in (17, 17 | thread)] == [refuse, seccomp.ALLOW]  # clone
+    assert [verdict((59, 221)), verdict((41, 198), 2), verdict((112, 157))] == [
+        refuse
+    ] * 3  # execve, socket, setsid
+    assert [verdict((62, 129), pid) for pid in (me, 0, 1, 2**32 - 1)] == [seccomp.ALLOW] * 2 + [
+        refuse
+    ] * 2  # kill
+    assert verdict((268, 53)) == pretend  # fchmodat
+    assert verdict((285, 47)) == seccomp.ERRNO | 95  # fallocate
+    assert [verdict((257, 56), 0, 0, flags) for flags in (0o1000, 0o1001)] == [
+        refuse,
+        seccomp.ALLOW,
+    ]  # openat
+    assert verdict((463, 463)) == seccomp.ERRNO | 38
+
+
+SEES = """
+import os, sys, tempfile, threading
+def tried(work):
+    try: work(); return True
+    except (OSError, ImportError): return False
+def look(course):
+    done = []
+    thread = threading.Thread(target=done.append, args=(1,)); thread.start(); thread.join()
+    status = open('/proc/self/status').read()
+    return {
+        'thread': done == [1], 'caps': status.split('CapEff:')[1].split()[0].strip('0'),
+        'home': os.listdir('.'), 'mine': tried(lambda: open('mine', 'w').close()),
+        'temporary': tried(lambda: tempfile.NamedTemporaryFile().close()),
+        'course': tried(lambda: os.listdir(course)), 'tests': tried(lambda: open(course + '/pyproject.toml')),
+        'root': tried(lambda: os.listdir('/')), 'others': tried(lambda: os.listdir('/proc/1/fd')),
+        'import': tried(lambda: __import__('wave')),
+        'above': tried(lambda: os.listdir('..')), 'fork': tried(os.fork), 'user': os.getuid(),
+    }
+"""
+
+
+def test_the_second_level_shows_a_submission_its_home_and_nothing_of_the_course(task_of):
+    if sandbox.capabilities().parts.get("landlock") != "yes":
+        pytest.skip(f"no second level here: {sandbox.capabilities().parts.get('landlock')}")
+    tasks = [task_of(("solution", SEES), ("test", f"look({str(ROOT)!r})"), id=name) for name in "abc"]
+    with Warm(preload=["numpy"], jobs=2, level="landlock") as warm:
+        outcomes = list(warm.grade(tasks))
+        scratch = warm.scratch
+    assert not os.path.exists(scratch)
+    users = set()
+    for outcome in outcomes:
+        assert outcome.level == "landlock"
+        seen = ast.literal_eval(outcome.tests[0].outputs[0].data)
+        users.add(seen.pop("user"))
+        can = {name for name, answer in seen.items() if answer is True}
+        assert can == {"thread", "mine", "temporary", "import"}, seen
+        assert (seen["caps"], seen["home"]) == ("", [])
+    assert os.geteuid() not in users or os.geteuid() != 0
+
+
+def test_an_ordinary_user_gets_the_second_level_too():
+    script = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from coursekit.grading import Cell, Task, Warm
+cells = [Cell({SEES!r}, 'solution'), Cell("seen = look('/root')\\nassert not any(seen[k] for k in "
+         "('course', 'tests', 'root', 'others', 'above', 'fork', 'caps'))\\nassert seen['mine']", 'test', 'a', 1)]
+with Warm(preload=['numpy'], level='landlock') as warm:
+    (outcome,) = warm.grade([Task('one', tuple(cells))])
+    assert outcome.score == 1, outcome
+print('graded at', outcome.level)
+"""
+    done = subprocess.run(
+        as_ordinary_user(script), capture_output=True, text=True, timeout=120, check=False, cwd="/"
+    )
+    assert done.stdout.strip() == "graded at landlock", done.stderr
+
+
+def test_a_level_that_is_not_there_is_refused_in_a_sentence(monkeypatch):
+    only = sandbox.Capabilities(
+        True, "", {"namespaces": "yes", "landlock": "this kernel has none"}, "namespaces"
+    )
+    monkeypatch.setattr(sandbox, "capabilities", lambda: only)
+    with pytest.raises(CannotGrade, match="this kernel has none"):
+        Warm(preload=[], level="landlock").start()

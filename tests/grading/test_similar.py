@@ -5,9 +5,10 @@ import re
 import small_course as small
 from traitlets.config import Config
 
-from coursekit.grading.assignment import Assignment, master
-from coursekit.grading.report import report
-from coursekit.grading.similar import similar
+from coursekit.grading.assignment import master
+from coursekit.grading.facts import Assignment, Entry
+from coursekit.grading.pages.report import report
+from coursekit.grading.submissions.similar import similar
 
 STARTER = """def scan(xs, start):
     # Walk through the list once, from the left; keep the running total in a list and give it back at the end.
@@ -61,16 +62,14 @@ PROSE = (
 )
 
 
-def records(**answers: str) -> list[dict]:
+def entry(student: str, code: str, why: str) -> Entry:
+    return Entry(student, "scan", (), answers={"scan": {"scan": code, "why": why}})
+
+
+def records(**answers: str) -> list[Entry]:
     """Each student's continuation of the starter code; `{student}_why` is their text."""
     students = [name for name in answers if not name.endswith("_why")]
-    return [
-        {
-            "student": name,
-            "answers": {"scan": {"scan": STARTER + answers[name], "why": answers.get(f"{name}_why", "")}},
-        }
-        for name in students
-    ]
+    return [entry(name, STARTER + answers[name], answers.get(f"{name}_why", "")) for name in students]
 
 
 def renamed(code: str) -> str:
@@ -109,9 +108,7 @@ def test_copied_prose_is_found_whatever_its_case_and_layout():
         f"Reason {n} is that step {n} is cheap." for n in range(9)
     )
     mine = records(ada=SLICES, ada_why=PROSE, bob=RECURSIVE, bob_why=copied, kurt=LOOP, kurt_why=other)
-    prose_alone = [
-        {**r, "answers": {"scan": {"scan": STARTER, "why": r["answers"]["scan"]["why"]}}} for r in mine
-    ]
+    prose_alone = [entry(one.student, STARTER, one.answers["scan"]["why"]) for one in mine]
     assert [(a, b) for _, a, b in similar(ASSIGNMENT, prose_alone)] == [("ada", "bob")]
 
 
@@ -122,11 +119,7 @@ def test_code_that_does_not_even_parse_is_compared_by_its_words():
 
 
 def test_the_report_lists_the_pair_as_a_reason_to_ask():
-    entry = {
-        "assignment": "scan", "score": 1.0, "max_score": 2.0, "status": "graded", "flags": [], "repairs": [],
-        "questions": [], "seconds": 0.1, "late_penalty": 0.0,
-    }  # fmt: skip
-    text = report(ASSIGNMENT, [{**entry, **r} for r in records(ada=LOOP, bob=renamed(LOOP), kurt=SLICES)])
+    text = report(ASSIGNMENT, records(ada=LOOP, bob=renamed(LOOP), kurt=SLICES))
     part = text[text.index("Similar submissions") :]
     assert "<td>ada</td><td>bob</td>" in part
     assert "no proof" in part

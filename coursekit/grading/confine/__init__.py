@@ -1,0 +1,1 @@
+"""What a submission may see, reach and use up."""

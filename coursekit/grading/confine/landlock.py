@@ -1,0 +1,218 @@
+"""The second level of the sandbox, for systems that lend no namespaces: Landlock, a stricter filter, limits, a watch.
+
+Landlock says which files a process may open, for good; the filter gives it threads but no other process, no socket
+and no name of anything else's; as root it also gets a user number of its own. What this level cannot promise: a
+submission sees whether a path exists, its size and time, the numbers of processes, facts of the machine. `!commands`,
+`subprocess` and a literal `/tmp/x` do not work in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import pwd
+import signal
+import stat
+import tempfile
+from collections.abc import Callable
+from itertools import islice
+
+from . import limits as rlimits
+from . import namespaces, seccomp
+from .limits import MB, Limits
+from .namespaces import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, Options, SandboxError, _checked, _libc, prctl
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(6))
+MAKE_DIR, MAKE_REG, MAKE_SYM, REFER, TRUNCATE, IOCTL_DEV = (1 << bit for bit in (7, 8, 12, 13, 14, 15))
+ALWAYS = (1 << 13) - 1  # what the first version already handled
+OF_A_FILE = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+READ = EXECUTE | READ_FILE | READ_DIR
+CHANGE = REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SYM | REFER | TRUNCATE
+WRITE = READ_FILE | WRITE_FILE | READ_DIR | CHANGE
+DEVICES = {"null": READ_FILE | WRITE_FILE, "full": READ_FILE, "random": READ_FILE, "urandom": READ_FILE}
+TCP, SCOPES = 3, 3  # bind and connect; abstract sockets and signals
+INODES = 20_000
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("files", "net", "scoped")]
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("access", ctypes.c_uint64), ("parent", ctypes.c_int32)]
+
+
+def version() -> int:
+    """What the kernel has of Landlock; 0 for none: not built, not started, or refused by a container's filter."""
+    return max(0, int(_libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
+
+
+def restrict(rules: dict[str, int]) -> None:
+    """Let this process do with files only what the rules say, and never more."""
+    known = version()
+    handled = ALWAYS | (REFER if known >= 2 else 0) | (TRUNCATE if known >= 3 else 0)
+    handled |= IOCTL_DEV if known >= 5 else 0
+    attributes = _Ruleset(handled, TCP if known >= 4 else 0, SCOPES if known >= 6 else 0)
+    size = ctypes.c_size_t(8 if known < 4 else 16 if known < 6 else 24)
+    ruleset = _checked(_libc.syscall(CREATE_RULESET, ctypes.byref(attributes), size, 0), "landlock ruleset")
+    for path, access in rules.items():
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # what is not there needs no rule
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            access &= OF_A_FILE
+        rule = _Beneath(access & handled, descriptor)
+        _checked(_libc.syscall(ADD_RULE, ruleset, 1, ctypes.byref(rule), 0), f"landlock rule for {path}")
+        os.close(descriptor)
+    _checked(prctl(PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
+    _checked(_libc.syscall(RESTRICT_SELF, ruleset, 0), "landlock")
+    os.close(ruleset)
+
+
+def without(paths: list[str], hidden: list[str]) -> list[str]:
+    """Landlock only adds: what contains a hidden folder is replaced by everything else in it."""
+    shown: list[str] = []
+    for path in paths:
+        real = os.path.realpath(path)
+        if any(real == h or real.startswith(h + "/") for h in hidden):
+            continue
+        if any(h.startswith(real + "/") for h in hidden):
+            shown += without([f"{real}/{name}" for name in os.listdir(real)], hidden)
+        else:
+            shown.append(path)
+    return shown
+
+
+def unused_users(count: int) -> list[int]:
+    """As root: user numbers that nobody has here and that this user namespace knows; no process runs under one."""
+    if os.geteuid() != 0:
+        return []
+    with open("/proc/self/uid_map") as file:
+        spans = [tuple(map(int, line.split())) for line in file]
+    taken = {entry.pw_uid for entry in pwd.getpwall()} | {user for user, _ in _tasks()}
+    free = (n for n in range(64999, 60000, -1) if n not in taken)
+    return list(islice((n for n in free if any(a <= n < a + size for a, _, size in spans)), count))
+
+
+def _tasks() -> list[tuple[int, int]]:
+    """(user, number of threads) of every process."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            found.append((os.stat(f"/proc/{name}").st_uid, len(os.listdir(f"/proc/{name}/task"))))
+    return found
+
+
+def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:
+    """Confine this process, which was just forked; `home` is its own empty folder, `user` its number if we are root."""
+    shown = options["shown"]
+    if user:
+        shown = _held_where_only_root_may_pass(shown)
+        namespaces.empty_bounding_set()
+        namespaces.become(user)
+    _checked(prctl(PR_SET_PDEATHSIG, signal.SIGKILL), "die with the parent")  # after: a new user undoes it
+    if os.getppid() != parent:
+        os._exit(0)  # it died before we asked
+    namespaces.drop_capabilities()
+    os.chdir(home)
+    tempfile.tempdir = home
+    places = {"MPLCONFIGDIR": f"{home}/.matplotlib", "IPYTHONDIR": f"{home}/.ipython"}
+    os.environ.update(HOME=home, TMPDIR=home, **places)
+    rlimits.apply(limits, options["address_space"], sum(n for u, n in _tasks() if u == os.getuid()))
+    rules = dict.fromkeys(shown, READ)
+    rules |= {f"/dev/{name}": access for name, access in DEVICES.items()}
+    rules |= dict.fromkeys(options["devices"], READ_FILE | WRITE_FILE | IOCTL_DEV)
+    rules |= {f"/proc/{os.getpid()}": READ_FILE | READ_DIR, home: WRITE}
+    restrict(rules)
+    seccomp.install(alone=os.getpid())
+
+
+def _held_where_only_root_may_pass(paths: list[str]) -> list[str]:
+    """The paths by which another user reaches these: a Python below /root only by a descriptor that is already open."""
+    held: dict[str, str] = {}
+    for path in map(os.path.realpath, paths):
+        parents = [path]
+        while parents[-1] != "/":
+            parents.append(os.path.dirname(parents[-1]))
+        if any(not os.stat(place).st_mode & stat.S_IXOTH for place in parents[1:]):
+            held[path] = f"/proc/self/fd/{os.open(path, os.O_PATH)}"
+
+    def moved(path: str) -> str:
+        real = os.path.realpath(path) if held else path
+        return next((at + real[len(p) :] for p, at in held.items() if f"{real}/".startswith(f"{p}/")), path)
+
+    shown = list(map(moved, paths))
+    namespaces.follow(moved)
+    return shown
+
+
+def too_much(home: str, disk: int) -> bool:
+    """Does a submission hold more on the disk than it may? No limit of the system counts this."""
+    total = count = 0
+    pending = [home]
+    while pending:
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                count += 1
+                with contextlib.suppress(OSError):
+                    found = entry.stat(follow_symlinks=False)
+                    total += found.st_blocks * 512
+                    if stat.S_ISDIR(found.st_mode):
+                        pending.append(entry.path)
+                if count > INODES or total > disk * MB:
+                    return True
+    return False
+
+
+def offered() -> str:
+    """ "yes", or why not: a child is confined and must fail at what it must not do. A version number is no proof."""
+    if not seccomp.supported():
+        return f"no filter is written for {os.uname().machine}"
+    if not version():
+        return {
+            errno.ENOSYS: "this kernel has no Landlock (Linux 5.13 or later; gVisor has none)",
+            errno.EOPNOTSUPP: "Landlock is built into this kernel but not switched on (boot with lsm=landlock,…)",
+            errno.EPERM: "the filter of this container refuses Landlock",
+        }.get(ctypes.get_errno(), f"Landlock does not answer: {os.strerror(ctypes.get_errno())}")
+    with tempfile.TemporaryDirectory(prefix="coursekit-") as place:
+        home, secret, parent = f"{place}/own", f"{place}/secret", os.getpid()
+        os.mkdir(home)
+        with open(secret, "w") as file:
+            file.write("secret")
+        os.chmod(secret, 0o666)
+        os.chmod(place, 0o755)
+        user = next(iter(unused_users(1)), 0)
+        if user:
+            os.chown(home, user, user)
+        pid = os.fork()
+        if pid == 0:
+            _try(home, secret, user, parent)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return "yes" if status == 0 else f"the trial of Landlock failed at step {status}"
+
+
+def _try(home: str, secret: str, user: int, parent: int) -> None:
+    """Exit with 0, or with the number of the first thing that was possible and must not be."""
+    step = 1
+    try:
+        os.setsid()
+        plan = {"shown": ["/usr", "/lib", "/lib64"], "devices": [], "address_space": True}
+        enter(Limits(), plan, home, user, parent)
+        tries: list[Callable[[], object]] = [
+            lambda: os.open(secret, os.O_RDONLY), lambda: os.truncate(secret, 0), lambda: os.kill(parent, 0),
+            lambda: os.listdir(f"/proc/{parent}/fd"), lambda: _checked(_libc.socket(1, 1, 0), ""), os.fork,
+        ]  # fmt: skip
+        for step, attempt in enumerate(tries, 2):
+            with contextlib.suppress(OSError, SandboxError):
+                attempt()
+                os._exit(step)
+        with open("mine", "w") as file:
+            file.write("ok")
+        step = 0
+    finally:
+        os._exit(step)

@@ -1,0 +1,71 @@
+"""What one submission may use. Plain numbers, so that they travel and print."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import asdict, dataclass
+from typing import Any
+
+MB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one submission; times in seconds, sizes in MB.
+
+    Processor time is what a cell is charged for: on a busy machine the clock on the wall runs on while
+    the cell waits. The wall limit only catches what sleeps or waits.
+    """
+
+    cell_cpu: float = 30.0  # processor time of one cell or of one call from a test
+    cell_wall: float = 60.0  # and its time on the wall
+    notebook_wall: float = 600.0  # the whole submission, restarts included
+    memory: int = 2048  # what its processes may grow by together, beyond what they inherit
+    processes: int = 32  # processes and threads
+    files: int = 256  # open files
+    disk: int = 64  # the private /tmp and home together; also the largest file
+    output: int = 200_000  # characters kept of what one cell prints
+    answer: int = 64  # the largest value that may come back from a call
+    restarts: int = 3  # how often a candidate that died is started again
+    grace: float = 1.0  # after the limit the cell is interrupted; after this it is killed
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def own_memory(pid: int | str = "self") -> int:
+    """Bytes of a process that belong to no file, private or shared; 0 if it is gone."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            rows = dict(line.split(":", 1) for line in status)
+        return sum(int(rows[kind].split()[0]) for kind in ("RssAnon", "RssShmem")) << 10
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+def apply(limits: Limits, address_space: bool = True, others: int = 0) -> None:
+    """Set the rlimits of this process, for good.
+
+    Address space is counted from what the warm parent already mapped, which is shared and costs nothing. It is
+    the limit of one process; the warm parent watches over the sum. `others` are the processes and threads that this
+    user has already, outside: where there are no namespaces, the system counts them all.
+    """
+    with open("/proc/self/statm") as statm:
+        mapped = int(statm.read().split()[0]) * resource.getpagesize()
+    wanted = {
+        resource.RLIMIT_AS: mapped + limits.memory * MB,
+        resource.RLIMIT_NPROC: limits.processes + others,
+        resource.RLIMIT_NOFILE: limits.files,
+        resource.RLIMIT_FSIZE: limits.disk * MB,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: int(limits.notebook_wall) + 1,
+        resource.RLIMIT_MSGQUEUE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_SIGPENDING: 1024,  # timers too
+    }
+    if not address_space:
+        del wanted[resource.RLIMIT_AS]
+    for which, value in wanted.items():
+        _, hard = resource.getrlimit(which)
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (value, value))

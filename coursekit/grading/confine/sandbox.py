@@ -1,0 +1,231 @@
+"""What confines the processes of a submission, put together; and whether this system can do it.
+
+    capabilities()   what the system offers, and why not
+    plan(device)     what a submission will see: paths and device files
+    enter(…)         called in a child
+
+There are two levels, the best that is there: namespaces, and Landlock where a system lends none. The pieces are in
+`namespaces.py`, `landlock.py`, `seccomp.py`, `cgroups.py` and `limits.py`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from . import cgroups, landlock, namespaces, seccomp
+from . import limits as rlimits
+from .limits import Limits
+from .namespaces import Options
+
+LEVELS = ("namespaces", "landlock")  # the best first
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
+ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime", "ssl", "mime.types")
+PREFIX = ("bin", "lib", "lib32", "lib64", "pyvenv.cfg")  # of a Python, and no more: a course may lie beside
+PROBE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from coursekit.grading.confine.sandbox import probe
+probe()
+"""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """`enough`: student code can be run. `why`: what is missing. `parts`: each piece, "yes" or why not. `level`: the
+    best that is there, "namespaces" or "landlock"."""
+
+    enough: bool
+    why: str = ""
+    parts: dict[str, str] = field(default_factory=dict)
+    level: str = "none"
+
+
+@lru_cache(maxsize=1)
+def capabilities() -> Capabilities:
+    """Try each piece in a process of its own and say what this system allows."""
+    if sys.platform != "linux":
+        why = f"the sandbox needs Linux, and this is {sys.platform}; use Linux, a container, or WSL 2"
+        return Capabilities(False, why)
+    root = str(Path(__file__).resolve().parents[3])
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", PROBE, root], capture_output=True, text=True, timeout=60, check=False
+    )
+    try:
+        parts = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        return Capabilities(False, f"the trial of the sandbox ended early: {done.stderr.strip()[-300:]}")
+    for level in LEVELS:
+        if parts[level] == "yes":
+            return Capabilities(True, "", parts, level)
+    return Capabilities(False, f"{parts['namespaces']}; and {parts['landlock']}", parts)
+
+
+def probe() -> None:
+    """Print what works, as JSON; run in a fresh process, which is thrown away."""
+    parts = {"seccomp": "yes" if seccomp.supported() else f"no filter is written for {os.uname().machine}"}
+    parts["cgroups"] = cgroups.offered()
+    parts["user"] = "root" if os.geteuid() == 0 else "an ordinary user"
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _try_namespaces()
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        parts["namespaces"] = "yes" if status == 0 else _advice(status)
+    except OSError as error:
+        parts["namespaces"] = str(error)
+    try:
+        parts["landlock"] = landlock.offered()
+    except OSError as error:
+        parts["landlock"] = str(error)
+    print(json.dumps(parts))
+
+
+def _try_namespaces() -> None:
+    """Exit with 0, or with the number of the step that was refused."""
+    step = 1
+    user, group = os.geteuid(), os.getegid()
+    with contextlib.suppress(OSError):
+        flags = namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWPID
+        namespaces.unshare(flags | namespaces.CLONE_NEWNET | namespaces.CLONE_NEWIPC, "")
+        step = 2
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"1000 {user} 1\n")
+        Path("/proc/self/gid_map").write_text(f"1000 {group} 1\n")
+        step = 3
+        namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
+        namespaces.mount("tmpfs", "/tmp", "tmpfs", 0, "size=4k")
+        step = 4
+        pid = os.fork()
+        if pid == 0:
+            with contextlib.suppress(OSError):
+                namespaces.mount("proc", "/proc", "proc", 0)
+                os._exit(0)
+            os._exit(1)
+        step = 0 if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0 else 4
+    os._exit(step)
+
+
+def _advice(step: int) -> str:
+    return {
+        1: "the system does not let this user make user namespaces (on Debian and Ubuntu: "
+        "sysctl kernel.unprivileged_userns_clone=1; in a container: allow unshare in its seccomp profile)",
+        2: "the system does not let this user map itself into a user namespace",
+        3: "the system takes away the rights inside a user namespace (on Ubuntu 24.04: "
+        "sysctl kernel.apparmor_restrict_unprivileged_userns=0)",
+        4: "a fresh /proc cannot be mounted (in a container: run it with --security-opt systempaths=unconfined)",
+    }.get(step, "the trial of the sandbox was killed")
+
+
+# what a submission sees
+
+
+def device_files(device: str, dev: str = "/dev") -> list[str]:
+    """The device files that a GPU needs. CUDA itself is started in the child alone, never in the warm parent."""
+    if not device:
+        return []
+    names = "nvidia[0-9]* nvidiactl nvidia-uvm nvidia-uvm-tools nvidia-caps/* dri/render* kfd"
+    return sorted(path for name in names.split() for path in glob.glob(f"{dev}/{name}"))
+
+
+def visible_paths() -> list[str]:
+    """The system, this Python and coursekit; outer directories before inner ones."""
+    package = Path(__file__).resolve().parents[2]
+    wanted = [*SYSTEM, *(f"/etc/{name}" for name in ETC)]
+    for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}:
+        for base in {prefix, os.path.realpath(prefix)}:
+            wanted += [f"{base}/{name}" for name in PREFIX]
+    wanted += [path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages"))]
+    wanted.append(str(package))
+    shown: list[str] = []
+    for path in sorted({os.path.normpath(path) for path in wanted}):
+        inside = any(path.startswith(outer + "/") for outer in shown if not os.path.islink(outer))
+        if os.path.lexists(path) and not inside:
+            shown.append(path)
+    return shown
+
+
+def plan(device: str = "", hidden: list[str] | None = None) -> Options:
+    """What the warm parent shows to its children, as plain data."""
+    visible = visible_paths()
+    return {
+        "visible": visible,
+        "shown": landlock.without(visible, hidden) if hidden else visible,
+        "devices": device_files(device),
+        "hidden": hidden or [],
+        "address_space": not device,  # a GPU maps more address space than any limit could allow
+    }
+
+
+# in the warm parent and its children
+
+seconds = 0.0  # what `enter` took in this process
+
+
+def prepare() -> None:
+    """In the warm parent: what each child would otherwise find out for itself."""
+    tempfile.gettempdir()
+    if seccomp.supported():
+        seccomp.prepare()
+
+
+def fork_confined(level: str) -> int:
+    return namespaces.fork_inside() if level == "namespaces" else os.fork()
+
+
+def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:
+    """Confine this process at the level of the options: after it, there is no way back.
+
+    What it prints past Python goes to a file of its own that is limited in size. Without a sandbox it has at least a
+    folder of its own, and limits as every user may set them.
+    """
+    global seconds
+    start = time.perf_counter()
+    if options["level"] == "namespaces":
+        namespaces.inner(limits.disk)
+        os.chdir(namespaces.HOME)
+        namespaces.become_student()
+        _quiet_descriptors(tempfile.gettempdir())
+        rlimits.apply(limits, options["address_space"])
+        namespaces.empty_bounding_set()
+        namespaces.drop_capabilities()
+        if seccomp.supported():
+            seccomp.install()
+    elif options["level"] == "landlock":
+        _quiet_descriptors(home)
+        landlock.enter(limits, options, home, user, parent)
+    else:
+        tempfile.tempdir = os.environ["HOME"] = os.environ["TMPDIR"] = home
+        os.chdir(home)
+        _quiet_descriptors(home)
+        rlimits.apply(limits, options["address_space"])
+    seconds = time.perf_counter() - start
+
+
+def _quiet_descriptors(folder: str) -> None:
+    """Nothing to read, and a nameless file for what is printed past Python."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+    descriptor = _nameless_file(folder)
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.closerange(4, 16)
+
+
+def _nameless_file(folder: str) -> int:
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600)
+    except OSError:  # not every file system can
+        descriptor, name = tempfile.mkstemp(dir=folder)
+        os.unlink(name)
+        return descriptor

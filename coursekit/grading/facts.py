@@ -1,0 +1,331 @@
+"""The facts that pass from room to room: an assignment, a student's work on it, the entry that is kept of it.
+
+The core (`wire`, `confine`, `run`) knows none of them: it takes a `Task` and gives an `Outcome`. Everything else of
+the grader stands on this file, and the gradebook keeps an `Entry` as it is, in JSON.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import nbformat
+
+from .run.outcome import Cell, CellOutcome, Outcome, output_from_plain
+
+Key = tuple[str, str]  # notebook, grade_id
+
+
+def fold(text: str) -> str:
+    """A cell's text without white space, for comparing."""
+    return "".join(text.split())
+
+
+# ── the assignment ───────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class MasterCell:
+    """A cell of the instructor's notebook."""
+
+    kind: str  # "code", "markdown", "raw"
+    source: str  # the instructor's, with solution and hidden tests
+    released: str  # what the student was given
+    # "solution", "test", "given", "text"; "manual": an answer that a person grades; "task": work of any form
+    # that a person grades, described in this cell
+    role: str
+    grade_id: str = ""
+    points: float = 0.0
+    cell_id: str = ""  # the notebook's own id, which Colab moves into the metadata
+
+    @property
+    def by_hand(self) -> bool:
+        return self.role in ("manual", "task")
+
+    @property
+    def reference(self) -> str:
+        """The instructor's own answer; none where the cell is as students got it, and says nothing of one."""
+        return "" if fold(self.source) == fold(self.released) else self.source
+
+
+@dataclass(frozen=True)
+class Master:
+    """One notebook of an assignment."""
+
+    name: str
+    cells: tuple[MasterCell, ...]
+    notebook: nbformat.NotebookNode = field(compare=False, repr=False)
+
+    @cached_property
+    def by_id(self) -> dict[str, MasterCell]:
+        return {cell.grade_id: cell for cell in self.cells if cell.grade_id}
+
+    @cached_property
+    def folded(self) -> tuple[str, ...]:
+        """Each cell's released text without its white space, for comparing."""
+        return tuple(fold(cell.released) for cell in self.cells)
+
+    @cached_property
+    def questions(self) -> tuple[tuple[MasterCell | None, tuple[MasterCell, ...]], ...]:
+        """Each answer cell with the cells that grade it: the tests below it, or itself where a person does."""
+        found: list[tuple[MasterCell | None, list[MasterCell]]] = [(None, [])]
+        tested = found[0]
+        for cell in self.cells:
+            if cell.role == "solution" or cell.by_hand:
+                found.append((cell, [cell] if cell.by_hand else []))
+                tested = found[-1] if cell.kind == "code" else tested  # no test reads an essay
+            elif cell.role == "test":
+                tested[1].append(cell)
+        return tuple((answer, tuple(graders)) for answer, graders in found)
+
+    @cached_property
+    def answer_of(self) -> dict[str, str]:
+        """Test -> the answer that it grades."""
+        return {t.grade_id: a.grade_id for a, tests in self.questions if a for t in tests if t is not a}
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment: one notebook or several, and the files that lie beside them."""
+
+    name: str
+    masters: tuple[Master, ...]
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """Changes when anything that decides a grade changes."""
+        total = hashlib.sha256()
+        for master in self.masters:
+            for cell in master.cells:
+                total.update(
+                    f"{master.name}\0{cell.grade_id}\0{cell.role}\0{cell.points}\0{cell.source}\0".encode()
+                )
+        for name, data in sorted(self.files.items()):
+            total.update(name.encode() + b"\0" + data)
+        return total.hexdigest()
+
+
+# ── a student's work ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A submission, or a part of one, that could not be graded, and why."""
+
+    student: str
+    origin: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class StudentCell:
+    """A cell of a submission, with what can still be made out of it."""
+
+    kind: str  # "code", "markdown" or "raw"
+    source: str
+    grade_id: str = ""
+    cell_id: str = ""
+    # of a test, as the student's copy has them: for a student's own check, never for a grade
+    points: float = 0.0
+
+    @cached_property
+    def folded(self) -> str:
+        return fold(self.source)
+
+
+@dataclass
+class Repaired:
+    """A notebook made whole. `answers` maps a solution's or manual cell's grade_id to the student's text."""
+
+    master: Master
+    cells: list[Cell] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)
+    blank: set[str] = field(default_factory=set)  # answers that were left as they were given
+    repairs: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Work:
+    """One student's work on one assignment: as it came, then repaired, then run; each by notebook."""
+
+    student: str
+    assignment: Assignment
+    when: datetime.datetime | None
+    origin: str
+    notebooks: list[tuple[str, Master, list[StudentCell]]]  # the file's name, which notebook it is, its cells
+    digest: str = ""
+    flags: list[str] = field(default_factory=list)
+    repaired: dict[str, Repaired] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.student, self.assignment.name
+
+    @property
+    def complete(self) -> bool:
+        return self.outcomes.keys() == self.repaired.keys()
+
+    @property
+    def lost(self) -> bool:
+        """Did our own processes stop before a test?"""
+        return any(test.status == "lost" for outcome in self.outcomes.values() for test in outcome.tests)
+
+
+# ── what is kept of it ───────────────────────────────────────────────────────────────────────
+
+
+def _known(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Of stored data, what this version has a field for."""
+    names = {one.name for one in fields(cls)}
+    return {name: value for name, value in data.items() if name in names}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one graded cell earned, and why. `sentence` is for the student, `detail` for the instructor."""
+
+    id: str
+    notebook: str
+    score: float
+    max: float
+    status: str  # a test's (see `TestOutcome`); else "by hand", "blank", "graded by hand"
+    sentence: str = ""
+    kind: str = (
+        ""  # the mistake's name; "empty": nothing was written; "stopped": its cell did not get through
+    )
+    detail: str = ""
+    seconds: float = 0.0
+    weaker: bool = False
+
+    @property
+    def key(self) -> Key:
+        return self.notebook, self.id
+
+    @property
+    def waiting(self) -> bool:
+        """Must a person grade it?"""
+        return self.status == "by hand"
+
+    @property
+    def empty(self) -> bool:
+        """Was nothing written here?"""
+        return self.status == "blank" or self.kind == "empty"
+
+    @property
+    def short(self) -> bool:
+        """Were points lost?"""
+        return self.score < self.max
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """What a person gave for one cell: points (None: none yet), extra credit, a comment."""
+
+    points: float | None
+    extra: float
+    comment: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Everything that is kept of a submission but what its cells printed."""
+
+    student: str
+    assignment: str
+    questions: tuple[Verdict, ...]
+    flags: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    seconds: float = 0.0
+    when: datetime.datetime | None = None
+    late_penalty: float = 0.0
+    answers: dict[str, dict[str, str]] = field(default_factory=dict)  # notebook -> grade_id -> text
+    comments: dict[str, dict[str, str]] = field(default_factory=dict)  # a person's, likewise
+    sandbox: str = ""  # what confined the student's code: "namespaces", "landlock", "none"
+    tests: str = ""  # the digest of the assignment that graded it
+    blank: tuple[str, ...] = ()  # answers that were left as they were given
+
+    @property
+    def score(self) -> float:
+        return max(0.0, sum(q.score for q in self.questions) - self.late_penalty)
+
+    @property
+    def max_score(self) -> float:
+        return sum(q.max for q in self.questions)
+
+    @property
+    def status(self) -> str:
+        return "flagged" if self.flags else "graded"
+
+    @property
+    def waiting(self) -> int:
+        """How many answers a person must grade."""
+        return sum(q.waiting for q in self.questions)
+
+    def moved(self, other: Entry) -> list[str]:
+        """What each question has in the other that it has not here, as `test_x 2 → 0`."""
+        mine, theirs = ({q.id: q.score for q in one.questions} for one in (self, other))
+        return [
+            f"{name} {points(mine.get(name, 0))} → {points(theirs.get(name, 0))}"
+            for name in dict.fromkeys((*mine, *theirs))
+            if mine.get(name, 0) != theirs.get(name, 0)
+        ]
+
+    def given(self, hands: Mapping[Key, ByHand]) -> Entry:
+        """The entry with the points and comments that a person has given since."""
+        questions = []
+        for verdict in self.questions:
+            hand = hands.get(verdict.key)
+            if hand is not None:
+                verdict = replace(verdict, score=verdict.score + hand.extra)
+                if hand.points is not None:
+                    score = hand.points + hand.extra
+                    verdict = replace(verdict, score=score, status="graded by hand", sentence="")
+            questions.append(verdict)
+        comments: dict[str, dict[str, str]] = {}
+        for (notebook, cell), hand in hands.items():
+            if hand.comment:
+                comments.setdefault(notebook, {})[cell] = hand.comment
+        return replace(self, questions=tuple(questions), comments=comments)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON holds it, with the sums; `--json` gives it too, without the answers."""
+        sums = {"score": self.score, "max_score": self.max_score, "status": self.status}
+        return {**asdict(self), **sums, "when": self.when.isoformat() if self.when else None}
+
+    @staticmethod
+    def from_plain(data: Mapping[str, Any]) -> Entry:
+        made = _known(Entry, data)
+        made["questions"] = tuple(Verdict(**_known(Verdict, q)) for q in data["questions"])
+        made |= {name: tuple(data.get(name, ())) for name in ("flags", "repairs", "blank")}
+        made["when"] = datetime.datetime.fromisoformat(data["when"]) if data.get("when") else None
+        return Entry(**made)
+
+
+Printed = dict[str, list[CellOutcome]]  # by notebook: what became of its cells; pictures in base 64
+
+
+def printed_from_plain(data: Mapping[str, list[dict[str, Any]]] | None) -> Printed:
+    return {
+        name: [CellOutcome(**output_from_plain(_known(CellOutcome, cell))) for cell in cells]
+        for name, cells in (data or {}).items()
+    }
+
+
+def titles(entries: Iterable[Entry]) -> dict[Key, str]:
+    """Each question's name in a table: with the notebook's where two notebooks have it."""
+    keys = dict.fromkeys(q.key for entry in entries for q in entry.questions)
+    shared = Counter(name for _, name in keys)
+    return {(notebook, name): f"{notebook}/{name}" if shared[name] > 1 else name for notebook, name in keys}
+
+
+def points(value: float) -> str:
+    """12, 7.5, 3.33: as short as it can be."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

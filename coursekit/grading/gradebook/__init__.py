@@ -1,0 +1,1 @@
+"""Grades: nbgrader's own database, late policy, and what other systems read."""

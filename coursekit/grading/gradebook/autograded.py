@@ -1,0 +1,74 @@
+"""The notebook that was graded, with its outputs, where nbgrader's formgrader looks for it."""
+
+from __future__ import annotations
+
+import base64
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_output
+
+from ...files import write
+from ..facts import Entry, Work
+from ..nbgrader_config import settings
+from ..text import cleaned, printable
+
+_ELSEWHERE = re.compile(
+    r"!\[([^\]]*)\]\(https?://[^)]*\)"
+)  # a picture, such as a badge, that another host would be asked for
+
+
+def write_autograded(course: Path, work: Work, entry: Entry, home: Path | None = None) -> None:
+    """`autograded/<student>/<assignment>/<notebook>.ipynb`: the instructor's cells, the student's answers.
+
+    The instructor's browser will show it as a page of its own server, so nothing of a student's may act there.
+    """
+    folder = _folder(course)
+    if "/" in work.student or work.student.startswith("."):
+        return  # not a name that nbgrader could have used for a folder
+    for name, made in work.repaired.items():
+        ran = {cell.id: cell for cell in work.outcomes[name].cells}
+        mine = [q for q in entry.questions if q.notebook == name]
+        told = {q.id: q.sentence for q in mine if made.master.by_id[q.id].role == "test"}
+        notebook = nbformat.from_dict(made.master.notebook)
+        for cell in notebook.cells:
+            grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if grade_id in made.answers:
+                answer = made.answers[grade_id]
+                cell.source = printable(answer) if cell.cell_type == "code" else cleaned(answer)
+                cell.cell_type = "code" if cell.cell_type == "code" else "markdown"
+                cell.pop("attachments", None)
+            elif cell.cell_type == "markdown":
+                cell.source = _ELSEWHERE.sub(r"\1", cell.source)
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+                if grade_id in ran:
+                    cell.outputs = [_output(o.kind, o.data) for o in ran[grade_id].outputs]
+                if told.get(grade_id):
+                    text = printable(told[grade_id]) + "\n"
+                    cell.outputs = [new_output("stream", name="stdout", text=text)]
+        extras = [new_code_cell(printable(c.source)) for c in made.cells if c.role == "extra"]
+        notebook.cells += extras
+        write(
+            (home or course) / folder / work.student / work.assignment.name / f"{name}.ipynb",
+            nbformat.v4.writes(notebook),  # without validation, which takes longer than all the rest
+        )
+
+
+@lru_cache
+def _folder(course: Path) -> str:
+    found = settings(course / "nbgrader_config.py").CourseDirectory
+    return str(found.get("autograded_directory", "autograded"))
+
+
+def _output(kind: str, data: str | bytes) -> Any:
+    if kind in ("stdout", "stderr"):
+        return new_output("stream", name=kind, text=printable(str(data)))
+    if kind == "image/png":
+        raw = data if isinstance(data, bytes) else data.encode()
+        return new_output("display_data", data={"image/png": base64.b64encode(raw).decode()})
+    # HTML that a student made would run in the instructor's browser: it is kept as text.
+    return new_output("display_data", data={"text/plain": printable(str(data))})

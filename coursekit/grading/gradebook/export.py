@@ -1,0 +1,64 @@
+"""Grades as a table and as Gradescope's results.json; `sheets` fills in what Canvas and Moodle gave."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from ..facts import Entry, Key, points, titles
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def safe(text: object) -> str:
+    """A cell that a spreadsheet will not run: what begins like a formula gets an apostrophe before it."""
+    value = str(text)
+    return "'" + value if value.startswith(_FORMULA) and not _is_number(value) else value
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d+)?", text) is not None
+
+
+def _csv(rows: Iterable[Iterable[object]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, quoting=csv.QUOTE_MINIMAL, lineterminator="\n").writerows(
+        [safe(c) for c in row] for row in rows
+    )
+    return out.getvalue()
+
+
+def as_csv(entries: list[Entry], refused: Mapping[str, str] | None = None) -> str:
+    """One row a student, one column a question; an answer that waits for a person has no points yet. Whose work was
+    `refused` has a row too, without points."""
+    columns = titles(entries)
+    rows: list[list[object]] = [["student", "score", "max_score", "status", *columns.values()]]
+    for entry in entries:
+        scores = {q.key: points(q.score) for q in entry.questions if not q.waiting}
+        status = "waiting" if entry.status == "graded" and entry.waiting else entry.status
+        cells = [scores.get(key, "") for key in columns]
+        rows.append([entry.student, points(entry.score), points(entry.max_score), status, *cells])
+    graded = {entry.student for entry in entries}
+    for student, sentence in (refused or {}).items():
+        if student not in graded:
+            rows.append([student, "", "", f"refused: {sentence}", *[""] * len(columns)])
+    return _csv(rows)
+
+
+def gradescope(entry: Entry, names: Mapping[Key, str] | None = None) -> str:
+    """Gradescope's results.json for one submission. `names` are what its tests are called there, if not by their id."""
+    tests = [
+        {"name": (names or {}).get(q.key, q.id), "score": q.score, "max_score": q.max, "output": q.sentence}
+        | ({} if q.waiting else {"status": "failed" if q.short else "passed"})
+        for q in entry.questions
+    ]
+    result = {
+        "score": entry.score,
+        "execution_time": entry.seconds,
+        "visibility": "visible",
+        "tests": tests,
+    }
+    return json.dumps(result, indent=1, ensure_ascii=False) + "\n"

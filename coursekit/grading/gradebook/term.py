@@ -1,0 +1,169 @@
+"""The facts of a term, kept in the gradebook beside the grades: late policies, extensions, the class, what was refused.
+
+A due date is nbgrader's own (`duedate` of the assignment). What nbgrader has no place for stands in one table of
+facts, each with its reason and its time; a later fact of the same kind takes the place of the earlier. A penalty is
+no fact: it is computed from these whenever a total is read, over all points.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+
+from sqlalchemy import Column, Engine, MetaData, String, Table, Text, delete, insert, select
+
+from ..errors import GradingError
+from ..facts import Problem
+from .late import LatePolicy, aware
+
+TABLES = MetaData()
+FACTS = Table(
+    "coursekit_facts", TABLES,
+    Column("kind", String(16), primary_key=True),  # "late", "extension", "person", "refused"
+    Column("assignment", String(128), primary_key=True),  # "" where it is of the whole term
+    Column("student", String(128), primary_key=True),  # "" where it is of everybody
+    Column("value", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("at", String(40), nullable=False),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Person:
+    """One of the class. `student` is the id that grades are kept under."""
+
+    student: str
+    name: str = ""
+    email: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """What decides how late a work is: the policy, when it was due, and for whom later."""
+
+    policy: LatePolicy = field(default_factory=LatePolicy)
+    due: datetime.datetime | None = None
+    extensions: tuple[tuple[str, datetime.datetime], ...] = ()
+
+    def due_for(self, student: str) -> datetime.datetime | None:
+        return dict(self.extensions).get(student, self.due)
+
+    def penalty(self, student: str, score: float, when: datetime.datetime | None) -> float:
+        return self.policy.penalty(score, when, self.due_for(student))
+
+
+class Term:
+    def __init__(self, engine: Engine):
+        self.engine = engine
+        TABLES.create_all(engine)
+
+    def say(self, kind: str, assignment: str, student: str, value: str, why: str = "") -> None:
+        key = {"kind": kind, "assignment": assignment, "student": student}
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        with self.engine.begin() as connection:
+            connection.execute(delete(FACTS).filter_by(**key))
+            connection.execute(insert(FACTS).values(**key, value=value, why=why, at=now))
+
+    def refuse(self, assignment: str, problems: Iterable[Problem]) -> None:
+        """Keep who was refused, and why: their rows in an export say so."""
+        for problem in problems:
+            self.say("refused", assignment, problem.student, problem.sentence)
+
+    def forget(self, kind: str, assignment: str | None = None, student: str | None = None) -> None:
+        given = {"kind": kind, "assignment": assignment, "student": student}
+        with self.engine.begin() as connection:
+            connection.execute(delete(FACTS).filter_by(**{k: v for k, v in given.items() if v is not None}))
+
+    def told(self, kind: str, assignment: str | None = None) -> dict[tuple[str, str], tuple[str, str]]:
+        """(assignment, student) -> value and reason."""
+        query = select(FACTS.c.assignment, FACTS.c.student, FACTS.c.value, FACTS.c.why).where(
+            FACTS.c.kind == kind
+        )
+        if assignment is not None:
+            query = query.where(FACTS.c.assignment == assignment)
+        with self.engine.connect() as connection:
+            return {(a, s): (value, why) for a, s, value, why in connection.execute(query)}
+
+    def lateness(self, assignment: str, due: datetime.datetime | None) -> Lateness:
+        policy, _ = self.told("late", assignment).get((assignment, ""), ("", ""))
+        later = {
+            s: datetime.datetime.fromisoformat(v)
+            for (_, s), (v, _) in self.told("extension", assignment).items()
+        }
+        return Lateness(LatePolicy.read(policy), due, tuple(later.items()))
+
+    def people(self) -> list[Person]:
+        return [Person(**json.loads(value)) for value, _ in self.told("person").values()]
+
+    def enrol(self, people: Iterable[Person]) -> list[Person]:
+        """The class as it is from now on; who is no longer in the list leaves it, with their grades kept."""
+        known = list(people)
+        self.forget("person")
+        for person in known:
+            self.say("person", "", person.student, json.dumps(asdict(person)))
+        return known
+
+
+def later(text: str, due: datetime.datetime | None) -> datetime.datetime:
+    """`+3d`, `+12h` after the due time, or a time."""
+    match = re.fullmatch(r"\+(\d+)\s*([dh])", text.strip())
+    if match is None:
+        return time_of(text)
+    if due is None:
+        raise GradingError(
+            f"{text} is counted from the due time, and none is set: set it with `coursekit due`, or give a time"
+        )
+    return aware(due) + datetime.timedelta(hours=int(match[1]) * (24 if match[2] == "d" else 1))
+
+
+def time_of(text: str) -> datetime.datetime:
+    try:
+        return aware(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        raise GradingError(f"{text!r} is not a time; write 2026-11-16T23:59+01:00") from None
+
+
+def read_roster(text: str) -> list[Person]:
+    """A class list: Canvas's exported gradebook, Moodle's list of participants, or columns id, name, email, group."""
+    rows = [row for row in csv.reader(io.StringIO(text.lstrip("\ufeff"))) if any(map(str.strip, row))]
+    if len(rows) < 2:
+        raise GradingError("the class list has nobody in it")
+    head = [title.strip().lower() for title in rows[0]]
+    people = [dict(zip(head, map(str.strip, row), strict=False)) for row in rows[1:]]
+    if "student" in head and "id" in head:  # Canvas: its downloads call "Lovelace, Ada" lovelaceada
+        made = [_of_canvas(p) for p in people if p.get("id", "").isdigit()]
+    elif "email address" in head:
+        made = [_of_moodle(p) for p in people]
+    elif "id" in head:
+        named = ("id", "name", "email", "group")
+        made = [Person(*(p.get(key, "") for key in named)) for p in people if p.get("id")]
+    else:
+        raise GradingError(
+            "the class list needs a column `id` (and, if you like, name, email, group), or must be Canvas's exported "
+            f"gradebook or Moodle's list of participants; it has {', '.join(rows[0])}"
+        )
+    twice = sorted({p.student for p in made if sum(q.student == p.student for q in made) > 1})
+    if twice:
+        raise GradingError(
+            f"the class list has {', '.join(twice[:5])} more than once; an id must be one person's"
+        )
+    return made
+
+
+def _of_canvas(row: dict[str, str]) -> Person:
+    folded = re.sub(r"\W", "", row["student"]).lower()
+    return Person(
+        f"{folded} ({row['id']})", row["student"], row.get("sis login id", ""), row.get("group", "")
+    )
+
+
+def _of_moodle(row: dict[str, str]) -> Person:
+    name = f"{row.get('first name', '')} {row.get('last name', row.get('surname', ''))}".strip()
+    mail = row["email address"]
+    return Person(row.get("id number") or mail, name, mail, row.get("groups", ""))

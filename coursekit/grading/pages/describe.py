@@ -1,0 +1,85 @@
+"""The record of a submission: what `--json` writes, the report counts and the feedback shows."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from ..facts import Entry, Printed, Repaired, Verdict, Work
+from ..run.outcome import CellOutcome, Outcome, Output, TestOutcome
+
+MOST_OUTPUT = 2_000_000  # characters of one submission's outputs that are kept
+BY_HAND = "A person will grade this answer."
+NOTHING = "There is no answer here yet."
+
+
+def describe(work: Work) -> Entry:
+    """Everything but what the cells printed; no penalty yet."""
+    made, outcomes = work.repaired, work.outcomes
+    return Entry(
+        work.student,
+        work.assignment.name,
+        tuple(v for name, outcome in outcomes.items() for v in _verdicts(made[name], outcome)),
+        (*work.flags, *(flag for name, o in outcomes.items() for flag in (*made[name].flags, *o.flags))),
+        tuple(line for one in made.values() for line in one.repairs),
+        round(sum(outcome.seconds for outcome in outcomes.values()), 4),
+        work.when,
+        answers={name: one.answers for name, one in made.items()},
+        sandbox=", ".join(sorted({outcome.level for outcome in outcomes.values()} - {""})),
+        tests=work.assignment.digest,
+        blank=tuple(sorted(b for one in made.values() for b in one.blank)),
+    )
+
+
+def _verdicts(made: Repaired, outcome: Outcome) -> Iterator[Verdict]:
+    name, ran = made.master.name, {cell.id: cell for cell in outcome.cells}
+    for test in outcome.tests:
+        answer = made.master.answer_of.get(test.id, "")
+        # Of an answer left as it was given, a test speaks about the stub and not about the student.
+        empty = answer in made.blank and test.score == 0
+        sentence, kind = (NOTHING, "empty") if empty else _reason(test, ran.get(answer))
+        yield Verdict(
+            test.id, name, test.score, test.max, test.status, sentence, kind, test.detail or test.sentence,
+            round(test.seconds, 4), test.weaker,
+        )  # fmt: skip
+    for cell in made.master.cells:
+        if cell.role == "manual" and cell.grade_id in made.blank:
+            yield Verdict(cell.grade_id, name, 0.0, cell.points, "blank", NOTHING, "empty")
+        elif cell.by_hand:
+            yield Verdict(cell.grade_id, name, 0.0, cell.points, "by hand", BY_HAND)
+
+
+def _reason(test: TestOutcome, answer: CellOutcome | None) -> tuple[str, str]:
+    """The sentence and the kind. That a name is missing is no reason where the cell that defines it did not get
+    through: then that is the reason."""
+    if test.missing and answer is not None and answer.status != "ok":
+        return f"Your cell {stopped(answer)}, so `{test.missing}` is not defined.", "stopped"
+    return test.sentence, test.kind
+
+
+def stopped(cell: CellOutcome) -> str:
+    """What became of a cell that did not get through, as words that follow "your cell"."""
+    if cell.status == "timeout":
+        return f"took too long and was stopped{f' (line {cell.line})' if cell.line else ''}"
+    if cell.status == "died":
+        return "ended the process that ran it"
+    return f"was not run: {cell.error}" if cell.status == "skipped" else f"stopped with `{cell.error}`"
+
+
+def printed(outcomes: Mapping[str, Outcome]) -> Printed:
+    """What the cells printed and drew, by notebook, as JSON can hold it: pictures in base 64."""
+    room = MOST_OUTPUT
+    found: Printed = {}
+    for name, outcome in outcomes.items():
+        found[name] = []
+        for cell in outcome.cells:
+            kept = []
+            for output in cell.outputs:
+                data = output.data
+                data = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+                if len(data) <= room:
+                    room -= len(data)
+                    kept.append(Output(output.kind, data))
+            found[name].append(replace(cell, outputs=kept))
+    return found

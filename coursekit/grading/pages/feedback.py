@@ -1,0 +1,119 @@
+"""A student's page: points, what was wrong and why, their own answer and what it printed.
+
+Only the student's words and the checks' sentences are on it: no test, no expected value, no traceback of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from ..facts import Assignment, Entry, Printed, Verdict, points
+from ..run.outcome import CellOutcome, Output
+from .describe import stopped
+from .frame import heading, page, prose
+
+LONGEST = 4000  # characters of one output that are worth a reader's time
+
+# What to try next, by how the question failed.
+_TRY = (
+    "Run the check below your answer in the notebook and mend what it says. The tests that grade use other numbers "
+    "and sizes as well."
+)
+_HINTS = {
+    "failed": _TRY,
+    "partial": _TRY,
+    "error": _TRY,
+    "missing": "Run the notebook from the top in a fresh session; every cell must get through.",
+    "timeout": "Look for a loop that does not end, and for work inside a loop that could be done once before it.",
+    "died": "Something here ends the process: a call such as `exit()`, or more memory than there is.",
+}
+
+
+def feedback(entry: Entry, assignment: Assignment, printed: Printed) -> str:
+    """The HTML page of one entry and what its cells printed (see `describe`)."""
+    head = f"<h1>{heading(assignment)}</h1>\n"
+    head += f"<p class='soft'>{escape(assignment.name)} · {escape(entry.student)}</p>\n"
+    head += (
+        f"<p class='total'>{points(entry.score)} <span class='soft'>of {points(entry.max_score)}</span></p>\n"
+    )
+    if entry.late_penalty:
+        head += f"<p>Handed in late: {points(entry.late_penalty)} points fewer.</p>\n"
+    if entry.waiting:
+        head += (
+            f"<p>{entry.waiting} answer{'s' if entry.waiting > 1 else ''} will be graded by a person.</p>\n"
+        )
+    notes = "".join(f"<li>{prose(line)}</li>" for line in [*entry.flags, *entry.repairs])
+    if notes:
+        head += f"<details><summary>About your notebook</summary><ul>{notes}</ul></details>\n"
+    body = head + "\n".join(_questions(entry, assignment, printed))
+    return page(f"{assignment.name}: {entry.student}", body)
+
+
+def _questions(entry: Entry, assignment: Assignment, printed: Printed) -> Iterator[str]:
+    verdicts = {q.key: q for q in entry.questions}
+    given: set[str] = set()  # a hint is worth reading once
+    for master in assignment.masters:
+        if len(assignment.masters) > 1:
+            yield f"<h2>{escape(master.name)}</h2>"
+        ran = {cell.id: cell for cell in printed.get(master.name, [])}
+        answers = entry.answers.get(master.name, {})
+        comments = entry.comments.get(master.name, {})
+        for answer, graders in master.questions:
+            keys = [(master.name, cell.grade_id) for cell in graders]
+            found = [verdicts[key] for key in keys if key in verdicts]
+            if found:
+                name = answer.grade_id if answer else found[0].id
+                hints = {_hint(q, master.by_id[q.id].source) for q in found if q.short}
+                fresh = sorted(hints - given - {""})
+                given |= hints
+                yield _question(
+                    name, found, fresh, answers.get(name, ""), ran.get(name), comments.get(name, "")
+                )
+
+
+def _hint(verdict: Verdict, test: str) -> str:
+    """What to try next, for a question that lost points. `test` is its test's source: what the author has written there
+    for this very mistake needs no more words."""
+    named = verdict.kind and repr(verdict.kind) in test
+    if named or verdict.sentence in test or verdict.empty:
+        return ""
+    return _HINTS.get(verdict.status, "")
+
+
+def _question(
+    title: str, verdicts: list[Verdict], hints: list[str], text: str, cell: CellOutcome | None, comment: str
+) -> str:
+    got, most = sum(v.score for v in verdicts), sum(v.max for v in verdicts)
+    waiting = any(v.waiting for v in verdicts)
+    look = "part" if waiting or 0 < got < most else "good" if got >= most else "bad"
+    mark = "…" if waiting else {"good": "✓", "part": "◐", "bad": "✗"}[look]
+    rows = [
+        f"<p class='head'><span class='mark'>{mark} {escape(title)}</span> "
+        f"<span class='soft'>{points(got)} of {points(most)}</span></p>"
+    ]
+    sentences = dict.fromkeys(v.sentence for v in verdicts if v.sentence and v.short)
+    rows += [f"<p>{prose(sentence)}</p>" for sentence in sentences]
+    if cell and cell.status != "ok" and not any(v.kind in ("empty", "stopped") for v in verdicts):
+        rows.append(f"<p>{prose(f'Your cell {stopped(cell)}.')}</p>")
+    rows += [f"<p class='soft'>{prose(words)}</p>" for words in hints]
+    if comment:
+        rows.append(f"<p class='comment'>{escape(comment)}</p>")
+    if text.strip():
+        unfold = "" if look == "good" or all(v.kind == "empty" for v in verdicts) else " open"
+        rows.append(f"<details{unfold}><summary>Your answer</summary><pre>{escape(text)}</pre></details>")
+    shown = "".join(map(_output, cell.outputs)) if cell else ""
+    if shown:
+        rows.append(f"<details><summary>What it printed</summary>{shown}</details>")
+    return f"<article class='{look}'>\n" + "\n".join(rows) + "\n</article>"
+
+
+def _output(output: Output) -> str:
+    """Text is escaped, a picture is a PNG; HTML that a student made is never shown as HTML."""
+    text = str(output.data)
+    if output.kind == "image/png":
+        return f"<p><img alt='a picture that your cell drew' src='data:image/png;base64,{escape(text)}'></p>"
+    if output.kind == "text/html":
+        return "<p class='soft'>(a display that is not shown here)</p>"
+    cut = text[:LONGEST] + ("\n… (cut)" if len(text) > LONGEST else "")
+    return f"<pre>{escape(cut)}</pre>"

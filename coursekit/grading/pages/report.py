@@ -1,0 +1,190 @@
+"""The class on one page: scores, questions, which mistakes were made how often, what needs a person's eye."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from ..facts import Assignment, Entry, Problem, points, titles
+from ..submissions.similar import similar
+from .frame import Html, heading, page, prose, table
+
+CONFINED = {
+    "namespaces": "namespaces",
+    "landlock": "Landlock, the second level",
+    "none": "no sandbox at all",
+}
+
+
+def report(
+    assignment: Assignment,
+    entries: Sequence[Entry],
+    problems: Sequence[Problem] = (),
+    pages: Mapping[str, str] | None = None,
+) -> str:
+    """One HTML file, from the entries, with the points that were given by hand. `pages`: student -> address."""
+    parts = [
+        _summary(assignment, entries),
+        _distribution(entries),
+        _questions(entries),
+        _mistakes(entries),
+        _attention(entries, problems),
+        _similar(assignment, entries),
+        _students(entries, pages or {}),
+    ]
+    return page(f"{assignment.name}: the class", "\n".join(filter(None, parts)))
+
+
+def _meter(share: float, text: str) -> Html:
+    """A short bar with its number beside it."""
+    return Html(f"<span class='meter'><i style='width:{100 * min(max(share, 0), 1):.0f}%'></i></span>{text}")
+
+
+def _summary(assignment: Assignment, entries: Sequence[Entry]) -> str:
+    most = entries[0].max_score if entries else 0.0
+    scores = [e.score for e in entries]
+    count = f"{len(entries)} submission{'' if len(entries) == 1 else 's'}"
+    text = f"<h1>{heading(assignment)}</h1>"
+    text += f"<p class='soft'>{escape(assignment.name)} · {count} · {points(most)} points</p>"
+    if scores:
+        seconds = sum(e.seconds for e in entries)
+        text += (
+            f"<p>Mean {points(statistics.fmean(scores))}, median {points(statistics.median(scores))}, "
+            f"from {points(min(scores))} to {points(max(scores))}. Their cells ran for {seconds:.1f} s together.</p>"
+        )
+    levels = Counter(e.sandbox for e in entries if e.sandbox)
+    if levels:
+        words = ", ".join(f"{CONFINED.get(level, level)} ({count})" for level, count in levels.most_common())
+        text += f"<p class='soft'>The students' code ran behind {escape(words)}.</p>"
+    if waiting := sum(e.waiting for e in entries):
+        answers = "1 answer waits" if waiting == 1 else f"{waiting} answers wait"
+        text += f"<p>{answers} to be graded by hand; until then they count 0 in every score here.</p>"
+    return text
+
+
+def _distribution(entries: Sequence[Entry]) -> str:
+    """A histogram of the scores in ten classes, drawn as plain SVG."""
+    if not entries:
+        return ""
+    most = max(entries[0].max_score, 1e-9)
+    bins = [0] * 10
+    for e in entries:
+        share = e.score / most
+        bins[min(9, max(0, int(10 * share)))] += 1
+    height, top = 180, max(bins)
+    drawn = []
+    for n, count in enumerate(bins):
+        tall = round((height - 60) * count / top)
+        y = height - 40 - tall
+        place = f"x='{10 * n + 0.7:.1f}%' y='{y}' width='8.6%' height='{tall}'"
+        drawn.append(f"<rect class='bar' {place} rx='3'></rect>")
+        if count:
+            drawn.append(f"<text x='{10 * n + 5}%' y='{y - 5}' text-anchor='middle'>{count}</text>")
+    for n in range(11):
+        anchor = "start" if n == 0 else "end" if n == 10 else "middle"
+        shown = points(most * n / 10)
+        drawn.append(f"<text x='{10 * n}%' y='{height - 24}' text-anchor='{anchor}'>{shown}</text>")
+    drawn.append(f"<text class='soft' x='50%' y='{height - 5}' text-anchor='middle'>points</text>")
+    line = f"<line class='axis' x1='0' x2='100%' y1='{height - 40}' y2='{height - 40}'></line>"
+    label = f"Scores of {len(entries)} submissions in ten classes: {', '.join(map(str, bins))}"
+    # Widths are shares and heights are pixels, so that the letters keep their size on a narrow screen.
+    view = f"width='100%' height='{height}' role='img' aria-label='{escape(label)}'"
+    return f"<h2>How many students have how many points</h2><svg {view}>{line}{''.join(drawn)}</svg>"
+
+
+def _questions(entries: Sequence[Entry]) -> str:
+    rows = []
+    for key, name in titles(entries).items():
+        everyone = [(q, e) for e in entries for q in e.questions if q.key == key]
+        waiting = sum(q.waiting for q, _ in everyone)
+        found = [(q, e) for q, e in everyone if not q.waiting]
+        most = everyone[0][0].max
+        shares = [q.score / most if most else 0.0 for q, _ in found]
+        rest = [e.score - q.score for q, e in found]
+        seconds = statistics.median(q.seconds for q, _ in everyone)
+        note = "runs in the student's process" if any(q.weaker for q, _ in found) else ""
+        note = f"{waiting} to grade by hand" if waiting else note
+        mean = None if waiting else statistics.fmean(shares)
+        rows.append(
+            [name, points(most), "–" if mean is None else _meter(mean, f"{100 * mean:.0f} %"),
+             sum(q.empty for q, _ in found) or "", _correlation(shares, rest), _time(seconds), note]
+        )  # fmt: skip
+    head = ["question", "points", "success", "left empty", "discrimination", "median time", ""]
+    note = (
+        "<p class='soft'>Discrimination is the correlation of a question's score with the rest of the assignment: "
+        "near 0 or below, look at the question.</p>"
+    )
+    return "<h2>Questions</h2>" + table(head, rows, {1, 2, 3, 4, 5}) + note
+
+
+def _time(seconds: float) -> str:
+    """Of a test: none for what a person grades."""
+    return f"{1000 * seconds:.0f} ms" if seconds else "–"
+
+
+def _correlation(a: list[float], b: list[float]) -> str:
+    if len(a) < 3 or len(set(a)) < 2 or len(set(b)) < 2:
+        return "–"
+    return f"{statistics.correlation(a, b):.2f}"
+
+
+def _mistakes(entries: Sequence[Entry]) -> str:
+    """What was told how often: by the mistake's name where a check recognised one, else by the sentence."""
+    names = titles(entries)
+    told: dict[tuple[str, str], Counter[str]] = {}
+    who: dict[tuple[str, str], list[str]] = {}
+    for e in entries:
+        for q in e.questions:
+            if q.short and q.sentence and not q.waiting and not q.empty:
+                named = q.kind and q.kind != "stopped"
+                question = names[q.key]
+                key = (question, q.kind if named else q.sentence)
+                told.setdefault(key, Counter())[q.sentence] += 1
+                who.setdefault(key, []).append(e.student)
+    often = sorted(who, key=lambda key: (-len(who[key]), key))[:60]
+    rows = []
+    for question, name in often:
+        sentences = told[question, name]
+        sentence = sentences.most_common(1)[0][0]
+        others = f" ({len(sentences) - 1} more in other words)" if len(sentences) > 1 else ""
+        students = who[question, name]
+        some = ", ".join(students[:6]) + (" …" if len(students) > 6 else "")
+        share = _meter(len(students) / len(entries), f"{len(students)}×")
+        rows.append([share, question, name if name != sentence else "", sentence + others, some])
+    head = ["how often", "question", "mistake", "what they were told", "who"]
+    return "<h2>Which mistakes were made</h2>" + table(head, rows, said=True) if rows else ""
+
+
+def _attention(entries: Sequence[Entry], problems: Sequence[Problem]) -> str:
+    """What was not graded and what is doubtful; then, folded away, what was repaired."""
+    rows: list[list[object]] = [[p.student, "not graded", p.sentence] for p in problems]
+    rows += [[e.student, "look at it", flag] for e in entries for flag in e.flags]
+    rows += [[e.student, "repaired", _folded(e.repairs)] for e in entries if e.repairs]
+    return "<h2>For a person's eye</h2>" + table(["student", "", "what"], rows, said=True) if rows else ""
+
+
+def _folded(lines: Sequence[str]) -> Html:
+    if len(lines) == 1:
+        return Html(prose(lines[0]))
+    listed = "".join(f"<li>{prose(line)}</li>" for line in lines)
+    return Html(f"<details><summary>{len(lines)} repairs</summary><ul>{listed}</ul></details>")
+
+
+def _similar(assignment: Assignment, entries: Sequence[Entry]) -> str:
+    rows = [[f"{100 * s:.0f} %", a, b] for s, a, b in similar(assignment, entries)]
+    if not rows:
+        return ""
+    note = "<p class='soft'>Share of wording in common, starter code left out. A reason to ask, no proof.</p>"
+    return "<h2>Similar submissions</h2>" + table(["", "student", "student"], rows, {0}) + note
+
+
+def _students(entries: Sequence[Entry], pages: Mapping[str, str]) -> str:
+    rows = []
+    for e in entries:
+        name, waiting = e.student, e.waiting
+        linked = Html(f"<a href='{escape(pages[name])}'>{escape(name)}</a>") if name in pages else name
+        status = f"{e.status}, {waiting} to grade by hand" if waiting else e.status
+        rows.append([linked, points(e.score), points(e.max_score), status, f"{e.seconds:.2f} s"])
+    return "<h2>Students</h2>" + table(["student", "score", "of", "status", "time"], rows, {1, 2, 4})

@@ -1,0 +1,238 @@
+"""The candidate: the process that runs the student's cells and answers the examiner's questions.
+
+Nothing here is trusted by anyone. The student's code shares this process and may change all of it; what it
+can gain is to send other data than an honest answer, and that is only a wrong answer.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import importlib
+import os
+import random
+import socket
+import types
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy
+import torch
+
+from .. import wire
+from ..confine.limits import MB, Limits
+from ..wire.channel import ERROR, REQUEST, ChannelError
+from .cells import (
+    CellTimeout,
+    Shell,
+    class_of,
+    heed_timers,
+    line_of,
+    missing_name,
+    put_files,
+    stopped_after,
+    words_of,
+    words_of_any,
+)
+from .device import use_what_is_there
+from .handles import Proxy
+from .lent import Lent, counted, lent
+from .peer import Peer
+
+CLAIMED_BASES = 20
+
+
+class Candidate(Peer):
+    def __init__(self, sock: socket.socket, shell: Shell, limits: Limits):
+        super().__init__(sock, 4 * limits.answer * MB)
+        self.shell, self.limits = shell, limits
+        self.size = limits.answer * MB
+        self.pid = os.getpid()
+        self.lending = False  # tensors of this call are with the examiner
+
+    def loop(self) -> None:
+        while True:
+            kind, nonce, payload = self.frames.receive()
+            if kind == REQUEST:
+                self.answer(nonce, payload)
+
+    def serve(self, op: str, data: Any) -> Any:
+        own: dict[str, Callable[[Any], Any]] = {"start": self.start, "run": self.run, "fetch": self.fetch}
+        return own[op](data) if op in own else super().serve(op, data)
+
+    def start(self, data: dict[str, Any]) -> None:
+        put_files(data["files"])
+        seed_everything(data["seed"])
+        heed_timers()
+
+    def run(self, source: str) -> dict[str, Any]:
+        """Run a cell; also a test that asks for this process, whose value then is its partial credit."""
+        use_what_is_there(source)
+        done = self.shell.run(source, self.limits)
+        timeout = isinstance(done.error, CellTimeout)
+        sentence, kind = getattr(done.error, "sentence", ""), getattr(done.error, "kind", "")
+        return {
+            "status": "timeout" if timeout else "error" if done.error is not None else "ok",
+            "error": words_of(done.error) if done.error is not None else "",
+            "message": words_of_any(done.error, 2000) if done.error is not None else "",
+            "type": class_of(done.error) if done.error is not None else "",
+            "line": line_of(done.error),
+            "missing": missing_name(done.error),
+            "sentence": sentence if type(sentence) is str else "",
+            "kind": kind if type(kind) is str else "",
+            "shown": done.shown[:1000],
+            "seconds": done.seconds,
+            "stderr": done.stderr[:2000],
+            "outputs": [asdict(output) for output in done.outputs],
+            "names": done.names,
+        }
+
+    def fetch(self, names: list[str]) -> dict[str, Any]:
+        """The values of these names, each on its own: one that cannot cross does not take the others along."""
+        found: dict[str, Any] = {}
+        for name in names:
+            if name in self.shell.namespace:
+                value = self.shell.namespace[name]
+                try:
+                    encoder = wire.Encoder(self.export, self.graph_key([]), self.size)
+                    found[name] = encoder.encode(value)
+                except (wire.NotPlain, MemoryError) as error:
+                    found[name] = str(error)
+        return found
+
+    def answer(self, nonce: int, payload: bytes) -> None:
+        """Everything is on the clock: the call, and also what a value does while it is written or described."""
+        if self.depth:
+            super().answer(nonce, payload)
+            return
+        try:
+            with stopped_after(self.limits):
+                super().answer(nonce, payload)
+        except CellTimeout:
+            self.frames.send(ERROR, nonce, wire.encode({"control": "timeout"}))
+
+    def reply(self, kind: int, nonce: int, data: bytes) -> None:
+        if os.getpid() != self.pid:
+            os._exit(0)  # a process that the student's code forked has come back here: it has nothing to say
+        super().reply(kind, nonce, data)
+
+    def deadline(self) -> None:
+        return None
+
+    def enter_context(self, context: Any) -> None:
+        if context is None:
+            return
+        grad, dtype, (torch_state, numpy_state, python_state) = context
+        torch.set_grad_enabled(grad)
+        if torch.get_default_dtype() is not dtype:
+            torch.set_default_dtype(dtype)
+        if torch_state is not None:
+            torch.set_rng_state(torch_state)
+        if numpy_state is not None:
+            numpy.random.set_state(numpy_state)
+        if python_state is not None:
+            version, numbers, gauss = python_state
+            random.setstate((version, tuple(numbers), gauss))
+
+    def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if op == "call" and self.lending:
+            self.lending = False
+            with counted(self):
+                return super().perform(op, args, kwargs)
+        return super().perform(op, args, kwargs)
+
+    def export(self, value: Any) -> tuple[str, Any]:
+        if type(value) is Lent:
+            return "kept", value.key
+        if type(value) is Proxy:
+            return "yours", value._key
+        if isinstance(value, types.ModuleType):
+            return "module", str(value.__name__)
+        if type(value) is torch.device:
+            return "device", str(value)
+        cls = value if isinstance(value, type) else type(value)
+        bases = tuple(f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__[:CLAIMED_BASES])
+        label = "type" if isinstance(value, type) else cls.__name__
+        return "own", (self.key_of(value), str(label), bases)
+
+    def imported(self, kind: str, data: Any) -> Any:
+        if kind == "own":
+            return self.exports[data]
+        if kind == "kept":
+            self.lending = True
+            return lent(data)
+        if kind == "proxy":
+            return Proxy(self, data)
+        if kind == "given":
+            return self.shell.namespace[data]
+        if kind == "ref":
+            return resolve(*data)
+        if kind == "module":
+            return importlib.import_module(data)
+        if kind == "device":
+            return torch.device(data)
+        if kind == "reduce":
+            return rebuild(*data)
+        raise wire.Malformed("an unknown kind of object")
+
+    def failed(self, data: Any) -> BaseException:
+        """A callback into the test failed; here it is the student's caller that sees it."""
+        return RuntimeError(str(data))
+
+    def describe(self, error: BaseException) -> Any:
+        bases = [c.__name__ for c in type(error).__mro__ if getattr(builtins, c.__name__, None) is c]
+        control = "timeout" if isinstance(error, CellTimeout) else ""
+        if isinstance(error, (wire.NotPlain, wire.Malformed)):
+            control = "not-plain"
+        try:
+            args = wire.encode(error.args[:5])
+        except Exception:  # noqa: BLE001 - a student's own class may raise anything
+            args = b""
+        return {
+            "type": type(error).__name__,
+            "bases": bases,
+            "words": words_of(error),
+            "message": words_of_any(error, 2000),
+            "missing": missing_name(error),
+            "args": args,
+            "control": control,
+        }
+
+
+def resolve(module: str, path: str) -> Any:
+    value: Any = importlib.import_module(module)
+    for part in path.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def rebuild(make: Any, args: tuple[Any, ...], state: Any, items: list[Any], pairs: list[Any]) -> Any:
+    """An object of a library class, made from its parts as `copy.copy` would."""
+    value = make(*args)
+    if state is not None:
+        if hasattr(value, "__setstate__"):
+            value.__setstate__(state)
+        elif isinstance(state, tuple):
+            for part in state:
+                for name, content in (part or {}).items():
+                    setattr(value, name, content)
+        else:
+            value.__dict__.update(state)
+    for item in items:
+        value.append(item)
+    for key, content in pairs:
+        value[key] = content
+    return value
+
+
+def seed_everything(seed: int) -> None:
+    random.seed(seed)
+    numpy.random.seed(seed % 2**32)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed first writes three tracebacks: 9 ms
+
+
+def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
+    with contextlib.suppress(ChannelError):
+        Candidate(sock, shell, limits).loop()
+    os._exit(0)  # no atexit, no __del__: nothing of the student's runs after the last answer

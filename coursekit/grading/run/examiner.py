@@ -1,0 +1,397 @@
+"""The examiner: the process that runs the tests, and reaches the student's names through handles."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import random
+import socket
+import sys
+import time
+import types
+from collections import deque
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+import numpy
+import torch
+
+from .. import wire
+from ..confine.limits import MB, Limits
+from ..wire.channel import ChannelError
+from .cells import CellTimeout, Shell
+from .handles import Handle, NotRemote, is_remote
+from .kept import Keeper
+from .peer import BY_HAND, OPERATIONS, OPERATORS, Peer
+
+# Names under which a test may use a module that only the student's cell imported: the genuine one is taken.
+CONVENTIONAL = {
+    "np": "numpy",
+    "plt": "matplotlib.pyplot",
+    "F": "torch.nn.functional",
+    "nn": "torch.nn",
+    "optim": "torch.optim",
+    "pd": "pandas",
+}
+_SERVED = {"call", "getattr", "getitem", "len", "iter", "next"}  # what a candidate may do to a test's object
+_PLAIN_MODULES = {"builtins", "numpy", "collections", "torch", "torch._tensor", "torch.nn.parameter"}
+
+
+class ModuleName(str):
+    """A module that the student's name is bound to."""
+
+
+class Desk(Peer):
+    """The examiner's end of the pipe to one candidate."""
+
+    passing = (ChannelError, NotRemote, CellTimeout)
+
+    def __init__(
+        self, sock: socket.socket, shell: Shell, limits: Limits, given: set[str], seeded: dict[str, Any]
+    ):
+        super().__init__(sock, 4 * limits.answer * MB)
+        self.size = limits.answer * MB
+        self.shell, self.limits, self.given = shell, limits, given
+        self.handles: dict[int, Handle] = {}
+        self.fault: BaseException | None = None  # remembered even if a test swallows it
+        self.may: frozenset[str] = frozenset()  # what the reference leaned on
+        self.leans: set[str] = set()  # what the test under way has leaned on (see TestOutcome)
+        self.looks = 0  # operators of the test under way that were executed here
+        self.methods: set[int] = set()  # keys of what was got as an attribute of a student's object
+        self.sent = seeded  # the random states that the candidate starts with
+        self.saw_a_test = False  # a test's source was in that process: what it says is not passed on
+        self.keeper: Any = None  # while a call is counted: its tensors, which stay here
+        self.next_key = 1
+
+    def deadline(self) -> float:
+        """When to stop waiting. The candidate interrupts itself first; this is for one that does not."""
+        return time.monotonic() + self.limits.cell_wall + self.limits.grace
+
+    def request(self, op: str, data: Any, deadline: float | None = None) -> Any:
+        if isinstance(self.fault, ChannelError):
+            raise self.fault
+        try:
+            return super().request(op, data, deadline or self.deadline())
+        except (ChannelError, NotRemote) as fault:
+            self.fault = self.fault or fault
+            raise
+        except CellTimeout:
+            # The test's own time was up while it waited: nobody can say any more which answer belongs to what.
+            self.fault = ChannelError("no answer while the test had time", "timeout")
+            raise
+
+    def command(self, op: str, data: Any) -> Any:
+        """A request that an honest candidate always answers; an error means that it no longer works."""
+        try:
+            return self.request(op, data)
+        except Exception as error:  # noqa: BLE001
+            raise self.misbehaved(f"the process no longer works ({getattr(error, 'student', '')})") from None
+
+    def misbehaved(self, why: str) -> BaseException:
+        self.fault = ChannelError(why, "malformed")
+        return self.fault
+
+    def operate(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if op == "call" and self.keeper is None and _judging("watch", "is_counting"):
+                return self._counted(*args, **kwargs)
+            seen = _judging("by_hand", "looked_into") if op == "call" and self.keeper is None else None
+            value = (
+                super().operate(op, *args, **kwargs) if seen is None else self._by_hand(seen, *args, **kwargs)
+            )
+            self._note(op, args, value)
+            return value
+        except wire.NotPlain as error:
+            raise self.refuse(str(error)) from None
+
+    def writes_back(self) -> bool:
+        self.leans.add("changed")
+        return not self.may.isdisjoint({"changed", "*"})
+
+    def _note(self, op: str, args: tuple[Any, ...], value: Any) -> None:
+        """A verdict should rest on plain data; where it rests on more, that is remembered."""
+        if op == "getattr" and not args[1].startswith("__"):
+            self.leans.add(f".{args[1]}")
+            if is_remote(value):
+                self.methods.add(value._key)
+        elif op == "call" and type(value) is bool and is_remote(args[0]) and args[0]._key in self.methods:
+            self.leans.add("judged")
+        elif op in OPERATORS:  # two objects of the student's, compared by their own method
+            self.leans.add(f".__{op}__")
+        self.leans |= oddities(value)
+
+    def _counted(self, target: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the student's function with tensors that stay here."""
+        self.keeper = Keeper(self.next_key)
+        try:
+            lent, named = self.keeper.lend(args), self.keeper.lend(kwargs)
+            return super().operate("call", target, *lent, **named)
+        finally:
+            self.looks += self.keeper.operators
+            self.next_key, self.keeper = self.keeper.next, None
+
+    def _by_hand(self, seen: set[str], /, *args: Any, **kwargs: Any) -> Any:
+        """Call the student's function with tensors that autograd cannot follow; in the open only if it cannot work so,
+        or after so much that what it does by hand has been seen."""
+        before, why, profile = self.fault, "", sys.getprofile()
+        if self.looks > LOOKS:
+            return super().operate("call", *args, **kwargs)
+        sys.setprofile(None)  # nothing of the student's runs here
+        try:
+            return self._counted(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it comes in the open as well
+            why = getattr(error, "student", "")
+        except NotRemote:
+            self.fault = before
+        except ChannelError as fault:
+            if fault.status != "slow":
+                raise
+            self.fault = before
+        finally:
+            sys.setprofile(profile)
+        if BY_HAND in why:
+            seen.add(_judging("by_hand", "AUTOGRAD"))
+        self.leans.add("unseen")
+        return super().operate("call", *args, **kwargs)
+
+    def refuse(self, why: str) -> NotRemote:
+        """The exception to raise for what does not work from here; it counts even if the test catches it."""
+        refusal = NotRemote(why)
+        self.fault = self.fault or refusal
+        return refusal
+
+    def serve(self, op: str, data: Any) -> Any:
+        if self.keeper is not None and op in ("operator", "constant"):
+            return self.keeper.operator(data) if op == "operator" else self.keeper.constant(data)
+        if op not in ("operate", "rows", "vjp"):
+            raise ValueError("an unknown request")
+        return super().serve(op, data)
+
+    def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A callback. Only what the test itself passed can be reached, and nothing behind it: no globals,
+        no code, no private attribute."""
+        target = args[0]
+        if op not in _SERVED or id(target) not in self.keys:
+            raise PermissionError("a test's object allows no such operation")
+        if op == "getattr":
+            name = args[1]
+            if type(name) is not str or name.startswith("_") or isinstance(target, _CLOSED):
+                raise AttributeError("a test's object has no such attribute")
+        return OPERATIONS[op](*args, **kwargs)
+
+    def context(self, op: str) -> Any:
+        """The gradient mode, the default dtype, and the random states that changed since the last call."""
+        # A look at an attribute draws nothing. And while tensors stay here, so does the state that they may have been
+        # drawn from: it could be turned back.
+        states = random_states() if self.keeper is None and op in _SERVED - {"getattr", "len"} else self.sent
+        changed = []
+        for name, state in states.items():
+            old = self.sent.get(name)
+            same = old is not None and _same_state(old, state)
+            changed.append(None if same else state)
+        self.sent = states
+        return torch.is_grad_enabled(), torch.get_default_dtype(), tuple(changed)
+
+    # what crosses
+
+    def export(self, value: Any) -> tuple[str, Any]:
+        if self.keeper is not None and hasattr(type(value), "kept_by_the_examiner"):
+            return "kept", value.data
+        if is_remote(value):
+            if value._peer is not self:
+                raise self.refuse("the test used an object of a process that has ended")
+            return "own", value._key
+        if isinstance(value, types.ModuleType):
+            return "module", value.__name__
+        if type(value) is torch.device:
+            return "device", str(value)
+        if isinstance(value, (type, *_CLOSED)):
+            return self._reference(value) or ("proxy", self.key_of(value))
+        return self._parts(value) or ("proxy", self.key_of(value))
+
+    def _reference(self, value: Any) -> tuple[str, Any] | None:
+        """A library's function or class by its name; one of a given cell too: the candidate has its own."""
+        name = getattr(value, "__name__", "")
+        if name in self.given and self.shell.namespace.get(name) is value:
+            return "given", name
+        module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+        if not isinstance(module, str) or module == "__main__" or "<" in path:
+            return None
+        found: Any = sys.modules.get(module)
+        for part in path.split("."):
+            found = getattr(found, part, None)
+        return ("ref", (module, path)) if found is value else None
+
+    def _parts(self, value: Any) -> tuple[str, Any] | None:
+        """An object of a library's or a given class, by its parts; it goes to the candidate, never back."""
+        if self._reference(type(value)) is None or hasattr(value, "__next__"):
+            return None
+        try:
+            reduced = value.__reduce_ex__(4)
+            make, args, state, items, pairs = (*reduced, None, None, None)[:5]
+            data = (make, args, state, list(items or ()), list(pairs or ()))
+            if self._reference(make) is None:
+                return None
+            wire.Encoder(self.export, None, self.size).encode(data)
+            return "reduce", data
+        except (TypeError, ValueError, AttributeError, RecursionError):
+            return None
+
+    def imported(self, kind: str, data: Any) -> Any:
+        if kind == "own" and type(data) is tuple and len(data) == 3:
+            key, label, bases = data
+            if type(key) is int and type(label) is str and type(bases) is tuple:
+                if key not in self.handles:
+                    self.handles[key] = Handle(self, key, label[:100], self._genuine(bases))
+                return self.handles[key]
+        if kind == "kept" and self.keeper is not None:
+            return self.keeper.find(data)
+        if kind == "yours" and type(data) is int and data in self.exports:
+            return self.exports[data]
+        if kind == "module" and type(data) is str:
+            return ModuleName(data)
+        if kind == "device" and type(data) is str:
+            return torch.device(data)
+        raise wire.Malformed("an unknown kind of object")
+
+    def _genuine(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        """Of the classes that an object claims to descend from, those known here that are not plain data."""
+        found = []
+        for base in bases[:20]:
+            module, _, path = str(base).partition(":")
+            if module == "__main__":
+                known = self.shell.namespace.get(path) if path in self.given else None
+            elif module.split(".")[0] in ("torch", "coursekit") and module not in _PLAIN_MODULES:
+                known = sys.modules.get(module)
+                for part in path.split("."):
+                    known = getattr(known, part, None)
+            else:
+                known = None
+            if isinstance(known, type) and not issubclass(known, BaseException):
+                found.append(known)
+        return tuple(found)
+
+    def describe(self, error: BaseException) -> Any:
+        # The candidate learns that a callback failed, not how: a message could hold an expected value.
+        return f"{type(error).__name__} in a function that the test passed"
+
+    def failed(self, data: Any) -> BaseException:
+        """What the student's code raised, as the nearest built-in exception."""
+        if type(data) is not dict:
+            return ChannelError("an error of the wrong form", "malformed")
+        control = data.get("control")
+        if control == "timeout":
+            return ChannelError("the call took too long", "slow")
+        if control == "not-plain":
+            return NotRemote(f"an answer was not plain data: {_short(data.get('message'))}")
+        error = self._builtin(data)
+        error.student = _short(data.get("words"))  # type: ignore[attr-defined]
+        error.missing = _short(data.get("missing"))  # type: ignore[attr-defined]
+        return error
+
+    @staticmethod
+    def _builtin(data: dict[str, Any]) -> BaseException:
+        bases = data.get("bases")
+        for name in bases if type(bases) is list else []:
+            cls = getattr(builtins, name, None) if type(name) is str else None
+            # Not StopIteration: in `zip(map(f, inputs), answers)` it would end the test early, and rightly so.
+            if isinstance(cls, type) and issubclass(cls, Exception) and not issubclass(cls, _ENDINGS):
+                try:
+                    args = wire.decode(data["args"])
+                    made = cls(*args) if type(args) is tuple else cls(_short(data.get("message")))
+                    # A test may print or compare its message: it must be one that can be read.
+                    return made if len(str(made)) <= LONGEST_MESSAGE else cls(_short(data.get("message")))
+                except Exception:  # noqa: BLE001 - its arguments are the student's
+                    continue
+        return RuntimeError(_short(data.get("words")))
+
+    # the student's names
+
+    def fetch(self, names: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+        """The values of these names, and for those that could not come, why."""
+        reply = self.command("fetch", names)
+        values: dict[str, Any] = {}
+        refused: dict[str, str] = {}
+        if type(reply) is not dict:
+            raise self.misbehaved("names of the wrong form")
+        for name in names:
+            blob = reply.get(name)
+            if type(blob) is bytes:
+                value = self.unpack(blob)
+                if type(value) is ModuleName:
+                    value = genuine_module(name, value)
+                    if value is None:
+                        refused[name] = "it is a module under an unusual name"
+                        continue
+                values[name] = value
+                self.leans |= oddities(value)
+            elif type(blob) is str:
+                refused[name] = _short(blob)
+        return values, refused
+
+
+# Never looked into on the candidate's behalf.
+_CLOSED = (
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type, types.GeneratorType,
+    types.CoroutineType, types.AsyncGeneratorType, types.FrameType, types.CodeType, types.TracebackType,
+    types.CellType, BaseException,
+)  # fmt: skip
+LONGEST_MESSAGE = 100_000
+LOOKS = 300  # operators, of a third of a millisecond each
+_ENDINGS = (StopIteration, StopAsyncIteration)
+LARGEST_LOOK = 1 << 20  # entries that are looked through for one that is not a number
+
+
+def oddities(value: Any, depth: int = 0) -> set[str]:
+    """ "empty" and "nan": what compares as equal, or as not larger, with anything at all."""
+    if type(value) in (float, complex):
+        return {"nan"} if value != value else set()
+    if isinstance(value, (list, tuple, set, frozenset, deque, dict)) and not is_remote(value):
+        items = islice(value.values() if isinstance(value, dict) else value, 1000 if depth < 4 else 0)
+        return set().union(*(oddities(item, depth + 1) for item in items))
+    shape, kind = getattr(type(value), "shape", None), type(value).__module__.partition(".")[0]
+    if shape is None or kind not in ("numpy", "torch") or is_remote(value):
+        return set()
+    size = value.size if kind == "numpy" else value.numel()
+    if not size:
+        return {"empty"}
+    with suppress(TypeError, RuntimeError):  # a type of number that cannot be compared
+        return {"nan"} if size <= LARGEST_LOOK and bool((value != value).any()) else set()
+    return set()
+
+
+def _judging(module: str, name: str) -> Any:
+    """What the check under way says of itself, if there is one."""
+    found = getattr(sys.modules.get(f"coursekit.checks.judging.{module}"), name, None)
+    return found() if callable(found) else found
+
+
+def genuine_module(name: str, module: str) -> Any:
+    if name == module.split(".")[0] == module or CONVENTIONAL.get(name) == module:
+        try:
+            return importlib.import_module(module)
+        except ImportError:
+            return None
+    return None
+
+
+def random_states() -> dict[str, Any]:
+    version, numbers, gauss = random.getstate()
+    return {
+        "torch": torch.get_rng_state(),
+        "numpy": numpy.random.get_state(),
+        "python": (version, list(numbers), gauss),  # a list of numbers crosses in one piece
+    }
+
+
+def _short(text: Any) -> str:
+    return text[:500] if type(text) is str else ""
+
+
+def _same_state(old: Any, new: Any) -> bool:
+    if hasattr(old, "equal"):
+        return bool(old.equal(new))
+    if isinstance(old, tuple) and len(old) == 5:  # numpy: a name, the key, position, …
+        return old[2:] == new[2:] and bool((old[1] == new[1]).all())
+    return bool(old == new)

@@ -1,0 +1,315 @@
+"""Tensors that stay with the examiner while the student's function computes with them.
+
+Where a test counts operations, the candidate gets handles in place of numbers. Each operator comes here by name, is
+looked up in a fixed table, has its size checked, and is executed and counted here: nothing in the student's process
+could miscount it, and no source of a test goes there.
+
+What a hidden input went into is hidden as well, by its storage. What nothing hidden touched (a mask, an index of the
+student's own) may be read freely.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import wire
+from .peer import BY_HAND
+
+aten = torch.ops.aten
+# Entries of one tensor, of all that a call makes; operators.
+LARGEST, ALL, OPERATORS = 1 << 22, 1 << 24, 200_000
+UPLOAD, LEAST_UPLOAD = 4, 256  # numbers of one's own: so many times the inputs, and at least so many
+READS = "the numbers stay with the grader while the work is counted, and this line asks for one of them"
+TOO_MUCH = "this takes far more work than the question needs"
+
+_ENTRYWISE = """abs neg exp expm1 log log1p log2 log10 sqrt rsqrt reciprocal sigmoid tanh relu gelu silu softplus elu
+leaky_relu erf sin cos square sign floor ceil round clamp clamp_min clamp_max add sub rsub mul div pow maximum minimum
+where lerp addcmul addcdiv remainder floor_divide fmod atan2 xlogy log_sigmoid_forward hardtanh eq ne lt le gt ge
+logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor isnan isinf isfinite
+nan_to_num"""
+_REDUCING = """sum mean prod cumsum cumprod logcumsumexp max min amax amin argmax argmin any all var std var_mean
+logsumexp _softmax _log_softmax _safe_softmax norm linalg_vector_norm count_nonzero sort topk argsort
+native_layer_norm nll_loss_forward nansum"""
+_PRODUCTS = "mm bmm addmm baddbmm addbmm mv addmv dot vdot addr outer linear convolution"
+_SHAPING = """view _unsafe_view _reshape_alias reshape t transpose permute unsqueeze squeeze expand select slice narrow
+unbind split split_with_sizes chunk diagonal unfold as_strided alias detach clone contiguous stack cat repeat flip roll
+tril triu diag_embed movedim gather index index_select index_put _unsafe_index take constant_pad_nd im2col embedding
+scatter scatter_add index_add index_copy index_fill masked_fill _to_copy copy fill zero lift_fresh select_scatter
+slice_scatter is_same_size"""
+_FACTORIES = """zeros ones full eye arange linspace scalar_tensor zeros_like ones_like full_like new_zeros new_ones
+new_full empty empty_like new_empty new_empty_strided empty_strided tril_indices triu_indices"""
+# Their answer, or its shape, depends on the numbers.
+_TELLING_NAMES = """_local_scalar_dense equal nonzero masked_select unique_consecutive _unique2 bincount
+repeat_interleave is_nonzero allclose"""
+FACTORIES, _TELLING = frozenset(_FACTORIES.split()), frozenset(_TELLING_NAMES.split())
+_NEVER_IN_PLACE = {"t_", "transpose_", "unsqueeze_", "squeeze_", "as_strided_", "detach_"}
+
+
+def _table() -> dict[str, Any]:
+    """The operators by full name, made once: no attribute is ever looked up by a name that came from outside."""
+    names = {
+        *f"{_ENTRYWISE} {_REDUCING} {_PRODUCTS} {_SHAPING}".split(),
+        *FACTORIES,
+        *_TELLING,
+    }
+    names |= {f"{name}_" for name in names}
+    found = {}
+    for name in names - _NEVER_IN_PLACE:
+        packet = getattr(aten, name, None)
+        for overload in packet.overloads() if packet is not None else ():
+            if not any(word in overload for word in ("out", "Dimname", "generator")):
+                found[f"{name}.{overload}"] = getattr(packet, overload)
+    return found
+
+
+TABLE = _table()
+DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in (
+    torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int32, torch.int16, torch.int8,
+    torch.uint8, torch.bool,
+)}  # fmt: skip
+DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+FORMATS = {"contiguous": torch.contiguous_format, "preserve": torch.preserve_format}
+
+
+class Refused(Exception):
+    """What the rules of a counted question do not allow, in one sentence."""
+
+
+class Failed(Exception):
+    """What torch said about an operator, as far as it may be told."""
+
+
+class Kept:
+    """A tensor of the table on its way out: its key, and what can be known of it without its numbers."""
+
+    kept_by_the_examiner = True
+
+    def __init__(self, key: int, tensor: Tensor):
+        self.data = (
+            key, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), DTYPE_NAMES[tensor.dtype]
+        )  # fmt: skip
+
+
+_write = json.JSONEncoder(default=lambda value: {"$k": value.data}, check_circular=False).encode
+
+
+class Keeper:
+    """The tensors of one counted call."""
+
+    def __init__(self, first: int):
+        self.table: dict[int, Tensor] = {}
+        self.next = first  # no key is given twice: what a function kept from an earlier call is gone
+        self.hidden: set[int] = set()
+        self.storages: list[Any] = []  # held, so that no address comes again
+        self.made = self.operators = self.uploaded = 0
+        self.upload = LEAST_UPLOAD
+        self.over = ""
+        self.read = json.JSONDecoder(object_hook=self._object).decode
+
+    def lend(self, value: Any) -> Any:
+        """The value with every tensor of real numbers in it kept here; all else goes as it is."""
+        if isinstance(value, Tensor) and value.is_floating_point():
+            self.upload += UPLOAD * value.numel()
+            return self.keep(value.detach().clone(), hidden=True)
+        if type(value) in (list, tuple):
+            return type(value)(map(self.lend, value))
+        return {key: self.lend(item) for key, item in value.items()} if type(value) is dict else value
+
+    def keep(self, tensor: Tensor, hidden: bool) -> Kept:
+        if tensor.dtype not in DTYPE_NAMES:
+            raise Refused(f"numbers of type {tensor.dtype} are not counted here")
+        key, self.next = self.next, self.next + 1
+        self.table[key] = tensor
+        storage = tensor.untyped_storage()
+        self.storages.append(storage)
+        if hidden:
+            self.hidden.add(storage._cdata)
+        return Kept(key, tensor)
+
+    def find(self, key: Any) -> Tensor:
+        if type(key) is not int or key not in self.table:
+            raise wire.Malformed("a tensor that is not of this call")
+        return self.table[key]
+
+    # what the candidate asks
+
+    def constant(self, tensor: Any) -> str:
+        """A tensor of the student's own comes in."""
+        if not isinstance(tensor, Tensor):
+            raise wire.Malformed("a constant that is no tensor")
+        self.uploaded += tensor.numel()
+        if self.uploaded > self.upload:
+            return _write(["refused", "too many numbers of your own go into this computation"])
+        return self._reply(lambda: self.keep(tensor.detach().clone(), hidden=False))
+
+    def operator(self, question: Any) -> str:
+        """One operator, asked for as JSON: its name, its arguments, its named arguments."""
+        try:
+            name, args, kwargs = self.read(question)
+            if (type(name), type(args), type(kwargs)) != (str, list, dict):
+                raise ValueError
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise wire.Malformed("a malformed question about a tensor") from None
+        with torch._C.DisableTorchFunction():  # nobody looks on but the counter
+            return self._reply(lambda: self._do(name, args, kwargs))
+
+    def _reply(self, work: Any) -> str:
+        try:
+            return _write(["ok", work()])
+        except Refused as error:
+            return _write(["refused", str(error)])
+        except Failed as error:
+            return _write(["failed", list(error.args)])
+
+    def _object(self, found: dict[str, Any]) -> Any:
+        """Of JSON's objects three mean something: a handle, a dtype, a memory format; others name arguments."""
+        if len(found) == 1:
+            ((kind, data),) = found.items()
+            if kind == "$k":
+                return self.find(data)
+            if kind in ("$d", "$m"):
+                return (DTYPES if kind == "$d" else FORMATS)[data]
+        return found
+
+    def _do(self, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        packet = name.partition(".")[0]
+        if self.over:
+            raise Refused(self.over)
+        if name not in TABLE:
+            words = f"`{packet}` is not among the operators of this question"
+            raise Refused(BY_HAND if "backward" in packet else words)
+        if packet in FACTORIES and "empty" in packet:  # never memory of this process
+            packet = packet.replace("empty_strided", "empty").replace("empty", "zeros")
+            name, args = f"{packet}.default", args[: 2 if packet.startswith("new") else 1]
+        func, tensors = TABLE[name], list(tensors_of((args, kwargs)))
+        hidden = any(map(self._is_hidden, tensors))
+        if hidden and (packet in _TELLING or _by_mask(packet, tensors, self._is_hidden)):
+            raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
+        self._afford(func, args, kwargs, tensors)
+        try:
+            out = func(*args, **kwargs)
+        except Exception as error:  # noqa: BLE001
+            raise self._failure(func, args, kwargs, error, hidden) from None
+        if hidden and func._schema.is_mutable:
+            for spec, value in zip(func._schema.arguments, args, strict=False):
+                if spec.alias_info is not None and spec.alias_info.is_write and isinstance(value, Tensor):
+                    self.hidden.add(value.untyped_storage()._cdata)
+        return self._answer(out, args, hidden, is_view(func))
+
+    def _is_hidden(self, tensor: Tensor) -> bool:
+        return tensor.untyped_storage()._cdata in self.hidden
+
+    def _answer(self, out: Any, args: Any, hidden: bool, view: bool) -> Any:
+        if isinstance(out, Tensor):
+            if args and out is args[0]:
+                return "same"
+            self.made += 0 if view else out.numel()
+            return self.keep(out, hidden)
+        if isinstance(out, (tuple, list)):
+            return [self._answer(item, (), hidden, view) for item in out]
+        if hidden:
+            raise Refused(READS)
+        return out if isinstance(out, (bool, int, float, str, type(None))) else str(out)
+
+    def _afford(self, func: Any, args: list[Any], kwargs: dict[str, Any], tensors: list[Tensor]) -> None:
+        """The size of what comes out, before it is made: a bound that costs nothing, else torch's own word for it."""
+        self.operators += 1
+        if not is_view(func):
+            bound = prod(max(1, t.numel()) for t in tensors) * prod(_numbers((args, kwargs)))
+            if bound > LARGEST:
+                apart = _meta(kwargs) if tensors else {**kwargs, "device": "meta"}
+                try:
+                    size: float = sum(t.numel() for t in tensors_of(func(*map(_meta, args), **apart)))
+                except NotImplementedError:
+                    size = bound
+                except Exception:  # noqa: BLE001 - it will fail on the numbers as well, and say so
+                    size = 0
+                if size > LARGEST:
+                    self.over = TOO_MUCH
+        if self.made > ALL or self.operators > OPERATORS:
+            self.over = TOO_MUCH
+        if self.over:
+            raise Refused(self.over)
+
+    def _failure(
+        self, func: Any, args: list[Any], kwargs: dict[str, Any], error: Exception, hidden: bool
+    ) -> Exception:
+        """What torch says about shapes may be told; what it says about numbers may not, and ends the call."""
+        told = Failed(type(error).__name__, str(error).split("\n")[0][:500])
+        if not hidden:
+            return told
+        try:
+            func(*map(_meta, args), **_meta(kwargs))
+        except NotImplementedError:
+            pass
+        except Exception:  # noqa: BLE001
+            return (
+                told  # the shapes alone are wrong: torch's own words, which a named mistake may have to match
+            )
+        self.over = (
+            "an operation failed on the numbers (an index out of range?), and nothing more is computed"
+        )
+        return Failed("IndexError", self.over)
+
+
+_WAYS = {
+    "_local_scalar_dense": "`.item()`, `float(x)`, `if x > 0` or `torch.tensor([x])`",
+    "nonzero": "`nonzero` or a mask as an index",
+    "index": "a mask as an index (use `torch.where` or `masked_fill`)",
+    "index_put_": "a mask as an index (use `torch.where` or `masked_fill`)",
+    "equal": "`torch.equal`",
+}
+
+
+def _by_mask(packet: str, tensors: list[Tensor], is_hidden: Any) -> bool:
+    masks = [t for t in tensors[1:] if t.dtype in (torch.bool, torch.uint8)]
+    return packet in ("index", "_unsafe_index") and any(map(is_hidden, masks))
+
+
+def tensors_of(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from tensors_of(item)
+    elif isinstance(value, dict):
+        yield from tensors_of(list(value.values()))
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """The plain numbers among the arguments, by which a result can be larger than what went in."""
+    if type(value) in (int, float):
+        yield min(max(1.0, abs(value)), 1e18) if value == value else 1.0
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _numbers(item)
+    elif isinstance(value, dict):
+        yield from _numbers(list(value.values()))
+
+
+def _meta(value: Any) -> Any:
+    """The same without numbers."""
+    if isinstance(value, Tensor):
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_meta, value))
+    return {key: _meta(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+_views: dict[Any, bool] = {}
+
+
+def is_view(func: Any) -> bool:
+    """Does this operator give its argument's own memory, seen otherwise?"""
+    if func not in _views:
+        returns = func._schema.returns
+        _views[func] = bool(returns) and all(
+            r.alias_info is not None and not r.alias_info.is_write for r in returns
+        )
+    return _views[func]

@@ -1,0 +1,273 @@
+"""What a cell binds, mentions and uses, read from its syntax: which trusted cells does a test need?"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+_SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes nothing that a test could see
+# Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
+_SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
+
+
+_GETS_MODULES = {
+    "importlib",
+    "import_module",
+    "modules",
+    "__import__",
+    "find_spec",
+    "spec_from_file_location",
+}
+
+
+@dataclass(frozen=True)
+class Names:
+    """`binds` at the top level; `imports`, those of them bound by import; `mentions` anywhere; `runs`, what is
+    used when the cell runs (not only inside a function); `touches`, what a statement may change in place, with
+    the attributes that it goes through: ("torch", "manual_seed")."""
+
+    binds: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
+    mentions: frozenset[str] = frozenset()
+    runs: frozenset[str] = frozenset()
+    touches: frozenset[tuple[str, str]] = frozenset()
+
+
+def plain_source(source: str) -> str:
+    """The cell with its magics turned into calls, as IPython runs it. Costs milliseconds."""
+    return str(
+        importlib.import_module("IPython.core.inputtransformer2").TransformerManager().transform_cell(source)
+    )
+
+
+@lru_cache(maxsize=256)
+def parse(source: str, magics: bool = True) -> ast.Module:
+    """The cell's syntax tree; an empty one if it has none. Not to be changed: it is kept."""
+    for form in (str, plain_source) if magics else (str,):
+        try:
+            return ast.parse(form(source))
+        except (SyntaxError, ValueError, RuntimeError, MemoryError):  # RecursionError is a RuntimeError
+            continue
+    return ast.Module([], [])
+
+
+@lru_cache(maxsize=4096)
+def names_of(source: str) -> Names:
+    visitor = _Visitor()
+    tree = parse(source)
+    visitor.visit(tree)
+    touches = {pair for statement in tree.body for pair in _touched(statement)}
+    return Names(
+        frozenset(visitor.binds),
+        frozenset(visitor.imports),
+        frozenset(visitor.mentions),
+        frozenset(visitor.runs),
+        frozenset(touches),
+    )
+
+
+def import_statements(source: str) -> str:
+    """The import statements at the top level of a cell, as source."""
+    found = [node for node in parse(source).body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return "\n".join(ast.unparse(node) for node in found)
+
+
+def imports_from(source: str, package: str) -> bool:
+    """Does the cell, at any depth, import this package, something in it, or reach for it by its name?
+
+    A text that holds the name, whole or in pieces, counts where modules are got by name: `importlib`, `sys.modules`.
+    """
+    found, texts, by_name = [], [], False
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            found.append(ast.unparse(node))
+            by_name |= node.attr in _GETS_MODULES
+        elif isinstance(node, ast.Name):
+            by_name |= node.id in _GETS_MODULES
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.append(node.value)
+    if by_name:
+        found += [*texts, "".join(texts), *re.findall(r"[\w.]+", " ".join(texts))]
+        by_parts = set(package.split(".")) <= set(re.findall(r"\w+", " ".join(texts)))
+    return (by_name and by_parts) or any(f"{name}.".startswith(f"{package}.") for name in found)
+
+
+def literal_messages(source: str) -> frozenset[str]:
+    """The messages of a test's asserts that are plain string literals: sentences that its author wrote."""
+    return frozenset(
+        node.msg.value
+        for node in ast.walk(parse(source))
+        if isinstance(node, ast.Assert)
+        and isinstance(node.msg, ast.Constant)
+        and isinstance(node.msg.value, str)
+    )
+
+
+def strings_of(source: str) -> frozenset[str]:
+    """Every string literal of a test."""
+    found = (node.value for node in ast.walk(parse(source)) if isinstance(node, ast.Constant))
+    return frozenset(value for value in found if isinstance(value, str))
+
+
+def _path(node: ast.AST) -> tuple[str, str]:
+    """`a.b[0].c()` as ("a", "b.c"); ("", "") if it does not start with a name."""
+    parts: list[str] = []
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return (node.id, ".".join(reversed(parts))) if isinstance(node, ast.Name) else ("", "")
+
+
+def _touched(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """What a statement may change without binding it: `x.append(1)`, `x[0] = 1`, `fill(x)`."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        root, path = _path(statement.value)
+        if root not in _SHOWS:
+            yield root, path
+            for argument in statement.value.args:
+                yield _path(argument)
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    for target in targets:
+        if isinstance(target, (ast.Subscript, ast.Attribute)) or isinstance(statement, ast.AugAssign):
+            yield _path(target)
+    for block in ("body", "orelse", "finalbody", "handlers"):
+        for inner in getattr(statement, block, ()):
+            yield from _touched(inner)
+
+
+class _Visitor(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.binds: set[str] = set()
+        self.imports: set[str] = set()
+        self.mentions: set[str] = set()
+        self.runs: set[str] = set()
+        self.inside = 0
+
+    def visit_Name(self, node: ast.Name) -> None:
+        self.mentions.add(node.id)
+        if isinstance(node.ctx, ast.Load):
+            if not self.inside:
+                self.runs.add(node.id)
+        elif not self.inside:
+            self.binds.add(node.id)
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            name = (alias.asname or alias.name).split(".")[0]
+            self.mentions.add(name)
+            if not self.inside:
+                self.binds.add(name)  # "*" stands for names that only running the cell can tell
+                self.imports.add(name)
+
+    visit_Import = _import
+    visit_ImportFrom = _import
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self.mentions.add(node.name)
+        if not self.inside:
+            self.binds.add(node.name)
+        for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
+            self.visit(part)
+        self.inside += 1
+        for statement in node.body:
+            self.visit(statement)
+        self.inside -= 1
+
+    visit_FunctionDef = _function
+    visit_AsyncFunctionDef = _function
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.mentions.add(node.name)
+        outer = set(self.binds)
+        self.generic_visit(node)
+        if not self.inside:
+            self.binds = outer | {node.name}
+
+    def visit_ListComp(self, node: ast.AST) -> None:
+        outer = set(self.binds)
+        self.generic_visit(node)
+        self.binds = outer
+
+    visit_SetComp = visit_ListComp
+    visit_DictComp = visit_ListComp
+    visit_GeneratorExp = visit_ListComp
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.binds |= set(node.names)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """`checks.planted("NAME", …)` runs the answers that it is given as text: what they name, it needs."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "planted":
+            texts = (
+                n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            )
+            for text in texts:
+                with contextlib.suppress(SyntaxError, ValueError):  # a sentence is no answer
+                    used = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
+                    self.mentions |= used
+                    self.runs |= used
+
+
+@dataclass
+class Ledger:
+    """Which cell, by position, bound which name; and from that, which trusted cells a test needs."""
+
+    trusted: dict[str, int] = field(default_factory=dict)  # name -> last trusted position
+    student: dict[str, int] = field(default_factory=dict)  # name -> last position of a student's cell
+    allowed: set[str] = field(default_factory=set)  # names that a solution cell is there to define
+    given: dict[int, Names] = field(default_factory=dict)  # the given cells, by position
+    strict: bool = False  # the reference is known: a name that it does not define is not the student's to set
+
+    def reach(self, names: frozenset[str] | set[str]) -> set[str]:
+        """`names`, and all that the given cells which bind them mention in turn."""
+        found, queue = set(names), list(names)
+        while queue:
+            name = queue.pop()
+            for cell in self.given.values():
+                if name in cell.binds:
+                    new = cell.mentions - found
+                    found |= new
+                    queue.extend(new)
+        return found
+
+    def uses_student(self, cell: Names) -> bool:
+        """Does this given cell run the student's code (directly, or through a given function)?"""
+        own = {name for name in self.student if self.trusted.get(name, -1) < self.student[name]}
+        return bool(self.reach(cell.runs) & own)
+
+    def needed(self, test: Names) -> list[int]:
+        """The positions of the given cells that must run before `test`, in order."""
+        wanted = self.reach(test.mentions)
+        return [
+            position
+            for position, cell in sorted(self.given.items())
+            if cell.binds & (wanted | {"*"}) or (self._changes(cell, wanted) and not self.uses_student(cell))
+        ]
+
+    def _changes(self, cell: Names, wanted: set[str]) -> bool:
+        modules = frozenset().union(*(other.imports for other in self.given.values()))
+        return any(
+            root in wanted and (root not in modules or _SETS.search(path)) for root, path in cell.touches
+        )
+
+    def from_student(self, wanted: set[str], builtin: set[str]) -> list[str]:
+        """Which of the wanted names the student's process is to be asked for."""
+        return sorted(name for name in wanted & self.student.keys() if self._may(name, builtin))
+
+    def _may(self, name: str, builtin: set[str]) -> bool:
+        if name in self.allowed:
+            return self.student[name] > self.trusted.get(name, -1)
+        return not self.strict and name not in self.trusted and name not in builtin

@@ -1,0 +1,258 @@
+"""One submission from the examiner's chair: the cells in order, a verdict for each test, restarts in between."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import socket
+import time
+from dataclasses import asdict, replace
+from typing import Any
+
+from .. import wire
+from ..confine import sandbox
+from ..confine.limits import Limits
+from ..wire.channel import REQUEST, ChannelError, Frames
+from .candidate import seed_everything
+from .cells import CellRun, Shell, put_files, words_of
+from .examiner import Desk, random_states
+from .handles import NotRemote
+from .names import Ledger, import_statements, names_of, strings_of
+from .outcome import Cell, CellOutcome, Task, TestOutcome
+from .verdict import cell_outcome, hold_to_reference, in_candidate_verdict, judge
+
+BUILTINS = set(dir(builtins))
+MESSAGE = 1 << 32
+SILENCED = "an error, which is not shown: a test of this course has run where it could be read"
+URGENT, SOON = ("test", "candidate", "broken", "done"), 0.25
+
+
+class Report:
+    """The line to the grader's own process: what happened, as it happens; and new candidates from it."""
+
+    def __init__(self, sock: socket.socket):
+        self.sock = sock
+        self.frames = Frames(sock, MESSAGE)
+        self.waiting: list[tuple[str, Any]] = []
+        self.sent_at = 0.0
+
+    def task(self) -> Any:
+        return wire.decode(self.frames.receive()[2])
+
+    def event(self, name: str, data: Any = None) -> None:
+        """Tell it soon; at once what it must act on."""
+        self.waiting.append((name, data))
+        now = time.monotonic()
+        if name in URGENT or now - self.sent_at > SOON:
+            self.frames.send(REQUEST, 0, wire.encode(self.waiting))
+            self.waiting, self.sent_at = [], now
+
+    def candidate(self) -> socket.socket:
+        """The socket of the next candidate, which the grader's process sends as a descriptor."""
+        self.sock.setblocking(True)
+        try:
+            _, descriptors, _, _ = socket.recv_fds(self.sock, 1, 1)
+        finally:
+            self.sock.setblocking(False)
+        return socket.socket(fileno=descriptors[0])
+
+
+class Session:
+    def __init__(self, report: Report, shell: Shell, task: Task, limits: Limits):
+        self.report, self.shell, self.task, self.limits = report, shell, task, limits
+        self.ledger = Ledger()
+        self.desk: Desk | None = None
+        self.fresh = True  # the first candidate is on its way already
+        self.restarts = 0
+        self.skipped: set[int] = set()  # cells that killed or outlasted a candidate: not run again
+        self.ran: list[int] = []  # given and student's cells, in the order in which they ran
+        self.trusted: set[int] = set()  # given cells that ran here
+        self.student_given: set[int] = set()  # given cells whose names come from the candidate
+        self.injected: set[str] = set()
+        self.seeded: dict[str, Any] = {}
+        # A test is on the clock as a whole; a little longer, so that a candidate can stop itself first.
+        self.own_limits = replace(limits, cell_wall=limits.cell_wall + 2 * limits.grace)
+        self.end = time.monotonic() + limits.notebook_wall
+
+    def run(self) -> None:
+        put_files(self.task.files)
+        seed_everything(self.task.seed)
+        self.seeded = random_states()
+        for position, cell in enumerate(self.task.cells):
+            if cell.role == "test":
+                self.report.event("test", asdict(self._test(position, cell)))
+            else:
+                self.report.event("cell", asdict(self._cell(position, cell)))
+        self.report.event("done", {"restarts": self.restarts, "sandbox": sandbox.seconds})
+
+    # the candidate
+
+    def _alive(self) -> Desk:
+        """The candidate's desk; a new candidate with the earlier cells run again, if the last one is gone."""
+        while self.desk is None or self._lost():
+            if self.desk is not None:
+                self.desk.frames.sock.close()
+                self.desk = None
+            if not self.fresh:
+                if self.restarts >= self.limits.restarts:
+                    raise ChannelError("the student's process ended too often", "exhausted")
+                self.restarts += 1
+                self.report.event("candidate")
+            self.fresh = False
+            given = {name for position in self.ledger.given for name in self.ledger.given[position].binds}
+            self.desk = Desk(self.report.candidate(), self.shell, self.limits, given, self.seeded)
+            try:
+                self.desk.command("start", {"files": self.task.files, "seed": self.task.seed})
+                self._replay(self.desk)
+            except ChannelError:
+                pass  # found again by the loop
+        return self.desk
+
+    def _lost(self) -> bool:
+        fault = self.desk.fault if self.desk is not None else None
+        return isinstance(fault, ChannelError) and fault.status != "slow"
+
+    def _replay(self, desk: Desk) -> None:
+        for position in self.ran:
+            if position not in self.skipped:
+                try:
+                    desk.command("run", self.task.cells[position].source)
+                except ChannelError:
+                    self.skipped.add(position)
+                    raise
+
+    def _cell(self, position: int, cell: Cell) -> CellOutcome:
+        self._note(position, cell)
+        if time.monotonic() > self.end:
+            return CellOutcome(cell.id, cell.role, "skipped", "the notebook's time was up")
+        try:
+            desk = self._alive()
+            desk.fault = None
+            reply = desk.command("run", cell.source)
+            outcome = cell_outcome(cell, reply)
+            if desk.saw_a_test:
+                outcome.error, outcome.outputs = SILENCED if outcome.error else "", []
+                outcome.raised, outcome.line = "", 0
+        except ChannelError as fault:
+            self.skipped.add(position)
+            if fault.status == "exhausted":
+                return CellOutcome(cell.id, cell.role, "skipped", fault.reason)
+            status = "timeout" if fault.status == "timeout" else "died"
+            return CellOutcome(cell.id, cell.role, status, fault.reason)
+        except wire.Malformed as error:
+            self.skipped.add(position)
+            desk.fault = ChannelError(str(error), "malformed")
+            return CellOutcome(cell.id, cell.role, "died", str(error))
+        self.ran.append(position)
+        if outcome.status == "timeout":
+            self.skipped.add(position)
+        if cell.role != "given" or position in self.student_given:
+            for name in reply["names"][:10_000]:
+                if type(name) is str and name.isidentifier():
+                    self.ledger.student[name] = position
+        return outcome
+
+    def _note(self, position: int, cell: Cell) -> None:
+        """What this cell means for where names come from."""
+        if cell.role == "given" and not cell.in_candidate:
+            names = names_of(cell.source)
+            self.ledger.given[position] = names
+            self.ledger.trusted.update(dict.fromkeys(names.binds, position))
+        elif cell.role == "given":
+            self.student_given.add(position)
+            self.ledger.allowed |= names_of(cell.source).binds
+        elif cell.reference:
+            self.ledger.strict = True
+            names = names_of(cell.reference)
+            self.ledger.allowed |= names.binds - names.imports
+            imports = import_statements(cell.reference)
+            if imports:
+                self.shell.run(imports, self.own_limits)
+                self.ledger.trusted.update(dict.fromkeys(names.imports, position))
+
+    # the tests
+
+    def _test(self, position: int, cell: Cell) -> TestOutcome:
+        start = time.perf_counter()
+        weaker = cell.in_candidate
+        try:
+            if time.monotonic() > self.end:
+                raise ChannelError("the notebook's time was up", "notebook")
+            desk = self._alive()
+            desk.fault, desk.leans, desk.may = None, set(), frozenset(cell.leans or ())
+            desk.looks = 0
+            if weaker:
+                desk.saw_a_test = cell.mode != "own"
+                outcome = in_candidate_verdict(cell, desk.command("run", cell.source))
+            else:
+                outcome = self._remote(position, cell, desk)
+        except ChannelError as fault:
+            outcome = judge(cell, CellRun(), fault, {}, set())
+        except wire.Malformed as error:
+            outcome = judge(cell, CellRun(), ChannelError(str(error), "malformed"), {}, set())
+        outcome.weaker = outcome.weaker or weaker
+        if self.desk is not None and self.desk.saw_a_test and not weaker:
+            silence(cell, outcome)
+        outcome.seconds = time.perf_counter() - start
+        return outcome
+
+    def _remote(self, position: int, cell: Cell, desk: Desk) -> TestOutcome:
+        names = names_of(cell.source)
+        for earlier in self.ledger.needed(names):
+            if earlier not in self.trusted:
+                self.trusted.add(earlier)
+                source = self.task.cells[earlier].source
+                self._bind(self.ledger.reach(names_of(source).mentions), desk)
+                self._trusted_cell(earlier, source, desk)
+        refused = self._bind(self.ledger.reach(names.mentions), desk)
+        done = self.shell.run(cell.source, self.own_limits)
+        self.ledger.trusted.update(dict.fromkeys(done.names, position))
+        self.injected -= set(done.names)
+        outcome = judge(cell, done, desk.fault, refused, self.ledger.allowed)
+        outcome.leans = sorted(desk.leans)
+        hold_to_reference(cell, outcome)
+        outcome.weaker |= any(self.ledger.student.get(name) in self.student_given for name in self.injected)
+        return outcome
+
+    def _trusted_cell(self, position: int, source: str, desk: Desk) -> None:
+        """Run a given cell here. What it cannot do from here is no fault of the test that comes after it."""
+        done = self.shell.run(source, self.own_limits)
+        latest = {name: max(position, self.ledger.trusted.get(name, -1)) for name in done.names}
+        self.ledger.trusted.update(latest)
+        if done.error is not None:
+            words = words_of(done.error)
+            self.report.event("log", f"given cell {position + 1} did not run in the examiner: {words[:300]}")
+            if isinstance(desk.fault, NotRemote):
+                desk.fault = None
+
+    def _bind(self, wanted: set[str], desk: Desk) -> dict[str, str]:
+        """Put the student's names that are wanted into the namespace, and take out those of before."""
+        asked = self.ledger.from_student(wanted, BUILTINS)
+        for name in self.injected - set(asked):
+            self.shell.namespace.pop(name, None)
+        values, refused = desk.fetch(asked) if asked else ({}, {})
+        self.shell.namespace.update(values)
+        self.injected = set(values)
+        return refused
+
+
+def silence(cell: Cell, outcome: TestOutcome) -> None:
+    """Of what a check says, keep what its author wrote: the rest may quote a process that has read a test."""
+    if outcome.status in ("failed", "error", "partial", "missing", "not-plain"):
+        if outcome.sentence not in strings_of(cell.source):
+            outcome.sentence = "A test of this question failed."
+        outcome.kind = outcome.kind if outcome.kind in strings_of(cell.source) else ""
+
+
+def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
+    report = Report(sock)
+    try:
+        task = Task.from_plain(report.task(), limits)
+        Session(report, shell, task, limits).run()
+    except ChannelError:
+        pass  # the grader's own process is gone
+    except BaseException as error:
+        report.event("broken", words_of(error))
+        raise
+    finally:
+        os._exit(0)

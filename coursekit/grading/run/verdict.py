@@ -1,0 +1,190 @@
+"""From what a test cell did to points and a sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import wire
+from ..wire.channel import ChannelError
+from .cells import MIMES, PICTURE, CellRun, CellTimeout, missing_name, words_of, words_of_any
+from .handles import NotRemote, is_remote
+from .names import literal_messages, names_of, strings_of
+from .outcome import Cell, CellOutcome, Output, TestOutcome
+
+DIED = "Your code ended the process that ran it, so this question could not be graded."
+LOST = {
+    "timeout": ("timeout", "Your code took too long here and was stopped."),
+    "slow": ("timeout", "Your code took too long here and was stopped."),
+    "died": ("died", DIED),
+    "malformed": (
+        "died",
+        "Your code sent something that is not an answer, so this question could not be graded.",
+    ),
+    "exhausted": ("died", "Your code ended its process again and again, so this question was not graded."),
+    "notebook": ("timeout", "The time for the whole notebook was used up before this question."),
+}
+NOT_PLAIN = (
+    "Your answer is an object of your own class where the test needs plain data: a number, a string, a list, a "
+    "dictionary, an array or a tensor."
+)
+
+
+def judge(
+    cell: Cell, done: CellRun, fault: BaseException | None, refused: dict[str, str], expected: set[str]
+) -> TestOutcome:
+    """The verdict on a test that ran in the examiner.
+
+    `fault`: what went wrong with the candidate, which counts even if the test went on. `refused`: names that could
+    not come over, and why. `expected`: names that the solution cells are there to define.
+    """
+    outcome = TestOutcome(cell.id, 0.0, cell.points, "failed", seconds=done.seconds)
+    outcome.stderr, outcome.outputs = done.stderr, done.outputs
+    error = done.error
+    if isinstance(fault, ChannelError):
+        outcome.status, outcome.sentence = LOST.get(fault.status, ("died", DIED))
+        outcome.detail = fault.reason
+    elif isinstance(fault, NotRemote):
+        outcome.status, outcome.sentence, outcome.detail = "not-plain", NOT_PLAIN, words_of_any(fault, 2000)
+    elif error is None:
+        outcome.score, outcome.status = credit(done.shown, cell.points)
+        if _brings_sentence(done.value):  # part credit that says what the rest was lost for
+            outcome.sentence, outcome.kind = done.value.own, str(done.value.kind or "")
+            outcome.detail = done.value.sentence
+        if outcome.status == "broken":
+            outcome.detail = f"the test's value {done.shown} is more than its {cell.points:g} points"
+    else:
+        outcome.detail = words_of(error)
+        outcome.status, outcome.sentence = _reason(cell, error, refused, expected)
+        outcome.missing = getattr(error, "missing", "") or (
+            missing_name(error) if outcome.status == "missing" else ""
+        )
+        outcome.kind = str(getattr(error, "kind", "") or "") if _brings_sentence(error) else ""
+    return outcome
+
+
+ODD = {
+    "empty": "an empty array stood in an answer that earned points",
+    "nan": "a value that is not a number stood in an answer that earned points",
+    "unseen": "whether it was done by hand could not be seen: its numbers leave torch",
+}
+
+
+def hold_to_reference(cell: Cell, outcome: TestOutcome) -> None:
+    """Where the instructor's own answer came over as plain data, a student's must too: an object would judge itself."""
+    if not outcome.score or "*" in (cell.leans or ()):  # the reference itself
+        return
+    more = set(outcome.leans) - set(cell.leans or ())
+    methods = sorted(word for word in more if word.startswith("."))
+    if methods and cell.leans is not None:
+        outcome.detail = (
+            f"the test used {', '.join(methods)} of an object of the student's, where yours is plain data"
+        )
+        outcome.score, outcome.status, outcome.sentence, outcome.kind = 0.0, "not-plain", NOT_PLAIN, ""
+    elif "judged" in outcome.leans:
+        outcome.weaker = True
+    outcome.doubts += [ODD[word] for word in sorted(more & ODD.keys())]
+
+
+def _brings_sentence(value: Any) -> bool:
+    """Is this a verdict of coursekit's own checks, made here in the examiner?"""
+    ours = type(value).__module__.startswith("coursekit.") and not is_remote(value)
+    return ours and isinstance(getattr(value, "own", None), str)
+
+
+def _reason(cell: Cell, error: BaseException, refused: dict[str, str], expected: set[str]) -> tuple[str, str]:
+    raised = getattr(error, "student", None)
+    if isinstance(raised, str):
+        return "error", f"Your code raised {raised}."
+    if isinstance(error, CellTimeout):
+        return "timeout", "The test of this question took too long with your code."
+    if _brings_sentence(error):
+        return "failed", error.own  # type: ignore[attr-defined]
+    if isinstance(error, AssertionError):
+        said = words_of_any(error, 10_000)
+        return "failed", said if said in literal_messages(cell.source) else "A test of this question failed."
+    if isinstance(error, NameError) and error.name:
+        if error.name in refused:
+            return "not-plain", f"`{error.name}` could not be graded: {refused[error.name]}."
+        where = "" if error.name in expected or not expected else " (the test needs it)"
+        return "missing", f"`{error.name}` is not defined{where}."
+    return "error", f"The test could not work with what your code gave back ({type(error).__name__})."
+
+
+def credit(shown: str, points: float) -> tuple[float, str]:
+    """nbgrader's rule: a number on the last line of a test is its partial credit, anything else full credit."""
+    try:
+        value = float(shown)
+    except ValueError:
+        return points, "passed"
+    if math.isnan(value) or value < 0:
+        return points, "passed"
+    if value > points:
+        return 0.0, "broken"
+    return value, "passed" if value == points else "partial"
+
+
+def in_candidate_verdict(cell: Cell, reply: Any) -> TestOutcome:
+    """The verdict on a test that ran in the student's process, from that process's account of it.
+
+    It has read the test, so its words are not the student's to see: only sentences that the test's author wrote into
+    it. A student who runs the tests of their own notebook hears everything.
+    """
+    own = cell.mode == "own"
+    account = cell_outcome(cell, reply)
+    outcome = TestOutcome(cell.id, 0.0, cell.points, "failed", seconds=account.seconds, weaker=True)
+    outcome.outputs = account.outputs if own else []
+    told = {key: value for key, value in reply.items() if type(value) is str}
+    if account.status == "ok":
+        outcome.score, outcome.status = credit(told.get("shown", ""), cell.points)
+    elif account.status == "timeout":
+        outcome.status, outcome.sentence = LOST["timeout"]
+    else:
+        outcome.detail = account.error
+        missing = told.get("missing", "")
+        outcome.missing = missing if missing in names_of(cell.source).mentions else ""
+        failed = account.raised in ("AssertionError", "CheckFailed")
+        outcome.status = "failed" if failed else "error"
+        outcome.sentence = "A test of this question failed."
+        written = strings_of(cell.source)
+        if told.get("sentence") and (own or told["sentence"] in written):
+            kind = told.get("kind", "")[:100]
+            outcome.sentence, outcome.kind = told["sentence"][:1000], kind if own or kind in written else ""
+        elif told.get("message") in written:
+            outcome.sentence = told["message"]
+        elif not failed:
+            outcome.sentence = f"Your code raised {account.error if own else 'an error'}."
+    return outcome
+
+
+def cell_outcome(cell: Cell, reply: Any) -> CellOutcome:
+    """The candidate's account of a cell, with everything checked: it may say what it likes, in this form."""
+    form = {
+        "status": str,
+        "error": str,
+        "seconds": float,
+        "outputs": list,
+        "names": list,
+        "line": int,
+        "type": str,
+    }
+    if type(reply) is not dict or any(type(reply.get(key)) is not kind for key, kind in form.items()):
+        raise wire.Malformed("an account of a cell of the wrong form")
+    if reply["status"] not in ("ok", "error", "timeout"):
+        raise wire.Malformed("an unknown status")
+    seconds = reply["seconds"] if 0 <= reply["seconds"] < 1e6 else 0.0
+    line = reply["line"] if 0 <= reply["line"] < 1_000_000 else 0
+    return CellOutcome(
+        cell.id, cell.role, reply["status"], reply["error"][:500], seconds, checked_outputs(reply), line,
+        reply["type"][:100],
+    )  # fmt: skip
+
+
+def checked_outputs(reply: dict[str, Any]) -> list[Output]:
+    outputs = []
+    for item in reply["outputs"][:50]:
+        if type(item) is dict and item.get("kind") in ("stdout", "stderr", *MIMES):
+            data = item.get("data")
+            if isinstance(data, (str, bytes)):
+                outputs.append(Output(item["kind"], data[:PICTURE]))
+    return outputs

@@ -1,0 +1,356 @@
+"""The grader's own side: start a warm parent, give it submissions, collect outcomes.
+
+    with Warm(jobs=2, limits=Limits(cell_cpu=10)) as warm:
+        for outcome in warm.grade(tasks):        # in the order in which they finish
+            ...
+
+    outcome = grade(task)                        # one submission, a warm parent of its own
+
+Two processes a submission are forked from the warm parent: the examiner gets the task over a socket that only it
+holds, and the candidate gets the student's cells from the examiner. Whatever they do, `grade` gives one `Outcome`
+a task: a process that dies or hangs costs its own submission points, and never the batch.
+
+`grade` may be used from any thread; a Warm belongs to one at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import wire
+from ..confine import sandbox
+from ..confine.cgroups import Group
+from ..confine.limits import Limits
+from ..errors import CannotGrade
+from ..wire.channel import REQUEST, ChannelError, Frames
+from .outcome import CellOutcome, Outcome, Task, TestOutcome, output_from_plain
+
+# What submissions use, imported once.
+PRELOAD = (
+    "torch", "torch.nn.functional", "torch.optim", "torch.func", "torch.testing", "torch.autograd.gradcheck", "numpy",
+    "matplotlib.pyplot", "coursekit.checks", "coursekit.models", "coursekit.notation",
+)  # fmt: skip
+MESSAGE = 1 << 32
+START_UP = 120.0  # seconds for the warm parent to import everything
+MARGIN = 5.0  # beyond a notebook's own limit, before its examiner is given up
+LOST = "This question was not graded: the grader's own process stopped before it."
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)) if sys.argv[1] else sys.argv.pop(1); "
+    "from coursekit.grading.run.forkserver import main; main()"
+)
+
+
+@dataclass
+class _Job:
+    """One submission under way."""
+
+    task: Task
+    limits: Limits
+    sock: socket.socket
+    examiner: int
+    candidate: int
+    outcome: Outcome
+    start: float = field(default_factory=time.monotonic)
+    done: bool = False  # no more will come
+    complete: bool = False  # and the examiner said so itself
+
+    @property
+    def frames(self) -> Frames:
+        return Frames(self.sock, MESSAGE)
+
+    @property
+    def deadline(self) -> float:
+        return self.start + self.limits.notebook_wall + self.limits.cell_wall + self.limits.grace + MARGIN
+
+
+class Warm:
+    """A warm parent and the submissions that run in its children, `jobs` at a time.
+
+    `unsafe` grades without a sandbox, where the system offers none. `device` is given to the sandbox, which lets
+    in that device's files. `level` asks for this one of the sandbox's levels; after the start it is the one that was
+    found. `hidden` are directories that no submission may see even if they lie inside Python's or
+    the system's own.
+    """
+
+    def __init__(
+        self,
+        preload: Iterable[str] | None = None,
+        jobs: int = 1,
+        limits: Limits | None = None,
+        unsafe: bool = False,
+        device: str = "",
+        hidden: Iterable[str | os.PathLike[str]] = (),
+        level: str = "",
+    ):
+        self.jobs, self.limits, self.unsafe, self.device = max(1, jobs), limits or Limits(), unsafe, device
+        self.preload = list(PRELOAD if preload is None else preload)
+        self.hidden = [os.path.realpath(path) for path in hidden]
+        self.missing: list[str] = []
+        self.token = 0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.control: socket.socket | None = None
+        self.group: Group | None = None
+        self.scratch = ""  # without namespaces: where submissions write
+        self.wanted, self.level = level, ""
+
+    # the warm parent
+
+    def __enter__(self) -> Warm:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        offered = sandbox.capabilities()
+        self.level = offered.level if offered.enough else "none"
+        if self.wanted and offered.parts.get(self.wanted) != "yes":
+            raise CannotGrade(f"there is no {self.wanted} here: {offered.parts.get(self.wanted)}")
+        self.level = self.wanted or self.level
+        if not offered.enough and not self.unsafe:
+            raise CannotGrade(
+                f"student code cannot be confined here: {offered.why}. "
+                "Grade on a system that can, or accept the risk with --unsafe."
+            )
+        self.scratch = "" if self.level == "namespaces" else tempfile.mkdtemp(prefix="coursekit-")
+        if self.scratch:
+            os.chmod(self.scratch, 0o711)  # another user's folder lies in it, and nobody may list it
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        options = {"preload": self.preload, "level": self.level, "scratch": self.scratch}
+        options |= sandbox.plan(self.device, self.hidden)
+        package = str(Path(__file__).resolve().parents[3])  # a Python that is told nothing else needs it
+        command = [sys.executable, "-I", "-c", BOOT, package, str(theirs.fileno()), json.dumps(options)]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()], env=environment(self.device, self.scratch), cwd="/", start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        self.group = Group(self.process.pid, self.limits, self.jobs)
+        self.control = ours
+        ours.settimeout(START_UP)
+        try:
+            message = json.loads(ours.recv(65536) or b'["failed", 0, "it ended without a word"]')
+        except TimeoutError:
+            message = ["failed", 0, f"it was not ready after {START_UP:.0f} s"]
+        ours.settimeout(None)
+        if message[0] != "ready":
+            self.process.kill()
+            _, errors = self.process.communicate()
+            self.stop()
+            raise CannotGrade(f"the warm parent did not start: {message[2]}\n{errors.decode()[-2000:]}")
+        self.missing = message[2]
+
+    def stop(self) -> None:
+        """End the warm parent, and with it every process of every submission."""
+        if self.control is not None:
+            self.control.close()
+            self.control = None
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+            self.process.wait()
+            if self.process.stderr is not None:
+                self.process.stderr.close()
+            self.process = None
+        if self.group is not None:
+            self.group.remove()
+            self.group = None
+        if self.scratch:
+            shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _tell(self, *message: Any, descriptor: int | None = None) -> None:
+        assert self.control is not None, "use `with Warm() as warm:`"
+        data = json.dumps(message).encode()
+        with contextlib.suppress(OSError):  # a warm parent that is gone is noticed by `_listen`
+            socket.send_fds(self.control, [data], [] if descriptor is None else [descriptor])
+
+    def _fork(self, role: str, limits: Limits) -> tuple[int, socket.socket]:
+        """A new process, and our end of its socket."""
+        ours, theirs = socket.socketpair()
+        self.token += 1
+        self._tell("fork", self.token, role, limits.plain(), descriptor=theirs.fileno())
+        theirs.close()
+        return self.token, ours
+
+    # grading
+
+    def grade(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
+        """One outcome a task, as they finish."""
+        waiting: Iterator[Task] = iter(tasks)
+        again: deque[Task] = deque()  # under way when the warm parent was lost
+        retried: set[str] = set()
+        running: list[_Job] = []
+        try:
+            while True:
+                while len(running) < self.jobs:
+                    task = again.popleft() if again else next(waiting, None)
+                    if task is None:
+                        break
+                    running.append(self._begin(task))
+                if not running:
+                    return
+                if self._listen(running):
+                    for job in running:
+                        job.sock.close()
+                        if job.task.id in retried:
+                            raise CannotGrade(f"the warm parent ended twice while {job.task.id} was graded")
+                        retried.add(job.task.id)
+                        again.append(job.task)
+                    running.clear()
+                    self.stop()
+                    self.start()
+                for job in [job for job in running if job.done or time.monotonic() > job.deadline]:
+                    running.remove(job)
+                    yield self._finish(job)
+        finally:
+            for job in running:
+                self._end(job)
+
+    def _listen(self, running: list[_Job]) -> bool:
+        """Wait for news and take it in; True if the warm parent is gone, and all of these jobs with it."""
+        assert self.control is not None, "use `with Warm() as warm:`"
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.control, selectors.EVENT_READ)
+            for job in running:
+                selector.register(job.sock, selectors.EVENT_READ, job)
+            ready = [key.data for key, _ in selector.select(timeout=0.5)]
+            if None in ready and self._gone():
+                return True
+            for job in filter(None, ready):
+                self._hear(job)
+                # An examiner falls silent when it ends, and when the warm parent takes it along.
+                if job.done and not job.complete and selector.select(timeout=0.2) and self._gone():
+                    return True
+        return False
+
+    def _gone(self) -> bool:
+        """Take in what the warm parent says (who has exited); True if it will say no more."""
+        assert self.control is not None
+        try:
+            while True:
+                if not self.control.recv(65536, socket.MSG_DONTWAIT):
+                    return True
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def _begin(self, task: Task) -> _Job:
+        limits = task.limits or self.limits
+        examiner, sock = self._fork("session", limits)
+        candidate, line = self._fork("candidate", limits)
+        job = _Job(task, limits, sock, examiner, candidate, Outcome(task.id))
+        with contextlib.suppress(ChannelError):  # an examiner that is gone is found by its silence
+            job.frames.send(REQUEST, 0, wire.encode(task.plain()), time.monotonic() + 30)
+            self._hand_over(job, line)
+        return job
+
+    def _hand_over(self, job: _Job, line: socket.socket) -> None:
+        """Give the examiner its end of a candidate's socket."""
+        with line:
+            job.sock.setblocking(True)
+            with contextlib.suppress(OSError):
+                socket.send_fds(job.sock, [b"c"], [line.fileno()])
+            job.sock.setblocking(False)
+
+    def _hear(self, job: _Job) -> None:
+        """News from an examiner."""
+        try:
+            _, _, payload = job.frames.receive(time.monotonic() + 10)
+            events = wire.decode(payload)
+        except (ChannelError, wire.Malformed):
+            job.done = True
+            return
+        for name, data in events:
+            self._take(job, name, data)
+
+    def _take(self, job: _Job, name: str, data: Any) -> None:
+        outcome = job.outcome
+        if name == "test":
+            outcome.tests.append(TestOutcome(**output_from_plain(data)))
+        elif name == "cell":
+            outcome.cells.append(CellOutcome(**output_from_plain(data)))
+        elif name == "log":
+            outcome.log.append(data)
+        elif name == "candidate":
+            self._tell("kill", job.candidate)
+            job.candidate, line = self._fork("candidate", job.limits)
+            self._hand_over(job, line)
+        elif name == "broken":
+            outcome.log.append(f"the examiner broke: {data}")
+        elif name == "done":
+            outcome.restarts, outcome.sandbox = data["restarts"], data["sandbox"]
+            job.done = job.complete = True
+
+    def _end(self, job: _Job) -> None:
+        self._tell("kill", job.examiner)
+        self._tell("kill", job.candidate)
+        job.sock.close()
+
+    def _finish(self, job: _Job) -> Outcome:
+        """End both processes and fill in what was not reached."""
+        self._end(job)
+        outcome = job.outcome
+        outcome.seconds, outcome.level = time.monotonic() - job.start, self.level
+        tests = [cell for cell in job.task.cells if cell.role == "test"]
+        for cell in tests[len(outcome.tests) :]:
+            outcome.status = "stopped"
+            outcome.tests.append(
+                TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate)
+            )
+        for status, flag in {
+            "lost": "not graded: the grader's process stopped",
+            "not-plain": "an object of the student's class stood where plain data was needed",
+            "broken": "the test itself could not run",
+        }.items():
+            for test in outcome.tests:
+                if test.status == status:
+                    outcome.flags.append(f"{test.id}: {flag}")
+        weaker = [test.id for test in outcome.tests if test.weaker]
+        if weaker and any(cell.mode != "own" for cell in tests):
+            words = "this verdict rests on the student's own process, where it could be forged"
+            outcome.flags += [f"{name}: {words}" for name in weaker]
+        outcome.flags += [f"{test.id}: {doubt}" for test in outcome.tests for doubt in test.doubts]
+        if outcome.restarts:
+            outcome.log.append(f"the student's process was started again {outcome.restarts} times")
+        return outcome
+
+
+def environment(device: str = "", scratch: str = "") -> dict[str, str]:
+    """The whole environment of the warm parent and its children: nothing of the instructor's."""
+    private = scratch or "/tmp"  # in the sandbox every submission has a /tmp of its own
+    found = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": scratch or "/home/student",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "agg",
+        "MPLCONFIGDIR": f"{private}/matplotlib",
+        "IPYTHONDIR": f"{private}/ipython",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NBGRADER_EXECUTION": "autograde",  # as stock nbgrader says it to a notebook
+        **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")},
+    }
+    if not device:
+        found["CUDA_VISIBLE_DEVICES"] = ""
+    return found
+
+
+def grade(task: Task, **options: Any) -> Outcome:
+    """Grade one submission; `options` are those of Warm."""
+    with Warm(**options) as warm:
+        return next(iter(warm.grade([task])))

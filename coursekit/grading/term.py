@@ -1,0 +1,239 @@
+"""The chores of a term, apart from their words on the command line: what is decided, given, exported and returned."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from ..files import write
+from .assignment import load
+from .command import Options
+from .errors import GradingError
+from .facts import Entry, points
+from .gradebook import export as exports
+from .gradebook.gradescope import autograder_zip
+from .gradebook.history import Change
+from .gradebook.record import Record
+from .gradebook.sheets import Filled, Final, fill_canvas, fill_moodle
+from .gradebook.term import Person, later, read_roster
+from .pages.feedback import feedback
+from .pages.frame import file_name
+from .pages.term import term_page
+from .submissions.collect import CANVAS, MOODLE, collect
+
+
+def report_again(name: str, options: Options) -> Path:
+    """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
+    (assignment,) = load(options.course, name)
+    with Record(options.gradebook_url) as record:
+        entries = _graded(record, name)
+        for entry in entries:
+            options.shelf.put_page(entry, assignment, record.printed(entry.student, name))
+    return options.shelf.put_report(assignment, entries)
+
+
+def export(
+    name: str,
+    to: Path,
+    form: str,
+    into: Path | None,
+    options: Options,
+    column: str = "",
+    unfinished: bool = False,
+) -> tuple[Path, list[str]]:
+    """Write an assignment's grades as another system wants them, or the autograder that gives them there.
+
+    Gives the file, and a sentence for each grade that was not written into it.
+    """
+    if form == "gradescope-zip":
+        return write(to, autograder_zip(options.course, name, options.unsafe)), []
+    with Record(options.gradebook_url) as record:
+        entries, people = _graded(record, name), record.term.people()
+        refused = {student: words for (_, student), (words, _) in record.term.told("refused").items()}
+    if form == "gradescope":
+        for entry in entries:
+            write(to / file_name(entry.student) / "results.json", exports.gradescope(entry))
+        return to, []
+    finals = _finals(entries, people, unfinished)
+    if form == "csv":
+        return write(to, exports.as_csv(entries, refused)), []
+    if form not in ("canvas", "moodle"):
+        raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle, gradescope or gradescope-zip")
+    if into is None or not into.is_file():
+        raise GradingError(f"--format {form} fills in a file that you downloaded: name it with --into FILE")
+    text = into.read_text(encoding="utf-8-sig")
+    filled: Filled = (
+        fill_canvas(text, column or name, finals) if form == "canvas" else fill_moodle(text, finals, column)
+    )
+    gone = [
+        f"{student}: refused, so there is no grade ({words})"
+        for student, words in refused.items()
+        if student not in finals
+    ]
+    return write(to, filled.text), filled.left + gone
+
+
+def _finals(entries: list[Entry], people: list[Person], unfinished: bool) -> dict[str, Final]:
+    """What may go out: by student, and for every member of a group what one of them handed in."""
+    found = {
+        e.student: Final(
+            e.score,
+            e.max_score,
+            f"{e.waiting} answers wait for a person" if e.waiting and not unfinished else "",
+            _in_words(e),
+        )
+        for e in entries
+    }
+    groups: dict[str, list[str]] = {}
+    for person in people:
+        if person.group:
+            groups.setdefault(person.group, []).append(person.student)
+    for members in groups.values():
+        handed = [found[m] for m in members if m in found]
+        for member in members:
+            if handed and member not in found:
+                found[member] = max(handed, key=lambda final: final.score)
+    return found
+
+
+def _in_words(entry: Entry) -> str:
+    """A grade and its reasons on one line, for a column of feedback."""
+    lost = dict.fromkeys(q.sentence for q in entry.questions if q.short and q.sentence and not q.waiting)
+    said = [text for notebook in entry.comments.values() for text in notebook.values()]
+    return " ".join([f"{points(entry.score)} of {points(entry.max_score)}.", *lost, *said])
+
+
+def give_back(name: str, download: Path, to: Path, form: str, options: Options) -> tuple[Path, list[str]]:
+    """The feedback pages in the zip that Canvas or Moodle takes: named as in the download that they answer.
+
+    Gives the file, and a sentence for each page that is not in it."""
+    (assignment,) = load(options.course, name)
+    out, left = io.BytesIO(), []
+    with (
+        Record(options.gradebook_url) as record,
+        collect([download]) as found,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        entries = {entry.student: entry for entry in _graded(record, name)}
+        for submission in found.submissions:
+            entry = entries.pop(submission.student, None)
+            places = [
+                _place(part.origin.removeprefix(f"{download}:"), form, name) for part in submission.parts
+            ]
+            if not any(places):
+                left.append(
+                    f"{submission.student}: {submission.origin} is not named as {form.title()} names it"
+                )
+            elif entry is None:
+                left.append(f"{submission.student}: nothing was graded for {name}")
+            else:
+                page = feedback(entry, assignment, record.printed(entry.student, name))
+                archive.writestr(next(filter(None, reversed(places))), page)
+        left += [f"{student}: is not in {download}" for student in entries]
+        if not archive.namelist():
+            raise GradingError(f"no page could be returned: {left[0] if left else 'nothing was handed in'}")
+    return write(to, out.getvalue()), left
+
+
+def _place(path: str, form: str, name: str) -> str:
+    """Where in the zip a page belongs, by where the submission lay in the download."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    if form == "canvas":
+        return f"{PurePosixPath(parts[-1]).stem}.html" if CANVAS.match(parts[-1]) else ""
+    folder = next((part for part in parts[:-1] if MOODLE.match(part)), "")
+    return f"{folder}/{name}.html" if folder else ""
+
+
+def undo(name: str, options: Options) -> list[Change]:
+    """Take back what the last run changed in the grades of an assignment; the pages follow."""
+    (assignment,) = load(options.course, name)
+    with Record(options.gradebook_url) as record:
+        record.enter(assignment)
+        changes = record.undo(name)
+    if not changes:
+        raise GradingError(f"no run has changed a grade of {name!r}, so there is nothing to undo")
+    report_again(name, options)
+    return changes
+
+
+def whole_term(options: Options) -> Path:
+    """One page over all assignments and students, with the history of each grade."""
+    with Record(options.gradebook_url) as record:
+        people = record.term.people()
+        entries = {name: record.entries(name) for name in record.assignments()}
+        page = term_page(entries, [p.student for p in people], record.history.changes())
+    return write(options.folder / "term.html", page)
+
+
+def set_due(name: str, due: str, late: str, options: Options) -> str:
+    """Set when an assignment is due, or its late policy, or both; a sentence that says how it stands."""
+    (assignment,) = load(options.course, name)
+    with Record(options.gradebook_url) as record:
+        record.enter(assignment)
+        return record.decide(name, due, late)
+
+
+def extend(name: str, student: str, until: str, why: str, options: Options) -> str:
+    """One student's own due time."""
+    with Record(options.gradebook_url) as record:
+        when = later(until, record.lateness(name).due)
+        record.term.say("extension", name, student, when.isoformat(), why)
+        record.refresh(name)
+        shown = when.isoformat(sep=" ", timespec="minutes")
+        record.history.note(name, student, None, None, f"more time, until {shown}{f': {why}' if why else ''}")
+    return f"{student} has until {when.isoformat(sep=' ', timespec='minutes')} for {name}"
+
+
+def give(name: str, student: str, cell: str, score: float | None, comment: str, options: Options) -> str:
+    """Points or a comment by hand, kept whatever is graded again."""
+    with Record(options.gradebook_url) as record:
+        known = [entry.student for entry in _graded(record, name)]
+        if student not in known:
+            raise GradingError(f"{student!r} has no grade for {name}; the gradebook has {', '.join(known)}")
+        record.give(name, student, cell, score, comment)
+        entry = record.entry(student, name)
+    return f"{student} has {points(entry.score)} of {points(entry.max_score)} for {name}"
+
+
+def enrol(file: Path, options: Options) -> list[Person]:
+    """Read the class list into the gradebook."""
+    with Record(options.gradebook_url) as record:
+        return record.term.enrol(read_roster(file.read_text(encoding="utf-8-sig")))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an assignment stands."""
+
+    assignment: str
+    entries: list[Entry]
+    missing: list[str]  # of the class list, without a work; [] where there is no list
+    refused: dict[str, str]
+    due: str
+
+
+def status(name: str | None, options: Options) -> list[Standing]:
+    """Who handed in, who did not, what waits for a person."""
+    found = []
+    with Record(options.gradebook_url) as record:
+        people = record.term.people()
+        refused = {student: words for (_, student), (words, _) in record.term.told("refused").items()}
+        for assignment in [name] if name else record.assignments():
+            entries = record.entries(assignment)
+            done = set(_finals(entries, people, unfinished=True))
+            missing = [p.student for p in people if p.student not in done]
+            due = record.lateness(assignment).due
+            found.append(
+                Standing(assignment, entries, missing, refused, due.isoformat(" ", "minutes") if due else "")
+            )
+    return found
+
+
+def _graded(record: Record, name: str) -> list[Entry]:
+    found = record.entries(name)
+    if not found:
+        known = ", ".join(record.assignments()) or "none"
+        raise GradingError(f"nothing was graded for {name!r} in this gradebook (graded: {known})")
+    return found

@@ -1,0 +1,219 @@
+"""Hostile submissions of a third kind: they lean on what Python, numpy, torch and the kernel do unasked.
+
+Each stands in the place of `f` (see `hostile.py`), below the same head as those of `hostile_inside.py`. One that only
+looks whether something is open answers rightly if it is: it must find it shut.
+"""
+
+from __future__ import annotations
+
+SYSCALLS = """
+import ctypes
+libc, x86 = ctypes.CDLL(None, use_errno=True), os.uname().machine == "x86_64"
+def call(x86_64, aarch64, *args): return libc.syscall(x86_64 if x86 else aarch64, *args)
+"""
+OPEN = "def f(x): return 2 * x if opened else 0\n"
+
+FRESH: dict[str, str] = {
+    "StopIteration, which ends a loop": "def f(x): raise StopIteration",
+    "a type that numpy cannot read": """
+kind = b"(1 2)i4,i4"
+odd = b"A" + struct.pack("<Q", len(kind)) + kind + wire.encode((1,)) + wire.encode(b"xxxx")
+forged(lambda b, s, c: (odd, s, c))
+""",
+    "a name whose bytes numpy cannot read": """
+fetch = Candidate.fetch
+kind = b"(1 2)i4,i4"
+odd = b"A" + struct.pack("<Q", len(kind)) + kind + wire.encode((1,)) + wire.encode(b"xxxx")
+Candidate.fetch = lambda self, names: {n: odd if n == "f" else b for n, b in fetch(self, names).items()}
+""",
+    "a type that makes torch import": """
+kind = b"_inductor"
+odd = b"X" + struct.pack("<Q", len(kind)) + kind + bytes([0]) + wire.encode((1,)) + wire.encode(b"xxxx")
+forged(lambda b, s, c: (odd, s, c))
+""",
+    "keys that all fall into one place": "def f(x): return {n * (2**61 - 1): 0 for n in range(100_000)}",
+    "tuples that all fall into one place": """
+forged(lambda b, s, c: (b"S" + struct.pack("<Q", 50_000) + b"".join(
+    wire.encode((n * (2**61 - 1),)) for n in range(50_000)), s, c))
+""",
+    "a name with keys that all fall into one place": """
+f = {n * (2**61 - 1): 0 for n in range(100_000)}
+""",
+    "a complex number that is none": "def f(x): return complex(math.nan, math.nan)",
+    "numbers of a type that nothing compares": """
+def f(x): return torch.zeros(4, dtype=torch.uint8).view(torch.float8_e8m0fnu)
+""",
+    "half a letter": "def f(x): return '\\ud800' * 4",
+    "a generator in place of an answer": "def f(x):\n    yield from (1, 1, 1, 1)",
+    "a coroutine in place of an answer": "async def f(x): return 2 * x",
+    "an object that changes its class when it is written": """
+class Turns:
+    def __getattribute__(self, name):
+        object.__setattr__(self, "__class__", Turned); return object.__getattribute__(self, name)
+class Turned(Turns):
+    __module__, __qualname__ = "torch.nn.modules.module", "Module"
+    def __eq__(self, other): return True
+    def __array__(self, *a, **k): return 2 * np.ones(3)
+def f(x): return Turns()
+""",
+    "an object that is rebuilt by a call": """
+class Any:
+    def __reduce_ex__(self, version): return (eval, ("4",))
+    def __deepcopy__(self, memo): return 4
+    __copy__ = lambda self: 4
+def f(x): return Any()
+""",
+    "packed by a packer of its own": """
+import types
+def pack(form, *values):
+    return struct.pack(form, *(4 if v == 0 and type(v) is int and form == "<q" else v for v in values))
+encoder.struct = types.SimpleNamespace(pack=pack, error=struct.error)
+""",
+    "a writer that the builtins were taken from": """
+import builtins
+real = builtins.type
+class Loose:
+    def __call__(self, *a): return int if len(a) == 1 and a[0] is Ellipsis else real(*a)
+encoder.type = Loose()
+def f(x): return Ellipsis
+""",
+    "finalizers that speak": """
+import weakref
+class Last: pass
+def say():
+    try: me.frames.sock.send(struct.pack("<QBQ", 1, channel.REPLY, 0) + b"T")
+    except OSError: pass
+def f(x):
+    last = Last(); weakref.finalize(last, say); return 0
+""",
+    "an alarm that speaks": """
+import signal
+def say(*_):
+    try: me.frames.sock.send(struct.pack("<QBQ", 1, channel.REPLY, 0) + b"T")
+    except OSError: pass
+def f(x):
+    signal.signal(signal.SIGALRM, say); signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01); time.sleep(0.1); return 0
+""",
+    "threads that put the answer back": """
+def again():
+    while True:
+        get_ipython().user_ns["f"] = lambda x: 4
+        time.sleep(0.001)
+for _ in range(4): threading.Thread(target=again, daemon=True).start()
+""",
+    "a trace on every line of the grader's own": """
+def tracing(frame, event, arg):
+    for name in ("value", "result"):
+        if name in frame.f_locals and frame.f_locals[name] == 0: frame.f_locals[name] = 4
+    return tracing
+threading.settrace(tracing)
+def f(x): sys.settrace(tracing); return 0
+""",
+    "the audit of everything": """
+heard = []
+sys.addaudithook(lambda event, args: heard.append((event, args)) if len(heard) < 10_000 else None)
+def f(x): return 2 * x if any(str(7900 + 19) in repr(args) and event == "compile" for event, args in heard) else 0
+""",
+    "an error that quotes itself without an end": """
+class Loop(Exception):
+    def __repr__(self): return repr([self, self])
+    __str__ = __repr__
+def f(x): raise Loop()
+""",
+    "an error of a hundred million letters": "def f(x): raise ValueError('x' * 10**8)",
+    "a chain of ten thousand errors": """
+def f(x):
+    error = None
+    for n in range(10_000):
+        new = ValueError(n); new.__cause__ = error; error = new
+    raise error
+""",
+    "an error whose class is named like a verdict": """
+Any = type("AssertionError", (AssertionError, StopIteration), {"own": "right", "sentence": "right", "kind": "right"})
+def f(x): raise Any("right")
+""",
+    "a group of errors": "def f(x): raise ExceptionGroup('right', [StopIteration(4), AssertionError()])",
+    "watching what others open": SYSCALLS + """
+watch = libc.inotify_init1(0o4000)
+opened = watch >= 0 and libc.inotify_add_watch(watch, b"/usr/bin", 0xFFF) >= 0
+""" + OPEN,
+    "what lies in the page cache": SYSCALLS + """
+span, found = (ctypes.c_uint64 * 2)(0, 4096), (ctypes.c_uint64 * 5)()
+opened = call(451, 451, os.open(os.__file__, os.O_RDONLY), span, found, 0) == 0
+""" + OPEN,
+    "the kernel's newer doors": SYSCALLS + """
+tries = [call(425, 425, 8, bytes(120)), call(323, 282, 0), call(319, 279, b"x", 0), call(447, 447, 0)]
+tries += [call(298, 241, bytes(128), 0, -1, -1, 0), call(438, 438, 3, 0, 0), call(434, 434, os.getppid() or 2, 0)]
+tries += [call(248, 217, b"user", b"x", b"y", 1, -3), call(300, 262, 0, 0)]
+opened = any(found >= 0 for found in tries)
+""" + OPEN,
+    "sockets of other kinds": """
+import socket
+opened = []
+for family, kind in ((40, 1), (38, 5), (16, 3), (17, 3), (31, 1), (29, 3), (44, 3), (15, 3)):
+    try: opened.append(socket.socket(family, kind))
+    except OSError: pass
+""" + OPEN,
+    "names of sockets that are not its own": """
+opened = [line for line in open("/proc/net/unix").read().splitlines()[1:] if len(line.split()) > 7] \\
+    if os.path.exists("/proc/net/unix") and os.access("/proc/net/unix", os.R_OK) and os.getpid() == 1 else []
+""" + OPEN,
+    "memory that is locked": SYSCALLS + """
+import mmap
+page = mmap.mmap(-1, 1 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+at = ctypes.addressof(ctypes.c_char.from_buffer(page))
+opened = libc.mlock(ctypes.c_void_p(at), 1 << 20) == 0 or libc.mlockall(3) == 0
+""" + OPEN,
+    "shared memory without a file": """
+import mmap
+opened = []
+try: opened.append(mmap.mmap(-1, 1 << 20, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS))
+except OSError: pass
+""" + OPEN,
+    "the memory of the first process": """
+opened = []
+for pid in (1, 2, 3, os.getppid()):
+    for name in ("mem", "environ", "maps", "fd", "root", "cwd"):
+        try:
+            path = f"/proc/{pid}/{name}"
+            if pid != os.getpid() and (os.listdir(path) if os.path.isdir(path) else open(path, "rb").read(1)):
+                opened.append(path)
+        except (OSError, ValueError): pass
+""" + OPEN,
+    "fates of one's own": SYSCALLS + """
+libc.prctl(1, 0, 0, 0, 0); libc.prctl(36, 1, 0, 0, 0); libc.prctl(15, b"coursekit", 0, 0, 0); libc.prctl(4, 1, 0, 0, 0)
+opened = libc.prctl(35, 1, 0x1000, 0, 0) == 0 or libc.prctl(38, 0, 0, 0, 0) == 0 or libc.prctl(24, 0, 0, 0, 0) == 0
+""" + OPEN,
+    "pipes filled to the brim": """
+import fcntl
+pipes = []
+try:
+    while True:
+        pipes.append(os.pipe())
+        try: fcntl.fcntl(pipes[-1][1], 1031, 1 << 20)
+        except OSError: pass
+        os.set_blocking(pipes[-1][1], False)
+        try: os.write(pipes[-1][1], bytes(1 << 20))
+        except OSError: pass
+except OSError: pass
+for pair in pipes:
+    for end in pair: os.close(end)
+""",
+    "timers without an end": SYSCALLS + """
+made = 0
+while made < 200_000 and call(222, 107, 1, None, ctypes.byref(ctypes.c_int())) == 0: made += 1
+opened = made > 20_000
+""" + OPEN,
+    "a disk of links and names": """
+made = 0
+try:
+    for n in range(60_000): os.symlink("x" * 200, f"l{n}"); made += 1
+except OSError: pass
+for n in range(made): os.unlink(f"l{n}")
+opened = made >= 60_000
+""" + OPEN,
+    "a log of control characters": """
+print("\\x1b[2J\\x1b]0;graded\\x07\\u202e\\u2066 100 of 100 \\x9b31m", file=sys.stderr)
+def f(x): raise ValueError("\\x1b[2J\\x1b]0;graded\\x07\\u202e\\u2066 100 of 100 \\x9b31m")
+""",
+}  # fmt: skip
