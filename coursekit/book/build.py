@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from . import vendor
+from .live import kit
 from .vendor import BuildError
 
 START = "from jupyter_book.cli.main import main; main()"  # it has no __main__
@@ -31,8 +32,10 @@ def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     home.mkdir(exist_ok=True)
     vendor.mathjax(), vendor.node()  # what is missing is said before anything is run
     vendor.wheel(root, home / "vendor")
+    kit.bring(home / "vendor")
     _rewrite_if_style_changed(root, home / "html")
     run(root, ["-W", "--keep-going", "-n"], progress)
+    kit.forget_old(home / "html")
     if progress:
         progress(1.0)
     return home / "html"

@@ -1,4 +1,4 @@
-"""What stands in an equation card: the display, and the tabs' texts, in MyST."""
+"""What stands in an equation card: the display, and the tabs' texts, in MyST; the same for a page that answers live."""
 
 from __future__ import annotations
 
@@ -6,15 +6,27 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 
 from ..notation import Equations, NotationError
 from ..notation.cost.depth import Depth
 from ..notation.cost.polynomial import Monomial, Polynomial
 from ..notation.latex import index, latex, page_name
-from ..notation.names import canonical
+from ..notation.parse.lexer import canonical
 from ..notation.system import Tensor
 from ..notation.tree import Directive, Program
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells; a formula in a cell stands as {math}`…`."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def __str__(self) -> str:
+        lines = [self.head, ["---"] * len(self.head), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ def words(equations: Equations) -> str:
     """The text's statements about its tensors, as one quiet line; shapes have a tab of their own."""
     statements = (s for s in equations.program.statements if isinstance(s, Directive) and s.word != "shape")
     said = "; ".join(map(_statement, statements))
-    return f"```{{div}} card-words\n{said}.\n```" if said else ""
+    return said and f"{said}."
 
 
 def _statement(node: Directive) -> str:
@@ -75,7 +87,7 @@ def _statement(node: Directive) -> str:
 # ── the tabs ─────────────────────────────────────────────────────────────────────────────────
 
 
-def shapes(equations: Equations, options: Options) -> str:
+def shapes(equations: Equations, options: Options) -> Table:
     """One row for the tensors of one kind and one shape: what is given, the parameters, what is computed."""
     rows: dict[tuple[str, str], list[str]] = {}
     system = equations.system
@@ -86,8 +98,8 @@ def shapes(equations: Equations, options: Options) -> str:
                 rows.setdefault((role, shape), []).append(name)
     order = {"given": 0, "parameter": 1, "computed": 2}
     listed = sorted(rows.items(), key=lambda row: order[re.split(r"\W", row[0][0])[0]])
-    return _table(
-        ("tensor", "shape", ""),
+    return Table(
+        ("tensor", "shape", "what it is"),
         [(_several(names), _math(shape), _plural(role, names)) for (role, shape), names in listed],
     )
 
@@ -121,7 +133,7 @@ def _edges(equations: Equations, tensor: Tensor) -> Iterator[tuple[str, str, str
         yield f"{base}_{{{edge}}}", _shape(dims), f"given: {_math(name)} {side} {many} of {_math(size)}"
 
 
-def costs(equations: Equations, options: Options) -> str:
+def costs(equations: Equations, options: Options) -> Table:
     cost = equations.cost(options.parameters)
     rows: list[tuple[str, str, str]] = []
     if options.parameters:
@@ -141,7 +153,7 @@ def costs(equations: Equations, options: Options) -> str:
         rows.append(("parallel time", *_depth(cost.depth)))
     except NotationError:
         rows.append(("parallel time", "no polynomial in the sizes", ""))
-    return _table(("", "exactly", "order"), rows)
+    return Table(("price", "exactly", "order"), rows)
 
 
 def _depth(depth: Depth) -> tuple[str, str]:
@@ -153,29 +165,30 @@ def _depth(depth: Depth) -> tuple[str, str]:
     return _math(exact), _math(f"O({most})")
 
 
-def gradient(equations: Equations, options: Options) -> str:
+def gradient(equations: Equations, options: Options) -> tuple[str, str]:
+    """What it is the gradient of, in words, and the backward pass typeset; nothing typeset where there is none."""
     try:
         back = equations.grad(options.of, options.wrt)
     except NotationError as refusal:
-        return f"There is no gradient to show. {refusal.message.rstrip('.')}."
+        return f"There is no gradient to show. {refusal.message.rstrip('.')}.", ""
     target = _math(page_name(options.of))
     seeds = [_math(page_name(n)) for n in back.inputs if n not in equations.system.tensors]
     if seeds:
         start = f"{seeds[0]} is given: the gradient of the loss by {target}, which comes from what follows."
     else:
         start = f"The gradient of {target}, from the end to the start."
-    return f"{start}\n\n```{{math}}\n{latex(Program(back.program.equations), page=True)}\n```"
+    return start, display(back)
 
 
 def code(equations: Equations) -> str:
     """The equations as a PyTorch function; or, where the language cannot write one, how to run them."""
     try:
-        return f"````python\n{equations.code().rstrip()}\n````"
+        return equations.code().rstrip()
     except NotationError:
         given = ", ".join(f'"{name}": {name}' for name in equations.inputs)
         edges = ", ".join(f'"{name}": {name}0' for name in equations.system.boundary)
         boundary = f", boundary={{{edges}}}" if edges else ""
-        return f'````python\nEquations("""\n{equations}\n""").run({{{given}}}{boundary})\n````'
+        return f'Equations("""\n{equations}\n""").run({{{given}}}{boundary})'
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────
@@ -189,7 +202,7 @@ def polynomial(p: Polynomial) -> str:
     for monomial, _ in p.terms:
         powers = dict(monomial)
         common = {n: min(e, powers[n]) for n, e in common.items() if n in powers}
-    number = Fraction(gcd(*(c.numerator for _, c in p.terms)), _lcm([c.denominator for _, c in p.terms]))
+    number = Fraction(gcd(*(c.numerator for _, c in p.terms)), lcm(*(c.denominator for _, c in p.terms)))
     inside = ""
     for monomial, coefficient in p.terms:
         rest = tuple((n, e - common.get(n, 0)) for n, e in monomial if e > common.get(n, 0))
@@ -199,13 +212,6 @@ def polynomial(p: Polynomial) -> str:
     if len(p.terms) == 1:
         return outside if p.terms[0][1] > 0 else "-" + outside
     return inside if outside == "1" else rf"{outside} \, ({inside})"
-
-
-def _lcm(numbers: Sequence[int]) -> int:
-    total = 1
-    for n in numbers:
-        total = total * n // gcd(total, n)
-    return total
 
 
 def _monomial(monomial: Monomial, number: Fraction) -> str:
@@ -232,8 +238,3 @@ def _several(names: Sequence[str]) -> str:
 
 def _math(text: str) -> str:
     return f"{{math}}`{text}`"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -17,32 +17,28 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import textwrap
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
-from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
 from ..notation import Equations, NotationError
 from . import card_tabs
-
-log = logging.getLogger(__name__)
+from .block import Block, raw
 
 
 def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-class EquationCard(SphinxDirective):
+class EquationCard(Block):
     """An equation card; see the module's text."""
 
-    required_arguments = 1
-    has_content = True
     option_spec: ClassVar = {
         "title": directives.unchanged_required,
         "parameters": names,
@@ -55,14 +51,9 @@ class EquationCard(SphinxDirective):
         try:
             text = self.text()
         except NotationError as error:
-            line = self.lineno + (self.offset() + error.line if error.line else 0)
-            log.warning(
-                "equation-card %s: %s", self.arguments[0], _told(error), location=(self.env.docname, line)
-            )
-            return []
-        box = nodes.container(classes=["equation-card"])
-        self.set_source_info(box)
-        self.state.nested_parse(StringList(text.splitlines(), source=""), 0, box)
+            return self.refused(_told(error), self.offset() + error.line if error.line else 0)
+        box = self.box(text, "equation-card")
+        box.insert(0, self.live())
         return [box]
 
     def offset(self) -> int:
@@ -77,25 +68,37 @@ class EquationCard(SphinxDirective):
         """The card in MyST."""
         equations = Equations("\n".join(self.content))
         options = card_tabs.Options.read(equations, self.options)
+        start, back = card_tabs.gradient(equations, options)
         tabs = {
-            "Shapes": card_tabs.shapes(equations, options),
-            "Cost": card_tabs.costs(equations, options),
-            "Gradient": card_tabs.gradient(equations, options),
-            "Code": card_tabs.code(equations) + self.source(),
+            "Shapes": str(card_tabs.shapes(equations, options)),
+            "Cost": str(card_tabs.costs(equations, options)),
+            "Gradient": start + (f"\n\n```{{math}}\n{back}\n```" if back else ""),
+            "Code": f"````python\n{card_tabs.code(equations)}\n````{self.source()}",
         }
         items = "\n".join(f"`````{{tab-item}} {name}\n{text}\n`````" for name, text in tabs.items())
         title = f"```{{rubric}} {self.options['title']}\n```\n" if "title" in self.options else ""
+        said = card_tabs.words(equations)
+        below = f"```{{div}} card-words\n{said}\n```\n" if said else ""
         return (
             f"{title}```{{math}}\n:label: eq-{self.arguments[0]}\n{card_tabs.display(equations)}\n```\n"
-            f"{card_tabs.words(equations)}\n\n``````{{tab-set}}\n{items}\n``````\n"
+            f"{below}\n``````{{tab-set}}\n{items}\n``````\n"
         )
+
+    def live(self) -> nodes.Node:
+        """The text itself, for a reader who wants to change it; no one sees it here."""
+        options = {
+            name: self.options[name] for name in ("parameters", "gradient", "wrt") if name in self.options
+        }
+        attributes = f'data-name="{escape(self.arguments[0])}" data-options="{escape(json.dumps(options))}"'
+        text = escape("\n".join(self.content))
+        return raw(f'<template class="card-text" {attributes}>{text}</template>')
 
     def source(self) -> str:
         """The source of the object that `:source:` names, as a block of code."""
         path = self.options.get("source")
         if path is None:
             return ""
-        found = _find(path)
+        found = find(path)
         self.env.note_dependency(inspect.getsourcefile(found) or "")
         lines = textwrap.dedent(inspect.getsource(found)).rstrip()
         return f"\n\nThe same in the course's own package, `{path}`:\n\n````python\n{lines}\n````"
@@ -107,7 +110,7 @@ def _told(error: NotationError) -> str:
     return error.message + ("\n" + rest if rest else "")
 
 
-def _find(path: str) -> Any:
+def find(path: str) -> Any:
     """The class, function or module of a dotted path."""
     parts = path.split(".")
     for end in range(len(parts), 0, -1):

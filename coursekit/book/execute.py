@@ -195,11 +195,17 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
+COMPUTED = ("{equation-card}", "{question}", "{live-figure}", "{live-language}")
+COMPUTING = ("coursekit.notation", "coursekit.book.card", "coursekit.book.live", "coursekit.book.questions")
+
+
 def note_notation(app: Sphinx, doctree) -> None:
-    """Sphinx itself computes the equation cards: a page with one is read again when what computes it has changed."""
-    if "{equation-card}" in Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8"):
+    """Sphinx itself computes the equation cards, questions and live figures: a page with one is read again when what
+    computes it has changed."""
+    text = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8")
+    if any(name in text for name in COMPUTED):
         for name, module in list(sys.modules.items()):
-            if name.startswith(("coursekit.notation", "coursekit.book.card")) and module.__file__:
+            if name.startswith(COMPUTING) and module.__file__:
                 app.env.note_dependency(module.__file__)
 
 

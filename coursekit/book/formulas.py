@@ -31,8 +31,8 @@ class Typesetter:
         self.process: subprocess.Popen | None = None
         self.glyphs: dict[str, str] = {}
 
-    def svg(self, tex: str, display: bool) -> str:
-        """The formula as an SVG element. ValueError: it does not parse."""
+    def set(self, tex: str, display: bool) -> tuple[str, str]:
+        """The formula as an SVG element, and in words. ValueError: it does not parse."""
         if self.process is None:
             command = [vendor.node(), str(Path(__file__).with_name("typeset.js")), str(vendor.mathjax())]
             self.process = subprocess.Popen(
@@ -46,7 +46,7 @@ class Typesetter:
         if "error" in answer:
             raise ValueError(answer["error"])
         self.glyphs |= answer["glyphs"]
-        return answer["svg"].replace("<svg ", '<svg aria-hidden="true" ', 1)
+        return answer["svg"].replace("<svg ", '<svg aria-hidden="true" ', 1), answer["words"]
 
     def outlines(self, html: str) -> str:
         """The outlines of the letters that a page's formulas refer to."""
@@ -60,26 +60,25 @@ class Typesetter:
             self.process = None
 
 
-def _typeset(visitor, node: nodes.Element, tex: str, display: bool) -> str:
+def _typeset(visitor, node: nodes.Element, tex: str, display: bool) -> tuple[str, str]:
     try:
-        return visitor.builder.app.typesetter.svg(tex, display)
+        return visitor.builder.app.typesetter.set(tex, display)
     except ValueError as error:
         lined = node
         while lined.line is None and lined.parent is not None:
             lined = lined.parent
         log.warning("a formula does not parse: %s: %s", error, " ".join(tex.split())[:120], location=lined)
-        return f"<code>{escape(tex)}</code>"
+        return f"<code>{escape(tex)}</code>", tex
 
 
 def inline(visitor, node: nodes.Element) -> None:
     tex = node.astext()
-    svg = _typeset(visitor, node, tex, False)
+    svg, words = _typeset(visitor, node, tex, False)
     # The depth below the line goes to the box, which scrolls where the formula is wider than a phone.
     depth = _DEPTH.search(svg)
     style = {"style": depth[1]} if depth else {}
-    start = visitor.starttag(
-        node, "span", "", CLASS="math notranslate nohighlight", role="math", **style, **_read(tex)
-    )
+    style |= {"role": "math", "aria-label": words}
+    start = visitor.starttag(node, "span", "", CLASS="math notranslate nohighlight", **style)
     visitor.body.append(f"{start}{_DEPTH.sub('', svg, count=1)}</span>")
     raise nodes.SkipNode
 
@@ -91,14 +90,11 @@ def block(visitor, node: nodes.Element) -> None:
         visitor.add_permalink_ref(node, "Link to this equation")
         visitor.body.append("</span>")
     tex = node.astext() if node["nowrap"] else _aligned(node.astext())
-    start = visitor.starttag(node, "div", "", CLASS="formula", role="math", ids=[], **_read(tex))
-    visitor.body.append(f"{start}{_typeset(visitor, node, tex, True)}</div></div>")
+    svg, words = _typeset(visitor, node, tex, True)
+    read = {"role": "math", "aria-label": words}
+    start = visitor.starttag(node, "div", "", CLASS="formula", ids=[], **read)
+    visitor.body.append(f"{start}{svg}</div></div>")
     raise nodes.SkipNode
-
-
-def _read(tex: str) -> dict[str, str]:
-    """What is read aloud."""
-    return {"aria-label": " ".join(tex.split())}
 
 
 def _aligned(tex: str) -> str:

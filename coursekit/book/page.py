@@ -1,5 +1,5 @@
-"""A Sphinx extension: the Colab button of a page that has an assignment, and of no other; no script that
-would load anything from another host.
+"""A Sphinx extension: a page's Colab buttons, of the chapter and of its assignments; no script that would load
+anything from another host.
 
 A page says `assignment: bptt` in its front matter, or `assignment: [dependencies, lab]`; the buttons in its
 header, and `{colab-button}` in its text, open these assignments' student notebooks.
@@ -16,6 +16,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from ..authoring.course import Course
+from . import notebooks
 
 log = logging.getLogger(__name__)
 
@@ -37,18 +38,24 @@ def _check(app: Sphinx, _env) -> None:
 
 
 def _header_buttons(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
-    names = assignments(app.env.metadata.get(pagename) or {})
+    course = Course(Path(app.srcdir))
+    links = [
+        (course.colab_url(name), f"Assignment: {name}", f"Do the assignment “{name}” in Colab")
+        for name in assignments(app.env.metadata.get(pagename) or {})
+    ]
+    if pagename.startswith(notebooks.FOLDER):
+        links.insert(0, (notebooks.colab(course, pagename), "Chapter", "Run this chapter in Colab"))
     if "header_buttons" in context:
         context["header_buttons"][:0] = [
             {
                 "type": "link",
-                "url": Course(Path(app.srcdir)).colab_url(name),
-                "text": "Colab" if len(names) == 1 else f"Colab: {name}",
                 "icon": "fas fa-play",
-                "tooltip": f"Do the assignment “{name}” in Colab",
                 "label": "colab-button",
+                "url": url,
+                "text": text,
+                "tooltip": tip,
             }
-            for name in names
+            for url, text, tip in links
         ]
 
 

@@ -45,7 +45,12 @@ def one_page(html: str, name: str) -> str:
     not show are left out: they would take half the time.
     """
     html = html.replace(f'href="{name}#', 'href="#')
-    html = re.sub(r'<div class="ck-frame" .*?</svg></div>', "", html, flags=re.DOTALL)
+    html = re.sub(
+        r'<div class="ck-frame" .*?</svg>(?:</div>)+(?=<div class="ck-frame|<label)',
+        "",
+        html,
+        flags=re.DOTALL,
+    )
     front, *chapters = re.split(r'(?=<span id="document-)', html)
     return "".join((front, *(_chapter(n, text) for n, text in enumerate(chapters, 1))))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-OURS = {"course.css", "icons.css"}
+OURS = {"course.css", "icons.css", "live.css"}
 _CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 _INSIDE = re.compile(r"\([^()]*\)")  # :not(.x), :is(.x, .y): what stands there need not be on the page
 _NEXT = re.compile(r'[{};]|"[^"]*"|/\*.*?\*/', re.DOTALL)

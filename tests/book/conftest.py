@@ -1,15 +1,12 @@
 """The built book, served on loopback."""
 
-import functools
-import http.server
-import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-sys.path.insert(0, str(Path(__file__).parent))  # for `built`, which several tests share
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -31,15 +28,19 @@ def html():
         return build(Course(ROOT).root)
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-
 @pytest.fixture(scope="session")
 def site(html):
     """The address of the book on this machine."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=html))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+    with served(html) as where:
+        yield where
+
+
+@contextmanager
+def served(folder):
+    """The address of a folder, as `coursekit book --serve` gives it."""
+    from coursekit.book.serve import address, server
+
+    running = server(folder)
+    threading.Thread(target=running.serve_forever, daemon=True).start()
+    yield address(running)
+    running.shutdown()

@@ -1,4 +1,4 @@
-// All text that can be seen, against what lies behind it: [text, colour, behind, contrast] where it is too weak.
+// All text that can be seen (the copy of a field's text carries only an error's mark), against what lies behind it: [text, colour, behind, contrast] where it is too weak.
 () => {
   const parse = c => (c.match(/[\d.]+/g) || [0, 0, 0, 0]).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
@@ -18,7 +18,7 @@
   const weak = new Map(), walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node; (node = walk.nextNode());) {
     const e = node.parentElement, text = node.textContent.trim();
-    if (!text || e.closest("svg, script, style, noscript") || !e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true}))
+    if (!text || e.closest("svg, script, style, noscript, .live-text > pre") || !e.checkVisibility({checkOpacity: true, checkVisibilityCSS: true}))
       continue;
     const style = getComputedStyle(e), below = behind(e), [r, g, b, alpha] = parse(style.color);
     const ink = over([r, g, b, (alpha ?? 1) * opacity(e)], below);

@@ -132,7 +132,7 @@ def test_a_page_is_run_again_when_what_it_used_has_changed_and_only_then(small):
 
 @pytest.mark.slow
 def test_the_whole_book_is_printed_and_nothing_is_run_for_it(small, browser):
-    from coursekit.bootstrap import find_browser
+    from coursekit.cli.bootstrap import find_browser
 
     root, again, _ = small
     again()

@@ -5,8 +5,8 @@ from coursekit.book.paper import number_contents, one_page
 BUILT = """<a href="#document-book/a">A</a> <a href="#document-book/b">B</a>
 <h1>Book</h1><h2>Begin</h2><a id="id1" href="book/index.html#far">far</a>
 <span id="document-book/a"></span><h3>A</h3><h4>Idea</h4><a href="#id1">[1]</a><p id="id1">one</p>
-<div class="ck-frame" data-frame="0"><svg>
-</svg></div><div class="ck-frame ck-middle" data-frame="1"><svg></svg></div>
+<div class="ck-frame" data-frame="0"><div><svg></svg><svg>
+</svg></div></div><div class="ck-frame ck-told" data-frame="1"><svg></svg></div><label>
 <span id="document-book/b"></span><h3>B</h3><a href="#id1">[1]</a><p id="id1" data-id="id1">one</p>
 """
 PDF = b"""
@@ -44,10 +44,10 @@ def test_a_citation_leads_to_the_list_of_its_own_chapter():
         assert f'<p id="chapter{n}-id1"' in chapter
 
 
-def test_of_a_slider_the_middle_frame_is_left():
+def test_of_a_slider_the_frame_that_tells_most_is_left():
     page = one_page(BUILT, "book/index.html")
     assert 'data-frame="0"' not in page
-    assert '<div class="ck-frame ck-middle" data-frame="1"><svg></svg></div>' in page
+    assert '</p>\n<div class="ck-frame ck-told" data-frame="1"><svg></svg></div><label>' in page
 
 
 def test_the_contents_say_on_which_page_a_chapter_begins():

@@ -1,0 +1,123 @@
+"""`{live-figure} NAME`: a picture that computes, from equations that were compiled when the book was built.
+
+    ```{live-figure} held
+    :picture: gate                       (one of book/_static/pictures.js)
+    :data: coursekit.figures.live.words  (a function whose value the picture is given)
+    :steps: 300                          (how far the still picture has gone, of one that moves)
+    What the reader sees, and what a dial shows.
+    ---
+    gate: h[t] = G[t] h[t-1] + (1 - G[t]) x[t]
+    cell: {equations: …, loss: J, wrt: [W, U]}       (with its gradient)
+    ```
+
+Paper, and a browser without scripts, have the still picture, which the same code drew from the same equations.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from html import escape
+from pathlib import Path
+from typing import ClassVar
+
+import yaml
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+
+from ..notation import Equations, NotationError
+from . import card_tabs, vendor
+from .block import Block, raw
+from .cards import find
+
+STILL = """
+globalThis.self = globalThis;
+const [pictures_file, file, name, picture, steps] = process.argv.slice(1);
+require(pictures_file), require(file);
+const p = pictures[picture], dials = Object.fromEntries(p.dials.map(d => [d.name, d.value]));
+const state = p.start(liveFigures[name], dials, chance(1));
+for (let n = 0; n < +steps; n++) p.step(state, dials);
+console.log(JSON.stringify({ svg: p.draw(state, dials), words: p.words(state, dials) }));
+"""
+
+
+class LiveFigure(Block):
+    """A figure that computes; see the module's text."""
+
+    option_spec: ClassVar = {
+        "picture": directives.unchanged_required,
+        "data": directives.unchanged_required,
+        "steps": directives.nonnegative_int,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        caption, _, facts = "\n".join(self.content).partition("\n---\n")
+        root = Path(self.env.srcdir)
+        shelf = root / "_build" / "vendor" / "figures" / f"{name}.js"
+        pictures = root / "book" / "_static" / "pictures.js"
+        self.env.note_dependency(str(pictures))
+        try:
+            models = {key: _model(value) for key, value in yaml.safe_load(facts).items()}
+            given = find(self.options["data"])() if "data" in self.options else None
+            shelf.parent.mkdir(parents=True, exist_ok=True)
+            shelf.write_text(compiled(name, models, given), encoding="utf-8")
+            drawn = still(pictures, shelf, name, self.options["picture"], self.options.get("steps", 0))
+        except (NotationError, yaml.YAMLError, vendor.BuildError) as error:
+            return self.refused(error)
+        names = f'data-name="{escape(name)}" data-picture="{escape(self.options["picture"])}"'
+        image = (
+            f'<div class="live-still" role="img" aria-label="{escape(drawn["words"])}">{drawn["svg"]}</div>'
+        )
+        start = f'<figure class="live-figure" {names}>{image}<figcaption>'
+        texts = (f"```{{math}}\n{card_tabs.display(forward)}\n```" for forward, _ in models.values())
+        fold = "<details><summary>The equations that run here</summary>"
+        equations = self.box("\n\n".join(texts))
+        return [
+            raw(start),
+            self.box(caption),
+            raw("</figcaption>" + fold),
+            equations,
+            raw("</details></figure>"),
+        ]
+
+
+def _model(value: str | dict) -> tuple[Equations, Equations | None]:
+    """The equations, and their gradient where a loss is named."""
+    if isinstance(value, str):
+        return Equations(value), None
+    forward = Equations(value["equations"])
+    return forward, forward.grad(value["loss"], value["wrt"])
+
+
+def compiled(name: str, models: dict[str, tuple[Equations, Equations | None]], given: object) -> str:
+    """A script that puts the figure's functions, the shapes of what it is given, and its data into `liveFigures`."""
+    lines = ["(() => {", f"const figure = {{ data: {json.dumps(given)}, models: {{}} }};"]
+    for key, (forward, back) in models.items():
+        tensors = forward.system.tensors
+        shapes = {n: tensors[n].dims for n in forward.inputs if back and f"d{n}" in back.outputs}
+        lines += ["{", forward.javascript("forward")]
+        after: dict[str, float] = {}
+        if back:
+            after = {n: 0.0 for n in back.system.boundary if n not in forward.system.boundary}
+            lines.append(back.javascript("backward"))
+        facts = f"shapes: {json.dumps(shapes)}, after: {json.dumps(after)}"
+        own = "forward, backward" if back else "forward"
+        lines += [f"figure.models[{json.dumps(key)}] = {{ {own}, {facts} }};", "}"]
+    lines += [f"(self.liveFigures ??= {{}})[{json.dumps(name)}] = figure;", "})();"]
+    return "\n".join(lines) + "\n"
+
+
+def still(pictures: Path, file: Path, name: str, picture: str, steps: int) -> dict:
+    """The picture and its words, as the page's own scripts make them."""
+    command = [vendor.node(), "-e", STILL, str(pictures), str(file), name, picture, str(steps)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        raise vendor.BuildError(f"its picture cannot be drawn: {done.stderr.strip()[-500:]}")
+    return json.loads(done.stdout)
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_directive("live-figure", LiveFigure)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,128 @@
+"""A Sphinx extension: every chapter as a notebook of its own, for Colab and for download: `chapters/NAME.ipynb`.
+
+A notebook's text knows no directives: cards become formulas, questions keep their statement and not their answer,
+references become links into the book. The code of a picture is folded.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from ..authoring.course import Course
+from ..files import write
+from ..notation import Equations
+from . import card_tabs
+from .execute import read
+
+FOLDER = "book/chapters/"
+_FENCE = re.compile(r"^(`{3,}|:{3,})\{([\w-]+)\} ?([^\n]*)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
+_OPTION = re.compile(r"^:([\w-]+): *(.*)\n", re.MULTILINE)
+_ROLE = re.compile(r"\{([\w:]+)\}`([^`<]*?)(?: *<([^>`]+)>)?`")
+_TARGET = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
+_NUMBER = re.compile(r"^\$\$ \(([\w-]+)\)$", re.MULTILINE)
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
+
+
+def path(page: str) -> str:
+    """Where the notebook of a chapter lies in the published tree."""
+    return f"chapters/{page.removeprefix(FOLDER)}.ipynb"
+
+
+def colab(course: Course, page: str) -> str:
+    return course.written.colab(path(page))
+
+
+class Writer:
+    """What a page says in its own words, in the words of a notebook."""
+
+    def __init__(self, app: Sphinx, course: Course):
+        self.base, self.course = course.written.site, course
+        self.labels = app.env.domains["std"].labels  # type: ignore[attr-defined]
+        self.numbers = app.env.domains["math"].equations  # type: ignore[attr-defined]
+        works = app.env.domains["cite"].bibdata.data.entries  # type: ignore[attr-defined]
+        self.works = {key: _short(entry) for key, entry in works.items()}
+
+    def notebook(self, page: str, source: nbformat.NotebookNode) -> nbformat.NotebookNode:
+        from ..authoring.release import opening  # which brings nbgrader
+
+        here = f"{self.base}/{page}.html"
+        cells = opening(self.course, path(page))
+        cells[0].source += f" · [the page in the book]({here})"
+        cells[1].metadata = {}  # nobody grades a chapter
+        for cell in source.cells:
+            if cell.cell_type == "markdown":
+                cells.append(nbformat.v4.new_markdown_cell(self.text(cell.source, here)))
+            elif "hide-input" in cell.metadata.get("tags", ()):
+                cells.append(nbformat.v4.new_code_cell("#@title A picture\n" + cell.source, metadata=FOLDED))
+            else:
+                cells.append(nbformat.v4.new_code_cell(cell.source))
+        for n, cell in enumerate(cells):
+            cell.id = f"cell-{n}"  # the same bytes each time
+        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        facts = {"kernelspec": kernel, "colab": {"name": Path(path(page)).name, "provenance": []}}
+        return nbformat.v4.new_notebook(cells=cells, metadata=facts)
+
+    def text(self, text: str, here: str) -> str:
+        text = _TARGET.sub("", text)
+        text = _FENCE.sub(lambda found: self.fence(found[2], found[3], found[4], here), text)
+        text = _NUMBER.sub(lambda found: f"$$\n{self.role('eq', found[1])}", text)
+        return _ROLE.sub(lambda found: self.role(found[1], found[3] or found[2], found[2]), text)
+
+    def fence(self, name: str, argument: str, body: str, here: str) -> str:
+        said = body.partition("\n---\n")[0]
+        if name == "equation-card":
+            options = dict(_OPTION.findall(body))
+            tex = card_tabs.display(Equations(_OPTION.sub("", body)))
+            return f"**{options.get('title', '')}** {self.role('eq', f'eq-{argument}')}\n\n$$\n{tex}\n$$\n"
+        if name == "question":
+            return f"**A question.** {said}\n\n*It is answered [in the book]({here}).*\n"
+        if name == "live-figure":
+            return f"*A picture that computes, [in the book]({here}):* {_OPTION.sub('', said)}\n"
+        if name == "colab-button":
+            return f"[Do “{argument}” in Colab]({self.course.colab_url(argument)})\n"
+        return "" if name == "bibliography" else _OPTION.sub("", body)
+
+    def role(self, kind: str, target: str, shown: str = "") -> str:
+        if kind == "ref" and target in self.labels:
+            page, anchor, title = self.labels[target]
+            return f"[{title if shown in ('', target) else shown}]({self.base}/{page}.html#{anchor})"
+        if kind == "eq":
+            return f"({self.numbers[target][1]})" if target in self.numbers else ""
+        if kind.startswith("cite"):
+            works = [self.works.get(key.strip(), key) for key in target.split(",")]
+            return "; ".join(works) if kind == "cite:t" else f"({'; '.join(works)})"
+        return shown
+
+
+def _short(entry) -> str:
+    """`Cho et al. 2014`."""
+    names = [" ".join([*person.prelast_names, *person.last_names]) for person in entry.persons["author"]]
+    who = names[0] + (" et al." if len(names) > 2 else f" and {names[1]}" if len(names) == 2 else "")
+    return f"{who} {entry.fields['year']}"
+
+
+def _offer(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document) -> None:
+    """The theme's download menu asks for it by this name."""
+    if pagename.startswith(FOLDER):
+        context["ipynb_source"] = f"../{path(pagename)}"
+
+
+def _write(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.name == "html":
+        writer = Writer(app, Course(Path(app.srcdir)))
+        for page in sorted(app.env.found_docs):
+            source = read(app.env, page) if page.startswith(FOLDER) else None
+            if source is not None:
+                made = nbformat.writes(writer.notebook(page, source))
+                write(Path(app.outdir) / path(page), made + "\n")
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("html-page-context", _offer, priority=400)
+    app.connect("build-finished", _write, priority=930)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

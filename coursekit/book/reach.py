@@ -1,0 +1,92 @@
+"""A Sphinx extension: how others find the book and speak of it.
+
+Each page says in a sentence what it is about, for search engines and for a link that is shared; beside the pages lie
+their list, the picture of a shared link, a page for an address that is not there, and the door at the root.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from ..authoring.course import Course
+from ..files import write
+
+LONGEST = 200  # characters of a description: more is cut off where it is shown
+
+
+def describe(doctree: nodes.document | None) -> str:
+    """The first paragraph, whole sentences as far as there is room."""
+    paragraph = (
+        next((p for p in doctree.findall(nodes.paragraph) if p.astext().strip()), None) if doctree else None
+    )
+    text = " ".join(paragraph.astext().split()) if paragraph else ""
+    if len(text) > LONGEST:
+        text = (
+            text[:LONGEST].rpartition(". ")[0] + "." if ". " in text[:LONGEST] else text[: LONGEST - 1] + "…"
+        )
+    return text
+
+
+def _meta(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+    base = Course(Path(app.srcdir)).written.site
+    book = app.config.html_title
+    title = re.sub(r"<[^>]+>", "", context.get("title") or book)
+    said = {
+        "og:title": title, "og:site_name": book, "og:type": "article",
+        "og:url": f"{base}/{pagename}.html", "og:image": f"{base}/_static/shared.png",
+        "og:image:alt": "The title of the book, over the equation of a gate",
+        "twitter:card": "summary_large_image",
+    }  # fmt: skip
+    if about := describe(doctree):
+        said |= {"description": about, "og:description": about}
+    kind = lambda name: "property" if name.startswith("og:") else "name"
+    lines = (f'<meta {kind(name)}="{name}" content="{escape(text)}"/>' for name, text in said.items())
+    canonical = f'<link rel="canonical" href="{base}/{pagename}.html"/>'
+    context["metatags"] = "\n".join([context.get("metatags", ""), *lines, canonical])
+
+
+def _files(app: Sphinx, error: Exception | None) -> None:
+    if error is not None or app.builder.name != "html":
+        return
+    home, base = Path(app.outdir), Course(Path(app.srcdir)).written.site
+    first = app.config.root_doc
+    pages = sorted(name for name in app.env.found_docs if (home / f"{name}.html").is_file())
+    listed = "".join(f"<url><loc>{base}/{name}.html</loc></url>" for name in pages)
+    write(
+        home / "sitemap.xml",
+        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>\n',
+    )
+    write(home / "robots.txt", f"User-agent: *\nAllow: /\nSitemap: {base}/sitemap.xml\n")
+    write(
+        home / "index.html",
+        _page(app.config.project, f"{base}/{first}.html", f"{first}.html", "Open the book"),
+    )
+    # It is served at any depth: its links begin at the root of the book.
+    there = f"{base}/{first}.html"
+    write(
+        home / "404.html",
+        _page(f"Not found: {app.config.html_title}", "", there, "This page is not here. To the book"),
+    )
+
+
+def _page(title: str, canonical: str, target: str, words: str) -> str:
+    """A page by itself; with a canonical address it is a door, which opens by itself."""
+    head = f'<link rel="canonical" href="{canonical}"/><meta http-equiv="refresh" content="0; url={target}"/>'
+    style = "body{font:1.2rem/1.5 system-ui,sans-serif;margin:20vh auto;max-width:30rem;padding:0 1rem}"
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"/>{head if canonical else ""}'
+        f"<style>:root{{color-scheme:light dark}}{style}</style></head>"
+        f'<body><main><h1>{escape(title)}</h1><p><a href="{target}">{words}</a></p></main></body></html>\n'
+    )
+
+
+def setup(app: Sphinx) -> dict:
+    app.connect("html-page-context", _meta)
+    app.connect("build-finished", _files, priority=940)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

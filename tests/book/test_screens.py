@@ -1,0 +1,56 @@
+"""Every page on a phone and beside the sidebars: letters, labels, controls, code; and no fault that axe can find."""
+
+import pytest
+from built import PAGES, ROOT
+
+from coursekit.book.vendor import npm
+
+LOOK = (ROOT / "tests" / "book" / "figures.js").read_text()
+AXE_DIGEST = (  # SHA-512 of the package as npm has it
+    "8a561a9c453cbf1c417b1a4977c716338125490ab841cb422ca8a1d1349f8c87"
+    "c24137b21ffeb356b98825f2cfaca4ca2516e21be71f9d96d02230252661758d"
+)
+FAULTS = """async () => (await axe.run({resultTypes: ["violations"]})).violations
+    .map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160)])"""
+STILL = "* { animation: none !important; transition: none !important }"
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """One page for all: a policy against foreign scripts would keep axe out."""
+    context = browser.new_context(bypass_csp=True)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def axe():
+    return (npm("axe-core", "4.11.0", AXE_DIGEST) / "axe.min.js").read_text()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_letters_labels_controls_and_axe_at_two_widths_light_and_dark(page, axe, site, name):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="light")
+    page.goto(f"{site}/{name}.html", wait_until="load")
+    page.add_style_tag(content=STILL)
+    page.evaluate(axe)
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 844})
+        found = page.evaluate(LOOK)
+        assert found["overlap"] == [], f"labels overlap at {width}"
+        assert width > 390 or found["small"] == [], "letters below 9 pixels"
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(FAULTS) == [], f"axe at {width}, {scheme}"
+        low = "e => e.checkVisibility() && e.getBoundingClientRect().height < 44"
+        assert (
+            page.evaluate(
+                f"() => [...document.querySelectorAll('article input[type=range]')].filter({low}).length"
+            )
+            == 0
+        )
+        code = "e => e.checkVisibility() && parseFloat(getComputedStyle(e).fontSize) < 14"
+        assert (
+            page.evaluate(f"() => [...document.querySelectorAll('article pre')].filter({code}).length") == 0
+        )

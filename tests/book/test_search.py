@@ -1,0 +1,53 @@
+"""What a reader types leads to the right section first; numbers of pictures and hidden code lead nowhere."""
+
+import json
+import re
+
+import pytest
+
+QUERIES = {
+    "layer norm": "transformer#the-block",
+    "perplexity": "language_models#perplexity-the-same-easier-to-say",
+    "KV cache": "modern#the-cache-derived",
+    "beam search": "modern#writing-with-it",
+    "BPE": "language_models#words-or-parts-of-them",
+    "byte-pair encoding": "language_models#words-or-parts-of-them",
+    "rotary": "modern#positions-that-turn",
+    "SwiGLU": "modern#a-norm-with-less-a-layer-with-a-gate",
+    "dropout": "training#forgetting-on-purpose",
+    "Adam": "training#gradient-descent-and-what-it-remembers",
+    "gradient clipping": "exploding#clipping",
+    "vanishing gradient": "exploding#a-product-of-jacobians",
+    "LSTM": "gates#the-lstm-a-memory-apart",
+    "GRU": "gates#the-gru-two-questions",
+    "skip-gram": "embeddings#the-model",
+    "negative sampling": "embeddings#negative-sampling",
+    "causal mask": "transformer#no-looking-ahead",
+    "temperature": "sampling#one-factor-before-the-softmax",
+    "seq2seq": "translation#one-vector-for-a-sentence",
+    "scaling laws": "scaling#operations-a-budget-divided",
+}
+
+
+def test_twenty_queries_lead_to_the_right_section_first(browser, site):
+    context = browser.new_context()
+    page = context.new_page()
+    found = {}
+    for query in QUERIES:
+        page.goto(f"{site}/search.html?q={query}", wait_until="load")
+        first = page.locator("#search-results ul.search li a").first
+        first.wait_for()
+        page.goto(first.evaluate("a => a.href"), wait_until="load")
+        place = "() => document.getElementById(location.hash.slice(1))?.closest('section')?.id ?? ''"
+        name = page.url.split("?")[0].split("#")[0].rsplit("/", 1)[1].removesuffix(".html")
+        found[query] = f"{name}#{page.evaluate(place)}"
+    context.close()
+    assert found == QUERIES
+
+
+@pytest.mark.parametrize("word", ["figsize", "in_style", "tick_params", "linspace"])
+def test_code_of_pictures_is_not_indexed(html, word):
+    text = (html / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(re.search(r"Search\.setIndex\((.*)\)", text, re.DOTALL)[1])
+    assert word not in index["terms"]
+    assert not [term for term in index["terms"] if re.fullmatch(r"\d\.\d{2,}", term)]
