@@ -8,20 +8,28 @@ COURSEKIT = $(VENV_PYTHON) -m coursekit
 export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint book release bench browser clean
+.PHONY: help demo test check lint book release bench coverage browser clean
+# Half of a test's time is waiting (for limits, kernels, browsers): three workers keep two cores busy.
+WORKERS ?= $(shell echo $$(( (3 * $$(getconf _NPROCESSORS_ONLN) + 1) / 2 )))
+# The longest first, by tests/durations.json (see tests/conftest.py).
+PYTEST = $(VENV_PYTHON) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
-.venv/.installed: requirements.txt pyproject.toml coursekit/bootstrap.py
-	@$(PYTHON) coursekit/bootstrap.py
+.venv/.installed: requirements.txt pyproject.toml coursekit/cli/bootstrap.py
+	@$(PYTHON) coursekit/cli/bootstrap.py
 
 demo: .venv/.installed  ## set up, build the book, grade a sample class, say where to look
 	@$(COURSEKIT) demo
 
 test: .venv/.installed browser  ## set up, then lint, types and every test
+	@$(MAKE) --no-print-directory -j2 lint book
+	@$(PYTEST) $(TESTS)
+
+check: .venv/.installed  ## the inner loop: lint, types, and the tests that are not slow
 	@$(MAKE) --no-print-directory lint
-	@$(VENV_PYTHON) -m pytest -n auto --dist worksteal
+	@$(PYTEST) -m "not slow" $(TESTS)
 
 lint: .venv/.installed  ## ruff and mypy
 	@$(VENV_PYTHON) -m ruff check .
@@ -29,7 +37,7 @@ lint: .venv/.installed  ## ruff and mypy
 	@$(VENV_PYTHON) -m mypy
 
 browser: .venv/.installed
-	@$(VENV_PYTHON) -m coursekit.bootstrap browser
+	@$(VENV_PYTHON) -m coursekit.cli.bootstrap browser
 
 book: .venv/.installed  ## build the book into _build/html
 	@$(COURSEKIT) book
@@ -39,6 +47,10 @@ release: .venv/.installed  ## solutions/ -> notebooks/
 
 bench: .venv/.installed  ## measure the ratios of benchmarks/ and write their table
 	@$(VENV_PYTHON) -m benchmarks
+
+coverage: .venv/.installed  ## which lines no quick test runs, file by file
+	@$(VENV_PYTHON) -m coverage run --source=coursekit -m pytest -m "not slow" -p no:xdist
+	@$(VENV_PYTHON) -m coverage report --show-missing --skip-covered
 
 clean:  ## remove what the build made (not .venv)
 	@rm -rf _build build dist *.egg-info

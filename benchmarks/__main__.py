@@ -14,11 +14,13 @@ from .measure import Row, measure_into
 HERE = Path(__file__).resolve().parent
 TITLES = {
     "bench_notation": "Equations",
+    "bench_texts": "Any text",
     "bench_recurrent": "Recurrent models",
     "bench_attention": "Attention and grids",
     "bench_imports": "Imports",
     "bench_grading": "Grading",
     "bench_book": "The book",
+    "bench_live": "The living book",
 }
 
 

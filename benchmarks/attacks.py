@@ -1,17 +1,21 @@
 """Every hostile notebook of the tests through our grader and through stock nbgrader: the table for the book.
 
     python -m benchmarks.attacks [--only NAME…]
+    python -m benchmarks.attacks --levels    our grader alone, at each level of the sandbox, as root and as another
 
 Stock nbgrader is given a course with two submissions, the attack and an honest neighbour, and runs as its manual
 says, with its own gradebook. It sets no bounds to a submission, so all of it runs inside our sandbox: no network,
 a private disk, bounded time, memory and processes. What would do nothing but use up the machine is not run.
 The table, `benchmarks/attacks.json`, is committed; the tests hold our own column to it. About fifteen minutes.
+
+At each level all hostile notebooks and all solutions are graded, and `benchmarks/levels.json` says what held.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -26,11 +30,14 @@ sys.path.insert(0, str(HERE.parent / "tests" / "grading"))
 import hostile  # noqa: E402
 import small_course as small  # noqa: E402
 from nbformat import NotebookNode  # noqa: E402
+from ordinary import as_ordinary_user  # noqa: E402
 
 from coursekit.grading import Limits, Outcome, Warm, wire  # noqa: E402
+from coursekit.grading.assignment import load, references  # noqa: E402
+from coursekit.grading.confine.sandbox import LEVELS  # noqa: E402
 from coursekit.runtime import find_own_scripts  # noqa: E402
 
-TABLE = HERE / "attacks.json"
+TABLE, LEVELS_TABLE = HERE / "attacks.json", HERE / "levels.json"
 EXHAUSTS = "exhausting the machine"  # the family of attacks that stock nbgrader is spared
 OURS = Limits(cell_cpu=1, cell_wall=2, notebook_wall=30, memory=256, processes=16, files=64, disk=16)
 PATIENCE = 600  # seconds for stock nbgrader to grade two notebooks
@@ -115,10 +122,48 @@ def stock_row(attack: str, files: dict[str, bytes]) -> dict:
     }
 
 
+def at_level(level: str, solutions: bool = True) -> dict:
+    """All hostile notebooks, and all solutions of the course, at this level, as whoever runs this."""
+    every = [*hostile.ATTACKS, *hostile.NOTEBOOKS, *hostile.INSIDE]
+    with Warm(jobs=2, limits=OURS, level=level) as warm:
+        tasks = [hostile.task(name, hostile.notebook_of(name)) for name in every]
+        broken = [
+            outcome.id
+            for outcome in warm.grade(tasks)
+            if outcome.score != hostile.DESERVED[outcome.id] or outcome.tests[1].score
+        ]
+    less: list[str] = []
+    if solutions:
+        solved = [task for assignment in load(HERE.parent) for task in references(assignment)]
+        with Warm(jobs=2, limits=Limits(cell_cpu=60, cell_wall=240), level=level) as warm:
+            outcomes = list(warm.grade(solved))
+        less = [f"{o.id}: {t.id} {t.status}" for o in outcomes for t in o.tests if t.score < t.max]
+    user = "root" if os.geteuid() == 0 else "an ordinary user"
+    row = {"level": level, "user": user, "attacks": len(every), "succeeded": broken}
+    return row | ({"solutions": len(solved), "lost points": less} if solutions else {})
+
+
+def levels() -> None:
+    """The table of levels; as root, an ordinary user's rows too."""
+    script = "import sys; sys.path.insert(0, {0!r}); from benchmarks.attacks import at_level; import json; "
+    rows = []
+    for level in LEVELS:
+        words = script.format(str(HERE.parent)) + f"print(json.dumps(at_level({level!r})))"
+        for command in ([sys.executable, "-c", words], as_ordinary_user(words)):
+            done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+            rows.append(
+                json.loads(done.stdout.splitlines()[-1])
+                if done.returncode == 0
+                else {"error": done.stderr[-500:]}
+            )
+            print(rows[-1], flush=True)
+    LEVELS_TABLE.write_text(json.dumps(rows, indent=1) + "\n")
+
+
 def ours(attacks: Iterable[str]) -> dict[str, Outcome]:
     with Warm(jobs=2, limits=OURS) as warm:
         tasks = (hostile.task(name, hostile.notebook_of(name)) for name in attacks)
-        return {outcome.id.split("\0")[0]: outcome for outcome in warm.grade(tasks)}
+        return {outcome.id: outcome for outcome in warm.grade(tasks)}
 
 
 def stock(attacks: list[str]) -> Iterator[tuple[str, dict]]:
@@ -136,9 +181,16 @@ def stock(attacks: list[str]) -> Iterator[tuple[str, dict]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--levels", action="store_true", help="our grader alone, at each level of the sandbox"
+    )
     parser.add_argument("--only", nargs="*", help="these attacks; the other rows stay as they are")
     every = [*hostile.ATTACKS, *hostile.NOTEBOOKS]
-    attacks = parser.parse_args().only or every
+    asked = parser.parse_args()
+    if asked.levels:
+        levels()
+        return
+    attacks = asked.only or every
     known = {row["attack"]: row for row in json.loads(TABLE.read_text())} if TABLE.exists() else {}
     graded = ours(attacks)
     for name, row in stock(attacks):

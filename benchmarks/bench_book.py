@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from coursekit.book.build import build
-from coursekit.bootstrap import find_browser
+from coursekit.cli.bootstrap import find_browser
 
 from .measure import Row
 

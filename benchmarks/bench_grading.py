@@ -19,16 +19,12 @@ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 from coursekit.grading import Limits, Warm  # noqa: E402
 from coursekit.grading.assignment import load  # noqa: E402
-from coursekit.grading.autograded import write_autograded  # noqa: E402
-from coursekit.grading.collect import collect  # noqa: E402
 from coursekit.grading.command import Options  # noqa: E402
-from coursekit.grading.describe import outputs  # noqa: E402
-from coursekit.grading.feedback import feedback  # noqa: E402
-from coursekit.grading.late import LatePolicy  # noqa: E402
-from coursekit.grading.limits import private_memory  # noqa: E402
-from coursekit.grading.pages import write  # noqa: E402
+from coursekit.grading.confine.limits import own_memory  # noqa: E402
+from coursekit.grading.gradebook.record import Record  # noqa: E402
+from coursekit.grading.pages.shelf import Shelf  # noqa: E402
 from coursekit.grading.pipeline import Grading, works  # noqa: E402
-from coursekit.grading.record import Record  # noqa: E402
+from coursekit.grading.submissions.collect import collect  # noqa: E402
 
 from . import bench_grading_core as core  # noqa: E402
 from . import otter  # noqa: E402
@@ -49,16 +45,16 @@ def graded(root: Path, name: str, jobs: int) -> tuple[list[float], list[float]]:
         record.enter(assignments[0])
         ours = [os.getpid(), *core.process_tree(warm.process.pid)]
 
-        def finished(work, entry) -> None:
-            write_autograded(root, work, options.folder)
-            write(options.page(name, work.student), feedback(entry, work.assignment, outputs(work.outcomes)))
+        def finished(work) -> None:
             times.append(time.perf_counter() - start)
-            held.append(sum(map(private_memory, ours)) / 1e6)
+            held.append(sum(map(own_memory, ours)) / 1e6)
 
-        grading = Grading(warm.grade, record, LatePolicy(), finished=finished)
+        shelf = Shelf(options.folder, root, options.folder)
+        grading = Grading(warm.grade, record, shelf=shelf, finished=finished)
         start = time.perf_counter()
         grading.grade(works(found.submissions, assignments))
-    assert all(entry["score"] == len(QUESTIONS) for entry in grading.entries.values()), grading.problems
+        scores = {entry.score for entry in record.entries(name)}
+    assert scores == {len(QUESTIONS)}, grading.problems
     return times, held
 
 

@@ -15,7 +15,8 @@ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"
 
 from coursekit.grading import Cell, Task, Warm  # noqa: E402
-from coursekit.grading.record import Record, Score  # noqa: E402
+from coursekit.grading.facts import Entry, Verdict  # noqa: E402
+from coursekit.grading.gradebook.record import Record  # noqa: E402
 
 from .grading_class import LIGHT, QUESTIONS, make_class, task  # noqa: E402
 from .measure import Row, ms  # noqa: E402
@@ -78,7 +79,7 @@ def on_dask(count: int, rounds: int = 3) -> Row:
     """A worker process with one thread, against the same warm parent without a cluster; by turns."""
     from distributed import LocalCluster
 
-    from coursekit.grading.cluster import Cluster
+    from coursekit.grading.run.cluster import Cluster
 
     settings = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with LocalCluster(**settings) as local, Cluster(local.scheduler_address) as cluster, Warm() as warm:
@@ -96,14 +97,13 @@ def recorded(count: int) -> Row:
 
     with tempfile.TemporaryDirectory() as folder:
         root = make_class(Path(folder), "light", LIGHT, 1)
-        scores = [Score("light", f"test_{name}", 1.0) for name in QUESTIONS]
+        verdicts = tuple(Verdict(f"test_{name}", "light", 1.0, 1.0, "passed") for name in QUESTIONS)
         times = []
         with Record(f"sqlite:///{root / 'ours.db'}") as record:
             record.enter(load(root, "light")[0])
             for n in range(count):
                 start = time.perf_counter()
-                entry = {"student": f"s{n}", "answers": {}}
-                record.write(f"s{n}", "light", "digest", scores, entry, {}, None, frozenset(), 0.0)
+                record.write(Entry(f"s{n}", "light", verdicts), "digest")
                 times.append(time.perf_counter() - start)
     return Row("an entry in the gradebook", ms(times), "", 1e3 * median(times), 10, unit="ms")
 

@@ -120,7 +120,7 @@ def rows(rounds: int = 15) -> list[Row]:
     ours = lambda i: gru.run(i, boundary={"h": h0}, outputs=["h"])["h"]
     found += _against("GRU, T=128, batch 32, J=K=256", ours, lambda i: gru_by_hand(i, h0), inputs, rounds)
 
-    found.append(_limit("parse and check ten lines", lambda: Equations(TEN_LINES), 20.0, rounds))
+    found.append(_limit("parse and check ten lines", lambda: Equations(TEN_LINES), 10.0, rounds))
     right, wrong = Equations(RIGHT), Equations(WRONG)
     found.append(
         _limit("compare, five draws, diagnosis", lambda: right.compare(wrong, draws=5), 300.0, rounds)

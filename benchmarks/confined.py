@@ -15,12 +15,13 @@ import socket
 import struct
 import sys
 
-from coursekit.grading import limits as rlimits
-from coursekit.grading import namespaces, wire
-from coursekit.grading.cells import put_files
-from coursekit.grading.limits import Limits
-from coursekit.grading.sandbox import plan
-from coursekit.grading.warm import environment
+from coursekit.grading import wire
+from coursekit.grading.confine import limits as rlimits
+from coursekit.grading.confine import namespaces
+from coursekit.grading.confine.limits import Limits
+from coursekit.grading.confine.sandbox import plan
+from coursekit.grading.run.cells import put_files
+from coursekit.grading.run.warm import environment
 
 SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8914, 0x1, 0x40
 
@@ -43,6 +44,7 @@ def serve(job: dict) -> None:
     os.chdir("/home/student")
     namespaces.become_student()
     rlimits.apply(limits)
+    namespaces.empty_bounding_set()
     namespaces.drop_capabilities()
     put_files(job["files"])
     os.execve(sys.executable, [sys.executable, "-c", job["program"]], environment())

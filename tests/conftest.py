@@ -1,10 +1,76 @@
-"""One real browser for every test that needs one."""
+"""One real browser for every test that needs one; and the order in which several workers take the tests."""
 
+import functools
+import json
 import os
+from collections import Counter, defaultdict
+from pathlib import Path
 
 import pytest
 
-from coursekit.bootstrap import find_browser
+from coursekit.cli.bootstrap import find_browser
+
+DURATIONS = Path(__file__).with_name(
+    "durations.json"
+)  # group of tests -> seconds, as `--store-durations` left them
+QUICK = 3.0  # seconds; what took longer is slow, whether its author said so or not
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--store-durations", action="store_true", help=f"keep how long each took in {DURATIONS.name}"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before what is slow is left out
+def pytest_collection_modifyitems(config, items):
+    """What took long is slow. Workers take the longest first."""
+    took = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+    count = Counter(_group(item.nodeid) for item in items)
+    for item in items:
+        name = _group(item.nodeid)
+        if took.get(name, 0.0) / count[name] > QUICK or "html" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: -took.get(_group(item.nodeid), 0.0))
+
+
+@pytest.hookimpl(optionalhook=True)  # of xdist
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return _group(nodeid)
+
+    return ByGroup(config, log)
+
+
+def _group(test: str) -> str:
+    """Tests that share a fixture of their module stay with one worker, which makes it once; every other test may run
+    anywhere."""
+    path = test.partition("::")[0]
+    return path if _shares(path) else test
+
+
+@functools.cache
+def _shares(path: str) -> bool:
+    return 'scope="module"' in (Path(__file__).parent.parent / path).read_text(encoding="utf-8")
+
+
+_took: dict[str, float] = defaultdict(float)
+
+
+def pytest_runtest_logreport(report):
+    _took[_group(report.nodeid)] += report.duration
+
+
+def pytest_sessionfinish(session):
+    if session.config.getoption("--store-durations") and not hasattr(session.config, "workerinput"):
+        known = json.loads(DURATIONS.read_text()) if DURATIONS.exists() else {}
+        known = {n: s for n, s in known.items() if n not in _took and Path(n.partition("::")[0]).exists()}
+        known |= {name: round(seconds, 1) for name, seconds in _took.items() if seconds >= 1}
+        DURATIONS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 @pytest.fixture(scope="session")

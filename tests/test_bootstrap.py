@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from coursekit import bootstrap
+from coursekit.cli import bootstrap
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -34,13 +34,15 @@ def test_a_good_machine_passes():
 
 def test_old_pythons_can_read_the_set_up():
     """An old Python must get as far as the sentence: no syntax newer than 3.6, no future import."""
-    text = (ROOT / "coursekit" / "bootstrap.py").read_text()
+    text = (ROOT / "coursekit" / "cli" / "bootstrap.py").read_text()
     compile(text, "bootstrap.py", "exec")
     assert "from __future__" not in text
     for name in ("python3.9", "python3.8", "python3.7"):
         old = shutil.which(name)
         if old and subprocess.run([old, "-c", "pass"], capture_output=True).returncode == 0:
-            done = subprocess.run([old, ROOT / "coursekit" / "bootstrap.py"], capture_output=True, text=True)
+            done = subprocess.run(
+                [old, ROOT / "coursekit" / "cli" / "bootstrap.py"], capture_output=True, text=True
+            )
             assert done.returncode == 1
             assert "is too old" in done.stderr
             assert done.stderr.count("\n") == 1

@@ -15,7 +15,7 @@ CHECK = """
 import coursekit
 from coursekit import checks
 from coursekit.notation import Growth
-print(checks.value(7.60, checks.digest(7.6009, within=0.01)).ok)
+print(checks.value(7.6009, checks.digest(7.6009, within=1e-5)).ok)
 print(Growth("D*(V+d+D)").compare("V*D + D**2 + d*D").verdict)
 import IPython
 from IPython.core.interactiveshell import InteractiveShell

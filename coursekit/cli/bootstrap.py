@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VENV = os.path.join(HERE, ".venv")
 OLDEST = (3, 11)
 NEED_BYTES = 4 * 10**9
@@ -101,6 +101,8 @@ def browser():
         install_packages("Chromium for the browser tests", ["chromium", "fonts-dejavu-core"])
     if not find_browser():
         say("No Chromium: the browser tests will say what to install.")
+    if not (shutil.which("firefox-esr") or shutil.which("firefox")):
+        install_packages("Firefox for the tests of the live pages", ["firefox-esr"])
     if not find_postgres():
         install_packages("PostgreSQL for the gradebook tests", ["postgresql"])
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from .authoring.course import Course
+from ..authoring.course import Course
 
 
 def run(course: Course, console: Console) -> None:
     """Release, build, grade; a second run does only what changed."""
-    from .authoring.release import release
-    from .authoring.sample_class import make
-    from .book.build import build
-    from .grading.command import Options
-    from .grading.command import run as grade
-    from .grading.limits import Limits
+    from ..authoring.release import release
+    from ..authoring.sample_class import make
+    from ..book.build import build
+    from ..grading.command import Options
+    from ..grading.command import run as grade
+    from ..grading.confine.limits import Limits
     from .progress import bar
 
     names = course.assignments()
@@ -28,7 +28,7 @@ def run(course: Course, console: Console) -> None:
     submissions = [path for name in names for path in make(course, name, home / "handed in" / name)]
     options = Options(
         course=course.root, gradebook=f"sqlite:///{home / 'gradebook.db'}", out=home / "grades",
-        limits=Limits(cell_cpu=3, cell_wall=10), keep_notebooks=home,
+        limits=Limits(cell_cpu=3, cell_wall=10),
     )  # fmt: skip
     with bar("Grading it", len(submissions), console) as advance:
         graded = grade(

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-try:
-    import typer
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-except ImportError:  # the student's install has no command line
-    sys.exit("the `coursekit` command needs its tools: install them with `pip install coursekit[grade]`")
+import typer
+from rich.markup import escape
+from rich.table import Table
 
-app = typer.Typer(
-    name="coursekit",
-    help="Language Models by Hand: build the book, release assignments, check and grade notebooks.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
+from ..expected import Expected
+from ..files import write
+from . import term  # noqa: F401 - its commands
+from .shared import (
+    CourseOption,
+    GradebookOption,
+    NamesArgument,
+    OutOption,
+    UnsafeOption,
+    app,
+    console,
+    problems,
 )
-console = Console()
-problems = Console(stderr=True)
 
-CourseOption = Annotated[Path, typer.Option("--course", help="The course's folder.", show_default="this one")]
+if TYPE_CHECKING:
+    from ..authoring.course import Course
 
 
 def main() -> None:
     """Run a command; an expected failure is one sentence and exit code 2, never a traceback."""
-    from .expected import expected_errors
-
     try:
         app()
-    except expected_errors() as error:
+    except Expected as error:
         problems.print(f"[bold red]coursekit:[/] {error}", highlight=False, markup=True, soft_wrap=True)
         raise SystemExit(2) from None
 
@@ -42,31 +39,62 @@ def main() -> None:
 @app.command()
 def book(
     pdf: Annotated[bool, typer.Option("--pdf", help="Print the whole book into one PDF too.")] = False,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Then serve it on this machine, where its equations answer.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="The port of --serve; 0 is any that is free.")] = 8000,
     course: CourseOption = Path("."),
 ) -> None:
     """Build the book into `_build/html`."""
-    from .authoring.course import Course
-    from .book.build import build
-    from .book.paper import print_book
+    from ..authoring.course import Course
+    from ..book.paper import print_book
     from .bootstrap import find_browser
-    from .progress import bar
 
-    root = Course.find(course).root
-    with bar("Building the book", total=100) as advance:
-        page = build(root, progress=lambda share: advance(completed=round(100 * share)))
+    here = Course.find(course)
+    page = _built(here)
     console.print(f"The book: [bold]{page / 'index.html'}[/]", soft_wrap=True)
     if pdf:
-        console.print(f"On paper: [bold]{print_book(root, find_browser())}[/]", soft_wrap=True)
+        console.print(f"On paper: [bold]{print_book(here.root, find_browser())}[/]", soft_wrap=True)
+    if serve:
+        _serve(page, port)
+
+
+def _built(course: Course) -> Path:
+    """The book, built while a bar says how far."""
+    from ..book.build import build
+    from .progress import bar
+
+    with bar("Building the book", total=100) as advance:
+        return build(course.root, progress=lambda share: advance(completed=round(100 * share)))
+
+
+def _serve(page: Path, port: int) -> None:
+    from ..book.serve import address, server
+    from ..book.vendor import BuildError
+
+    try:
+        served = server(page, port)
+    except OSError as error:
+        raise BuildError(
+            f"port {port} cannot be used ({error.strerror}); choose another with --port, or --port 0"
+        ) from error
+    console.print(
+        f"Served at [bold]{address(served)}/[/], on this machine alone; stop it with Ctrl+C.", soft_wrap=True
+    )
+    try:
+        served.serve_forever()
+    except KeyboardInterrupt:
+        console.print("Stopped.")
 
 
 @app.command()
 def release(
-    names: Annotated[list[str] | None, typer.Argument(help="Assignments.", show_default="all")] = None,
+    names: NamesArgument = None,
     course: CourseOption = Path("."),
 ) -> None:
     """Turn `solutions/NAME/NAME.md` into `notebooks/NAME/NAME.ipynb`, without its answers."""
-    from .authoring.course import Course
-    from .authoring.release import release as make
+    from ..authoring.course import Course
+    from ..authoring.release import release as make
     from .progress import bar
 
     here = Course.find(course)
@@ -74,6 +102,32 @@ def release(
         written = make(here, names, progress=lambda _: advance(advance=1))
     for path in written:
         console.print(f"Released: [bold]{path.relative_to(here.root)}[/]", soft_wrap=True)
+
+
+@app.command()
+def publish(
+    to: Annotated[
+        Path, typer.Argument(help="The folder to write; an empty one, or what `publish` made before.")
+    ],
+    pages: Annotated[
+        bool, typer.Option("--pages", help="Commit it to the branch that GitHub Pages serves, too.")
+    ] = False,
+    course: CourseOption = Path("."),
+) -> None:
+    """Write all that may be public (book, notebooks, wheel) into a folder, without a single answer."""
+    from ..authoring.course import Course
+    from ..authoring.publish import commit
+    from ..authoring.publish import publish as make
+    from ..authoring.release import release as make_notebooks
+
+    here = Course.find(course)
+    public = here.public  # what is missing is said before the book is built
+    make_notebooks(here)
+    tree = make(here, _built(here), to)
+    console.print(f"Published: [bold]{tree}[/], to be found at {public.site}/", soft_wrap=True)
+    if pages:
+        branch = commit(here, tree)
+        console.print(f"Committed to {branch}; `git push origin {branch}` makes it public.", soft_wrap=True)
 
 
 @app.command()
@@ -91,7 +145,7 @@ def doctor() -> None:
 @app.command()
 def demo(course: CourseOption = Path(".")) -> None:
     """Build the book, release, make a sample class, grade it, and say where to look."""
-    from .authoring.course import Course
+    from ..authoring.course import Course
     from .demo import run
 
     run(Course.find(course), console)
@@ -106,39 +160,36 @@ def grade(
     assignment: Annotated[
         str | None, typer.Option(help="Only this assignment.", show_default="by content")
     ] = None,
-    gradebook: Annotated[
-        str, typer.Option(help="A database URL.", show_default="gradebook.db of the course")
-    ] = "",
-    out: Annotated[Path | None, typer.Option(help="Folder for pages.", show_default="_build/grades")] = None,
+    gradebook: GradebookOption = "",
+    out: OutOption = None,
     jobs: Annotated[int, typer.Option(help="Submissions at a time.", show_default="all cores")] = 0,
     dask: Annotated[str, typer.Option(help="Address of a Dask scheduler, instead of this machine.")] = "",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write one record a submission.")] = None,
     student: Annotated[list[str] | None, typer.Option(help="Only this student (may be repeated).")] = None,
     again: Annotated[bool, typer.Option("--again", help="Grade anew what was graded before.")] = False,
-    due: Annotated[str, typer.Option(help="When it was due, as 2026-11-16T23:59+01:00.")] = "",
-    late: Annotated[str, typer.Option(help="Late policy, as '10% a day after 1h'.")] = "",
+    due: Annotated[
+        str, typer.Option(help="When it was due, as 2026-11-16T23:59+01:00; kept, as by `due`.")
+    ] = "",
+    late: Annotated[str, typer.Option(help="Late policy, as '10% a day after 1h'; kept, as by `due`.")] = "",
     seconds: Annotated[float, typer.Option(help="Processor time a cell may use.")] = 30,
     memory: Annotated[int, typer.Option(help="Memory a submission may use, in MB.")] = 2048,
     device: Annotated[
         str, typer.Option(help="`cuda` lets the GPU into the sandbox.", show_default="the CPU")
     ] = "",
-    unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Grade without a sandbox, where there is none.")
-    ] = False,
+    unsafe: UnsafeOption = False,
 ) -> None:
     """Grade submissions: every one gets a grade, a page, and a reason.
 
     Exit code 0: all graded; 1: something for a person to look at; 2: could not run.
     """
-    from .grading.command import Options, json_records
-    from .grading.command import run as run_grading
-    from .grading.late import LatePolicy
-    from .grading.limits import Limits
-    from .grading.pages import points, write
+    from ..grading.command import Options, json_records
+    from ..grading.command import run as run_grading
+    from ..grading.confine.limits import Limits
+    from ..grading.facts import points
     from .progress import bar
 
     options = Options(
-        course, assignment, gradebook, out, jobs, dask, again, frozenset(student or ()), LatePolicy.read(late, due),
+        course, assignment, gradebook, out, jobs, dask, again, frozenset(student or ()), due, late,
         Limits(cell_cpu=seconds, cell_wall=2 * seconds, memory=memory), unsafe, device,
     )  # fmt: skip
     with bar("Grading", total=1) as advance:
@@ -151,67 +202,29 @@ def grade(
     for title, side in (("student", "left"), ("assignment", "left"), ("score", "right"), ("", "left")):
         table.add_column(title, justify=side)  # type: ignore[arg-type]
     for entry in graded.entries:
-        score = f"{points(entry['score'])}/{points(entry['max_score'])}"
-        waiting = sum(question["status"] == "by hand" for question in entry["questions"])
-        note = f"{waiting} to grade by hand" if waiting else ""
-        note = f"[yellow]{escape(entry['flags'][0])}[/]" if entry["flags"] else note
-        table.add_row(escape(entry["student"]), entry["assignment"], score, note)
+        score = f"{points(entry.score)}/{points(entry.max_score)}"
+        note = f"{entry.waiting} to grade by hand" if entry.waiting else ""
+        note = f"[yellow]{escape(entry.flags[0])}[/]" if entry.flags else note
+        table.add_row(escape(entry.student), entry.assignment, score, note)
     for problem in graded.problems:
         table.add_row(escape(problem.student), "", "–", f"[red]{escape(problem.sentence)}[/]")
     console.print(table)
+    for change in graded.changes:
+        console.print(f"changed: {escape(str(change))}", soft_wrap=True)
+    if graded.changes:
+        console.print("Nothing of it has left this machine; `coursekit undo NAME` takes it back.")
     for path in graded.reports:
         console.print(f"The class: [bold]{path}[/]; feedback pages beside it.", soft_wrap=True)
     raise SystemExit(graded.exit_code)
 
 
 @app.command()
-def report(
-    assignment: Annotated[str, typer.Argument(help="An assignment that was graded.")],
-    course: CourseOption = Path("."),
-    gradebook: Annotated[
-        str, typer.Option(help="A database URL.", show_default="gradebook.db of the course")
-    ] = "",
-    out: Annotated[Path | None, typer.Option(help="Folder for pages.", show_default="_build/grades")] = None,
-) -> None:
-    """Write the class's report again, with the points that were given by hand since."""
-    from .grading.command import Options, report_again
-
-    path = report_again(assignment, Options(course, gradebook=gradebook, out=out))
-    console.print(f"The class: [bold]{path}[/]", soft_wrap=True)
-
-
-@app.command()
-def export(
-    assignment: Annotated[str, typer.Argument(help="An assignment that was graded.")],
-    to: Annotated[Path, typer.Argument(help="The file to write (a folder for gradescope).")],
-    form: Annotated[
-        str, typer.Option("--format", help="csv, canvas, moodle, gradescope or gradescope-zip.")
-    ] = "csv",
-    into: Annotated[
-        Path | None, typer.Option(help="The downloaded Canvas or Moodle file to fill in.")
-    ] = None,
-    course: CourseOption = Path("."),
-    gradebook: Annotated[
-        str, typer.Option(help="A database URL.", show_default="gradebook.db of the course")
-    ] = "",
-) -> None:
-    """Write grades for another system."""
-    from .grading.command import Options
-    from .grading.command import export as export_grades
-
-    path = export_grades(assignment, to, form, into, Options(course, gradebook=gradebook))
-    console.print(f"Wrote [bold]{path}[/]", soft_wrap=True)
-
-
-@app.command()
 def check(
     notebook: Annotated[Path, typer.Argument(help="A notebook, as a student has it.")],
-    unsafe: Annotated[
-        bool, typer.Option("--unsafe", help="Run without a sandbox, where there is none.")
-    ] = False,
+    unsafe: UnsafeOption = False,
 ) -> None:
     """Run a notebook's visible checks from top to bottom, as a student would."""
-    from .grading.self_check import self_check
+    from ..grading.self_check import self_check
 
     passed = []
     for verdict in self_check(notebook, unsafe):
@@ -226,7 +239,7 @@ def check(
 
 @app.command()
 def prove(
-    names: Annotated[list[str] | None, typer.Argument(help="Assignments.", show_default="all")] = None,
+    names: NamesArgument = None,
     course: CourseOption = Path("."),
     jobs: Annotated[int, typer.Option(help="Answers at a time.", show_default="all cores")] = 0,
     results: Annotated[Path | None, typer.Option("--json", help="Keep the results in this file.")] = None,
@@ -234,12 +247,12 @@ def prove(
     """Prove every question: solution, stub, named mistakes, other right forms."""
     import os
 
-    from .authoring.course import Course
-    from .grading.limits import Limits
-    from .grading.pages import points
-    from .grading.prove import prove as prove_questions
-    from .grading.prove import write_results
-    from .grading.warm import Warm
+    from ..authoring.course import Course
+    from ..grading.confine.limits import Limits
+    from ..grading.facts import points
+    from ..grading.prove import prove as prove_questions
+    from ..grading.prove import write_results
+    from ..grading.run.warm import Warm
 
     here = Course.find(course)
     table = Table(box=None, pad_edge=False)

@@ -23,7 +23,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Every finding, in the order in which a newcomer needs them."""
-    looks = (_python, _disk, _torch, _packages, _sandbox, _browser, _database)
+    looks = (_python, _disk, _torch, _packages, _sandbox, _browser, _database, _public)
     return [finding for look in looks for finding in look()]
 
 
@@ -42,7 +42,7 @@ def _disk() -> Iterator[Finding]:
 
 
 def _torch() -> Iterator[Finding]:
-    from .runtime import MissingTorch, best_device, require_torch
+    from ..runtime import MissingTorch, best_device, require_torch
 
     try:
         torch = require_torch()
@@ -75,10 +75,10 @@ def _packages() -> Iterator[Finding]:
 
 
 def _sandbox() -> Iterator[Finding]:
-    if importlib.util.find_spec("coursekit.grading.sandbox") is None:
+    if importlib.util.find_spec("coursekit.grading.confine.sandbox") is None:
         yield Finding("sandbox", False, "this installation has no grader")
         return
-    from .grading.sandbox import capabilities
+    from ..grading.confine.sandbox import capabilities
 
     offered = capabilities()
     text = (
@@ -111,3 +111,23 @@ def _database() -> Iterator[Finding]:
         )
     else:
         yield Finding("PostgreSQL", False, "only for a gradebook on a server: `pip install psycopg[binary]`")
+
+
+def _public() -> Iterator[Finding]:
+    """What a Colab button of the course here will open, once it is published."""
+    try:
+        from ..authoring.course import Course, CourseError
+    except ImportError:
+        return
+    try:
+        course = Course.find()
+        names = course.assignments()
+        public = course.public
+    except CourseError as error:
+        yield Finding("published", False, str(error))
+        return
+    opens = (
+        public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else "nothing: there is no assignment"
+    )
+    yield Finding("published", True, f"at {public.site}/, by `coursekit publish DIR --pages`")
+    yield Finding("Colab button", True, f"opens {opens}")
