@@ -20,7 +20,7 @@ print(Growth("D*(V+d+D)").compare("V*D + D**2 + d*D").verdict)
 import IPython
 from IPython.core.interactiveshell import InteractiveShell
 InteractiveShell.instance()
-result = checks.choice("b", checks.digest("a"), options="abc")
+result = checks.choice("b", "a", options="abc")
 print(type(result).__name__, result.ok, "<" in result._repr_html_())
 try:
     coursekit.device()
