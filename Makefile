@@ -9,8 +9,8 @@ export OMP_NUM_THREADS = 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint book release bench coverage browser clean
-# Half of a test's time is waiting (for limits, kernels, browsers): three workers keep two cores busy.
-WORKERS ?= $(shell echo $$(( (3 * $$(getconf _NPROCESSORS_ONLN) + 1) / 2 )))
+# Half of a test's time is waiting (for limits, kernels, browsers): two workers a core keep it busy.
+WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN) )))
 # The longest first, by tests/durations.json (see tests/conftest.py).
 PYTEST = $(VENV_PYTHON) -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
