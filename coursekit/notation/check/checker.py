@@ -10,13 +10,13 @@ The equations in `System.blocks` are the program's, with a left side such as `h[
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 
 from .. import tree as T
 from ..errors import NotationError
+from ..indices import put
 from ..names import capital_of, small_of
 from ..system import System
-from ..tree import free_indices, index_names, references, transform, walk
+from ..tree import free_indices, index_names, references, walk
 from .order import blocks
 from .ranges import Ranges
 
@@ -80,18 +80,8 @@ def normal(equation: T.Equation, source: str) -> T.Equation:
         names.append(name)
     for affine, name in zip(left.indices, names, strict=True):
         if affine.const:
-            equation = _shift(equation, name, -affine.const)
+            equation = put(equation, {name: T.index(name, -affine.const)})
     return equation
-
-
-def _shift(equation: T.Equation, name: str, by: int) -> T.Equation:
-    def move(node):
-        if isinstance(node, T.Affine):
-            extra = sum(c * by for c, a in node.terms if a == name)
-            return replace(node, const=node.const + extra)
-        return node
-
-    return transform(equation, move)
 
 
 def _place(affine: T.Affine, ref: T.Ref) -> T.Span:

@@ -14,9 +14,10 @@ from fractions import Fraction
 
 from .. import tree as T
 from ..errors import NotationError
+from ..indices import put
 from ..show import show
-from ..tree import transform
-from .build import add
+from ..tree import free_indices, transform
+from .build import add, apart
 
 Start = tuple[int, int, T.Equation]  # axis, position, the equation that says what stands there
 
@@ -138,22 +139,5 @@ def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation
 
 def _at(start: T.Equation, ref: T.Ref) -> T.Expr:
     """The value of a start where its tensor is read: its indices replaced by those of the read."""
-    place = {
-        own: there
-        for affine, there in zip(start.left.indices, ref.indices, strict=True)
-        if (own := affine.plain) is not None
-    }
-
-    def move(node):
-        if not isinstance(node, T.Affine):
-            return node
-        terms: dict = {}
-        const = node.const
-        for factor, atom in node.terms:
-            there = place.get(atom) if isinstance(atom, str) else None
-            for c, a in there.terms if there else ((1, atom),):
-                terms[a] = terms.get(a, 0) + factor * c
-            const += factor * there.const if there else 0
-        return replace(node, terms=tuple((c, a) for a, c in terms.items() if c), const=const)
-
-    return transform(start.right, move)
+    place = {own: at for a, at in zip(start.left.indices, ref.indices, strict=True) if (own := a.plain)}
+    return put(apart(start.right, {i for at in place.values() for i in free_indices(at)}), place)
