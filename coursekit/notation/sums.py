@@ -78,7 +78,7 @@ def bare(node: T.Expr, chosen: Callable[[T.Sum], bool]) -> T.Expr:
         for kind, field in ((T.Mul, "factors"), (T.Add, "terms")):
             if isinstance(n, kind) and any(isinstance(part, kind) for part in getattr(n, field)):
                 flat = [getattr(p, field) if isinstance(p, kind) else (p,) for p in getattr(n, field)]
-                return replace(n, **{field: tuple(part for group in flat for part in group)})
+                return replace(n, **{field: tuple(part for group in flat for part in group)})  # type: ignore[arg-type]
         return n
 
     return transform(node, strip)

@@ -12,11 +12,11 @@ from lark import Token
 
 from ..names import GREEK, Name, small_of
 from ..sums import is_capital
-from .brackets import refuse
-from .seen import _OPEN, _SHUT, Seen, Tokens, closing, count, depths
+from .seen import Seen, depths
 from .signature import Signature
 from .slips import PYTHON
 from .symbols import FUNCTIONS, REDUCERS
+from .tokens import Tokens, as_, closing, count, level, refuse
 
 _PLAIN = frozenset({"NAME", "NUMBER", "PLUS", "MINUS", "STAR", "COMMA", "LSUB", "RSUB"})
 
@@ -65,7 +65,7 @@ class Calls:
             script = tokens[head + 2 : k - 1]
             kind = "LIDX" if k < left or square else self.kind(tokens[head], tokens[k + 1 : stop], script)
             if kind:
-                out[k] = Token.new_borrow_pos(kind, token.value, token)
+                out[k] = as_(kind, token)
         return out
 
     def kind(self, token: Token, inside: Tokens, script: Tokens) -> str:
@@ -161,10 +161,9 @@ def _both(name: Name) -> str:
 
 def _asks(tokens: Tokens) -> bool:
     """Is it the `x = v` of `P(x = v)`? A comparison in brackets of its own is a factor: `y[j] ([i = j] - p[i])`."""
-    level = 0
+    depth = 0
     for token in tokens:
-        level -= token.type in _SHUT
-        if level == 0 and token.type in ("EQ", "CMP"):
+        depth += level(token)
+        if depth == 0 and token.type in ("EQ", "CMP"):
             return True
-        level += token.type in _OPEN
     return False

@@ -18,7 +18,7 @@ from lark.lexer import Lexer as LarkLexer
 
 from ..errors import NotationError
 from ..tree import Directive, Program, Statement
-from .brackets import pair, refuse
+from .brackets import pair
 from .calls import Calls
 from .directives import directive
 from .elaborate import equations
@@ -29,6 +29,7 @@ from .positions import positions
 from .scripts import Scripts
 from .signature import Axes, Signature
 from .slips import program
+from .tokens import as_, level, refuse
 
 MAX_STATEMENTS = 200
 
@@ -79,11 +80,7 @@ class _Tokens(LarkLexer):
 
     def lex(self, data):  # type: ignore[override]
         for token in data:
-            yield (
-                token
-                if token.type in self.KEPT
-                else Token.new_borrow_pos("_" + token.type, token.value, token)
-            )
+            yield token if token.type in self.KEPT else as_("_" + token.type, token)
 
 
 @cache
@@ -119,7 +116,7 @@ def _one_equation(tokens: list[Token], source: str) -> None:
     """`a = b; c = d` is two equations; `a == b` is none."""
     depth, semicolon = 0, None
     for token in tokens:
-        depth += (token.type in _OPEN) - (token.type in _SHUT)
+        depth += level(token)
         if depth == 0 and token.type == "IN":
             raise refuse(
                 "after `in` comes a shape: `W in R^{n x m}`, or `W in R` for a number", source, token
@@ -134,8 +131,6 @@ def _one_equation(tokens: list[Token], source: str) -> None:
             raise refuse("an equation is written with `=`", source, token)
 
 
-_OPEN = frozenset({"LPAR", "LSQ", "LGRP", "LBRACE", "LSUB", "LIDX", "LCALL"})
-_SHUT = frozenset({"RPAR", "RSQ", "RGRP", "RBRACE", "RSUB"})
 _WORDS = {
     "_EQ": "`=`", "EQ": "`=`", "_PLUS": "`+`", "_MINUS": "`-`", "_STAR": "`*`", "_SLASH": "`/`", "_COMMA": "`,`",
     "_RPAR": "`)`", "_RSQ": "`]`", "_RBRACE": "`}`", "_RGRP": "`]`", "_SEMI": "`;`", "_CARET": "`^`",

@@ -17,11 +17,12 @@ from lark import Token
 
 from ..errors import NotationError
 from ..names import GREEK, Group, Name, small_of
-from .brackets import pair, refuse
+from .brackets import pair
 from .latex_reader import LatexReader
 from .scanner import split_commas
-from .seen import ATOM, Tokens, closing, count, depths, letters_in, made_of, survey
+from .seen import ATOM, depths, letters_in, made_of, survey
 from .signature import Signature
+from .tokens import Tokens, as_, closing, count, refuse
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,9 @@ class Scripts:
         others = [t.value for s in statements for t in s if t.type == "NAME" and t.value.base == name.base]
         if square is None or any(g.items in (("0",), ("1",), ("3",)) for n in others for g in n.sups):
             return tokens
-        new = Token.new_borrow_pos
-        head = [new("SQRT", "sqrt", tokens[1]), new("LBRACE", "{", tokens[1])]
-        inside = [*head, *tokens[2:], new("RBRACE", "}", tokens[-1])]
-        return [new("NAME", name.without(square), tokens[0]), tokens[1], *inside]  # type: ignore[arg-type]
+        head = [as_("SQRT", tokens[1], "sqrt"), as_("LBRACE", tokens[1], "{")]
+        inside = [*head, *tokens[2:], as_("RBRACE", tokens[-1], "}")]
+        return [as_("NAME", tokens[0], name.without(square)), tokens[1], *inside]
 
     def functions(self, statements: list[Tokens]) -> list[Tokens]:
         """`F(x) = …` of tensors that are given is a tensor F, and `score(h_t, g_s)` the entry `score[t,s]`."""
@@ -113,20 +113,10 @@ class Scripts:
                 for item in group.items:
                     self.seen.time |= set(item) if apart and item.isalpha() else set(ATOM.findall(item))
         for left in self.seen.lefts:
-            for group in left.sups:
-                if (
-                    letters_in(group)
-                    and letters_in(group) <= self.seen.time
-                    and not self.signature.find(left)
-                ):
-                    known = self.seen.raised.setdefault(left.base, set())
-                    known |= {
-                        c
-                        for n in self.seen.names
-                        if n.base == left.base
-                        for g in n.sups
-                        for c in letters_in(g)
-                    }
+            above = [letters_in(group) for group in left.sups]
+            if any(a and a <= self.seen.time for a in above) and not self.signature.find(left):
+                same = [g for n in self.seen.names if n.base == left.base for g in n.sups]
+                self.seen.raised[left.base] = {c for g in same for c in letters_in(g)}
 
     def decide(self, tokens: Tokens) -> None:
         """In `y_i = f(x_i)` nothing tells whether i is an index or part of two names."""
@@ -156,9 +146,8 @@ class Scripts:
 
             return re.sub(group, one, self.text)
 
-        column = (token.end_column or 0) - (token.column or 0)
         repairs = (written("[%s]", ","), written("_{\\text{%s}}", ""))
-        return NotationError(message, self.text, token.line or 0, token.column or 0, column, repairs)
+        return refuse(message, self.text, token, repairs)
 
     def statement(self, tokens: Tokens) -> Tokens:
         if not self.signature and all(t.type != "NAME" or t.value.plain for t in tokens):
@@ -181,13 +170,13 @@ class Scripts:
         square = k + 1 < len(tokens) and tokens[k + 1].type == "LSQ"
         stop = closing(tokens, k + 1) if square else k
         if square and self.lays(tokens[k + 2 : stop]):  # W [h_{t-1}, x_t]: vectors laid end to end
-            tokens[k + 1] = Token.new_borrow_pos("LGRP", "[", tokens[k + 1])
-            tokens[stop] = Token.new_borrow_pos("RGRP", "]", tokens[stop])
+            tokens[k + 1] = as_("LGRP", tokens[k + 1], "[")
+            tokens[stop] = as_("RGRP", tokens[stop], "]")
             square, stop = False, k
         entries = count(tokens[k + 2 : stop]) if square else 0
         if parts := self.signature.split(token.value) if not square else None:
             for part in parts:
-                self.name([Token.new_borrow_pos("NAME", part, token)], 0, inside, out)  # type: ignore[arg-type]
+                self.name([as_("NAME", token, part)], 0, inside, out)
             return k + 1
         whole = (
             not token.value.plain and token.value.index in self.seen.bound
@@ -199,9 +188,8 @@ class Scripts:
             )
             if known is not None:
                 rank = self.signature.ranks[known]
-                raise refuse(
-                    f"`{known}` has {rank} {'axis' if rank == 1 else 'axes'}, not these", self.text, token
-                )
+                axes = "axis" if rank == 1 else "axes"
+                raise refuse(f"`{known}` has {rank} {axes}, not these", self.text, token)
         if reading is None and inside:
             reading = Reading(token.value)
         if reading is None:
@@ -209,14 +197,14 @@ class Scripts:
         for group in (*reading.name.sups, *reading.name.subs):
             if not group.name_like:
                 raise refuse(f"`{self.written(group)}` cannot be read as part of a name", self.text, token)
-        out.append(Token.new_borrow_pos("NAME", reading.name, token))  # type: ignore[arg-type]
+        out.append(as_("NAME", token, reading.name))
         if reading.indices:
             self.bracketed("LSUB", "RSUB", reading.indices, token, out)
         if square and not (reading.powers and token.value.base == "e" and not reading.indices):
             out += self.statement(tokens[k + 1 : stop + 1])
             k = stop
         for group in reading.powers:
-            out.append(Token.new_borrow_pos("CARET", "^", token))
+            out.append(as_("CARET", token, "^"))
             self.bracketed("LBRACE", "RBRACE", ((group, False),), token, out)
             if square and k != stop:  # e^x[i]: the brackets are the exponent's
                 out[-1:] = [*self.statement(tokens[k + 1 : stop + 1]), out[-1]]
@@ -235,20 +223,20 @@ class Scripts:
     def bracketed(
         self, opener: str, closer: str, groups: Iterable[tuple[Group, bool]], near: Token, out: Tokens
     ) -> None:
-        out.append(Token.new_borrow_pos(opener, opener, near))
+        out.append(as_(opener, near, opener))
         for number, (group, apart) in enumerate(groups):
             if number:
-                out.append(Token.new_borrow_pos("COMMA", ",", near))
+                out.append(as_("COMMA", near, ","))
             inner = self.scan(group)
             out += self.letters(inner) if apart else self.statement(inner)
-        out.append(Token.new_borrow_pos(closer, closer, near))
+        out.append(as_(closer, near, closer))
 
     def scan(self, group: Group) -> Tokens:
         """The tokens of a script, read as what stands in brackets."""
         self.reader.out = []
         self.reader.pos = group.place[0]
         self.reader.scan(group.place[1])
-        bars = [Token.new_borrow_pos("COMMA", ",", t) if t.type == "BAR" else t for t in self.reader.out]
+        bars = [as_("COMMA", t, ",") if t.type == "BAR" else t for t in self.reader.out]
         return pair(bars, self.text)
 
     def letters(self, tokens: Tokens) -> Tokens:
@@ -258,9 +246,9 @@ class Scripts:
             if token.type == "NAME" and not (name.sups or name.subs or name.text_word) and len(name.base) > 1:
                 for k, letter in enumerate(name.base, 1):
                     if out and out[-1].type == "NAME":
-                        out.append(Token.new_borrow_pos("COMMA", ",", token))
+                        out.append(as_("COMMA", token, ","))
                     one = Name(letter, primes=name.primes if k == len(name.base) else 0)
-                    out.append(Token.new_borrow_pos("NAME", one, token))  # type: ignore[arg-type]
+                    out.append(as_("NAME", token, one))
             else:
                 out.append(token)
         return out
