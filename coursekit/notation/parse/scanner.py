@@ -114,6 +114,10 @@ class Scanner:
             self.word(word.group(), start)
         elif char == "." and _STOP.match(self.text, self.pos, self.end):
             self.pos += 1  # the full stop of a sentence
+        elif char in "²³⁴":
+            self.pos += 1
+            self.emit("CARET", "^", start)
+            self.emit("NUMBER", str("  ²³⁴".index(char)), start)
         elif char == "{" and (name := self.whole_name()):
             self.finish(name, start)
         elif operator := _OPERATOR.match(self.text, self.pos, self.end):

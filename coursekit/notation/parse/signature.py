@@ -35,7 +35,7 @@ class Signature:
                 raise NotationError(f"the axes of `{name}` are a number, a shape or a list of names")
             self.shapes[name] = tuple(map(str, axes))
             self.ranks[name] = len(self.shapes[name])
-            self.keys.setdefault(_key(name), name)
+            self.keys.setdefault(key(name), name)
 
     def __bool__(self) -> bool:
         return bool(self.ranks)
@@ -44,9 +44,9 @@ class Signature:
         """The tensor that a name means, however it is spelt: `\\lambda` is `lam`, `\\hat y` is `yhat`."""
         if name.text in self.ranks:
             return name.text
-        known = self.keys.get(key := _key(name.text))
+        known = self.keys.get(own := key(name.text))
         if known is None and row and len(name.base) == 1 and name.base not in self.defined:  # w_i, a row of W
-            swapped = {key.swapcase(), key[:1].swapcase() + key[1:]}
+            swapped = {own.swapcase(), own[:1].swapcase() + own[1:]}
             other = [n for k, n in self.keys.items() if k in swapped]
             return other[0] if len(set(other)) == 1 and self.ranks[other[0]] > 1 else None
         return known
@@ -89,7 +89,8 @@ class Signature:
         return self.find(name) is not None or (name.capital and name.text in self.defined)
 
 
-def _key(name: str) -> str:
+def key(name: str) -> str:
+    """What spellings of one name have in common."""
     for written, short in (("varepsilon", "eps"), ("epsilon", "eps"), ("lambda", "lam")):
         name = name.replace(written, short)
     name = re.sub(r"^ell\b", "l", name)

@@ -59,7 +59,7 @@ LETTERS = {
     "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
     "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma",
     "Δ": "Delta", "∆": "Delta", "Θ": "Theta", "Λ": "Lambda", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
-    "ℓ": "ell", "∂": "partial", "∇": "nabla", "·": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
+    "ℓ": "ell", "∂": "partial", "∇": "nabla", "·": "cdot", "⋅": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
     "∗": "ast", "≤": "le", "≥": "ge", "≠": "ne", "∑": "sum", "Σ": "sum", "∏": "prod", "√": "sqrt",
     "∈": "in", "∀": "forall", "…": "dots", "⋯": "cdots", "∣": "mid", "‖": "Vert", "∼": "sim",
     "≈": "approx", "←": "gets", "∞": "infty", "⊤": "top", "′": "prime", "−": "-",
