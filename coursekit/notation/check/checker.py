@@ -73,7 +73,9 @@ def normal(equation: T.Equation, source: str) -> T.Equation:
             raise error(message, source, _place(affine, left))
         single = len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str)
         if not single:
-            raise error("an index on the left must be a plain name", source, _place(affine, left))
+            message = "an index on the left must be a plain name; for every second entry write `y[i,0] = …`, "
+            message += "`y[i,1] = …`, and lay them end to end: `z[C] = concat[i,k](y[i,k])`"
+            raise error(message, source, _place(affine, left))
         name = str(affine.terms[0][1])
         if name in names:
             raise error(f"`{name}` stands twice on the left", source, _place(affine, left))

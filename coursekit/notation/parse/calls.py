@@ -35,6 +35,7 @@ class Calls:
         self.tensors = seen.tensors | {n for n, rank in signature.ranks.items() if rank}
         self.letters = seen.indices | seen.bound | seen.time
         self.defined: dict[str, bool] = {}  # the left sides with round brackets: are these indices?
+        self.rows = False  # h(t) = …: round brackets hold some of the indices, rows are left
         for tokens in statements:
             self.survey(tokens)
         self.statements = [self.mark(tokens) for tokens in statements]
@@ -48,6 +49,8 @@ class Calls:
             inside = tokens[after + 1 : closing(tokens, after)]
             indices = all(t.type in ("NAME", "NUMBER", "COMMA") for t in inside)
             self.defined[tokens[0].value.text] = indices
+            rank = self.signature.ranks.get(tokens[0].value.text, 0)
+            self.rows |= indices and 0 < count(inside) < rank
             if indices:
                 self.letters |= {t.value.index for t in inside if t.type == "NAME"}
 
@@ -85,15 +88,16 @@ class Calls:
             return "LCALL"
         if name.text in self.signature.ranks:
             scripts = count(script) if script else 0
-            full = index_like and self.signature.ranks[name.text] == scripts + count(inside)
-            return "LIDX" if full else ""
+            rank = self.signature.ranks[name.text]
+            written = scripts + count(inside)
+            return "LIDX" if index_like and (rank == written or (self.rows and rank > written)) else ""
         if script:
             return ""
         if name.base in FUNCTIONS and not name.plain and name.text not in self.seen.bare:
             raise refuse(_function(name), self.source, token)
         if index_like and (known or commas or self.defined.get(name.text)):
             return "LIDX"
-        if self.is_size(name) and not commas:
+        if (self.is_size(name) or self.signature.axis(name)) and not commas:
             return ""
         word = len(name.base) > 1 and name.plain and not name.capital  # len(S) is no entry of a tensor
         if index_like and not word and name.base not in GREEK and name.text not in self.seen.bare:

@@ -147,6 +147,9 @@ class ExpressionReader(ReferenceReader):
         function, power, primes = re.fullmatch(r"(\w+?)((?:\^|_)\d+)?(')?", str(head)).groups()  # type: ignore[union-attr]
         if power or primes:
             return self.marked(function, power, nodes, tree)
+        if function == "turned":  # (a - b)^T
+            value = self.expr(nodes[0])
+            return T.Call("transpose", (value,), span=self.span(tree)) if self.facts.matrices else value
         if function == "clip" and len(nodes) == 3:
             return clip(*map(self.expr, nodes))
         if len(nodes) != 1 and function not in ("min", "max"):
@@ -238,7 +241,8 @@ class ExpressionReader(ReferenceReader):
         return T.Flatten("", (head, *inner), body, span=self.span(tree))
 
     def x_dots(self, tree: Tree) -> T.Expr:
-        raise self.error("dots cannot stand here", tree)
+        message = "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`"
+        raise self.error(message, tree)
 
     def x_comparison(self, tree: Tree) -> T.Expr:
         raise self.error("a condition cannot stand here; `[i == j]` is 1 where it holds", tree)

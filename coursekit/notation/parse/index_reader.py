@@ -68,8 +68,9 @@ class IndexReader:
                         self.whole.add(name.index)
         self.letters |= self.known
         ranks = self.facts.signature.ranks
-        squares = [(parts_of(ref)[0].value.text, parts_of(ref)[3]) for ref in made.get("reference", [])]
-        written = {(name, len(arguments_of(square))) for name, square in squares if square is not None}
+        references = [parts_of(ref) for ref in made.get("reference", [])]
+        brackets = [(token.value.text, round_ or square) for token, _, round_, square in references]
+        written = {(name, len(arguments_of(inside))) for name, inside in brackets if inside is not None}
         counts = {count for _, count in written}
         full = (
             isinstance(left, Tree)

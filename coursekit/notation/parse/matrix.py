@@ -203,7 +203,8 @@ class Shapes:
             return "outer"  # the rows k_t^T v_t
         if not (len(a) == len(b) == 1) and self.fit(a[-1:], b[:1]):
             return "inner"
-        raise self.error(f"a product of shapes {_text(a)} and {_text(b)} does not fit", node)
+        message = f"a product of shapes {_text(a)} and {_text(b)} does not fit"
+        raise self.error(f"{message}; write their indices: `W[j,I] x[I]`", node)
 
     def settle(self, left: T.Ref, body: T.Expr, marked: bool) -> None:
         """Which products of two vectors are numbers: `w \\cdot x` and, where nothing else fits the left side, `w x`."""

@@ -16,7 +16,7 @@ from .. import tree as T
 from ..errors import NotationError
 from ..indices import put
 from ..show import show
-from ..tree import free_indices, transform
+from ..tree import free_indices, named, transform, walk
 from .build import add, apart
 
 Start = tuple[int, int, T.Equation]  # axis, position, the equation that says what stands there
@@ -30,6 +30,7 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
     statements = [s for s in statements if not (isinstance(s, T.Directive) and s.word == "positions")]
     if told == "1":
         statements = [_from_zero(s) if isinstance(s, T.Equation) else s for s in statements]
+    statements = _entries(statements)
     mains = [e.left for e in statements if isinstance(e, T.Equation) and _fixed(e) is None]
     ranks = {left.name: len(left.indices) for left in mains}
     starts: dict[str, list[Start]] = {}
@@ -53,6 +54,30 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
         out.append(_started(statement, starts) if isinstance(statement, T.Equation) else statement)
     zero = {name for name, found in starts.items() if all(_zero(s) for s in found)}
     return [T.Directive("pad", (name,)) for name in sorted(zero)] + out
+
+
+def _entries(statements: list[T.Statement]) -> list[T.Statement]:
+    """`y[m,0] = …` and `y[m,1] = …`, where nothing else defines y: one equation with a case for each entry."""
+    lines: dict[str, list[T.Equation]] = {}
+    for equation in (s for s in statements if isinstance(s, T.Equation)):
+        lines.setdefault(equation.left.name, []).append(equation)
+    used = {i for s in statements for n in walk(s) for i in named(n)}
+    for own in lines.values():
+        places = [_fixed(e) for e in own]
+        (axis, _), ranks = places[0] or (0, 0), {len(e.left.indices) for e in own}
+        if len(own) < 2 or len(ranks) > 1 or places != [(axis, k) for k in range(len(own))]:
+            continue
+        letter = next(i for i in (*"ijkmnpqr", *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
+        used.add(letter)
+        before, after = own[0].left.indices[:axis], own[0].left.indices[axis + 1 :]
+        left = replace(own[0].left, indices=(*before, T.index(letter), *after))
+        values = [_at(e, left) for e in own]
+        tests = [T.Compare(T.index(letter), "==", T.Affine((), k)) for k in range(len(own))]
+        right = T.Cases(tuple(zip(values, tests, strict=True))[:-1], values[-1], span=own[0].right.span)
+        whole = replace(own[0], left=left, right=right)
+        kept = [whole if s is own[0] else s for s in statements if s is own[0] or s not in own]
+        statements = [T.Directive("size", (letter,), (str(len(own)),)), *kept]
+    return statements
 
 
 def _fixed(equation: T.Equation) -> tuple[int, int] | None:

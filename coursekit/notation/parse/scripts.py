@@ -22,7 +22,7 @@ from .latex_reader import LatexReader
 from .scanner import split_commas
 from .seen import ATOM, depths, letters_in, made_of, survey
 from .signature import Signature
-from .tokens import Tokens, as_, closing, count, refuse
+from .tokens import Tokens, as_, closing, count, refuse, split
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Reading:
     name: Name
     indices: tuple[tuple[Group, bool], ...] = ()
     powers: tuple[Group, ...] = ()
+    order: tuple[int, ...] = ()  # of the indices, where it is not that of writing
 
 
 class Scripts:
@@ -45,6 +46,9 @@ class Scripts:
         self.seen = survey(statements)
         self.bases = {n.base for n in self.seen.lefts}
         signature.defined = {n.text for n in self.seen.lefts} | self.bases
+        accents = {(n.base, n.accents) for n in self.seen.names}
+        bases = [base for base, _ in accents]
+        signature.dressed = {base for base, worn in accents if worn and bases.count(base) == 1}
         if signature:
             self.learn()
             statements = self.functions(statements)
@@ -85,8 +89,11 @@ class Scripts:
             or {t.type for t in commas} - {"COMMA"}
         ):
             return None
-        found = [self.signed(t.value, 0) for t in names]
-        return [r for r in found if r] if all(found) and not self.signature.find(tokens[k].value) else None
+        found = [reading for t in names if (reading := self.signed(t.value, 0))]
+        known = self.signature.find(tokens[k].value)
+        filled = sum(self.width(*pair) for reading in found for pair in reading.indices)
+        own = known is None or 0 < filled == self.signature.ranks[known]  # FL(p_i) is the entry FL[i]
+        return found if len(found) == len(names) and own else None
 
     def applied(self, tokens: Tokens, heads: set[str]) -> Tokens:
         out: Tokens = []
@@ -199,7 +206,7 @@ class Scripts:
                 raise refuse(f"`{self.written(group)}` cannot be read as part of a name", self.text, token)
         out.append(as_("NAME", token, reading.name))
         if reading.indices:
-            self.bracketed("LSUB", "RSUB", reading.indices, token, out)
+            self.bracketed("LSUB", "RSUB", reading.indices, token, out, reading.order)
         if square and not (reading.powers and token.value.base == "e" and not reading.indices):
             out += self.statement(tokens[k + 1 : stop + 1])
             k = stop
@@ -221,14 +228,21 @@ class Scripts:
         return False
 
     def bracketed(
-        self, opener: str, closer: str, groups: Iterable[tuple[Group, bool]], near: Token, out: Tokens
+        self,
+        opener: str,
+        closer: str,
+        groups: Iterable[tuple[Group, bool]],
+        near: Token,
+        out: Tokens,
+        order: tuple[int, ...] = (),
     ) -> None:
-        out.append(as_(opener, near, opener))
-        for number, (group, apart) in enumerate(groups):
-            if number:
-                out.append(as_("COMMA", near, ","))
+        entries: list[Tokens] = []
+        for group, apart in groups:
             inner = self.scan(group)
-            out += self.letters(inner) if apart else self.statement(inner)
+            entries += split(self.letters(inner) if apart else self.statement(inner))
+        out.append(as_(opener, near, opener))
+        for number, entry in enumerate([entries[k] for k in order] or entries):
+            out += [as_("COMMA", near, ","), *entry] if number else entry
         out.append(as_(closer, near, closer))
 
     def scan(self, group: Group) -> Tokens:
@@ -277,7 +291,8 @@ class Scripts:
                 continue
             indices = [g for kind, (g, _) in chosen if kind == "index"]
             powers = tuple(g for kind, (g, _) in chosen if kind == "power")
-            if any(self.digits(g) and not g.round for g in indices if g in name.sups):
+            signs = any(g.items in (("plus",), ("minus",)) for g in indices)  # k_+
+            if signs or any(self.digits(g) and not g.round for g in indices if g in name.sups):
                 continue
             rank = self.signature.ranks[known]
             for ways in product((False, True), repeat=len(indices)):
@@ -292,7 +307,8 @@ class Scripts:
                 score = (total == rank, kinds.count("name"), -len(powers), -new, -sum(ways))
                 if best is None or score > best[0]:
                     plain = Name(known, transposed=kept.transposed and rank > 0, opaque=kept.opaque)
-                    best = score, Reading(plain, tuple(apart), powers)
+                    order = self.order(known, apart) if total == rank and not count else ()
+                    best = score, Reading(plain, tuple(apart), powers, order)
         if best is None and torn is not None:
             axes = ",".join(self.signature.shapes[torn[0]])
             message = (
@@ -304,10 +320,22 @@ class Scripts:
     def elsewhere(self, known: str, groups: list[tuple[Group, bool]]) -> bool:
         """Does a script stand for another axis than the one that it would fill: the t of `h_t` for h[b,t,j]?"""
         shape = self.signature.shapes[known]
-        written = [
-            i for g, apart in groups for item in g.items for i in (item if apart else ATOM.findall(item)[:1])
-        ]
-        return any(i in shape and i != own for i, own in zip(written, shape, strict=False))
+        return any(i in shape and i != own for i, own in zip(self.first(groups), shape, strict=False))
+
+    def first(self, groups: list[tuple[Group, bool]]) -> list[str]:
+        """The letter that each index begins with."""
+        items = [(item, apart) for group, apart in groups for item in group.items]
+        return [i for item, apart in items for i in (item if apart else ATOM.findall(item)[:1] or [""])]
+
+    def order(self, known: str, groups: list[tuple[Group, bool]]) -> tuple[int, ...]:
+        """Indices above and below have no order of their own: each that is called as an axis stands for it, so that
+        `h^{(t)}_{b,j}` is h[b,t,j]."""
+        shape, written = self.signature.shapes[known], self.first(groups)
+        distinct = len(set(written)) == len(written) == len(shape) == len(set(shape))
+        if len(groups) < 2 or not distinct:
+            return ()
+        rest = (k for k, i in enumerate(written) if i not in shape)
+        return tuple(written.index(axis) if axis in written else next(rest) for axis in shape)
 
     def digits(self, group: Group) -> bool:
         return all(item.isdigit() for item in group.items)
