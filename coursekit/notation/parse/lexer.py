@@ -101,7 +101,7 @@ def _range(tokens: list[Token]) -> int:
 
 def _begins_one(tokens: list[Token]) -> str:
     """`EQ` where a tensor and its `=` come next, `IN` for its shape, else nothing."""
-    if not tokens or tokens[0].type != "NAME":
+    if not tokens or tokens[0].type not in ("NAME", "FUNC"):
         return ""
     depth = 0
     for token in tokens[1:]:

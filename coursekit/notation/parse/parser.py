@@ -29,7 +29,7 @@ from .positions import positions
 from .scripts import Scripts
 from .signature import Axes, Signature
 from .slips import program
-from .tokens import as_, level, refuse
+from .tokens import as_, level, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -102,6 +102,9 @@ def _tree(paired: list[Token], source: str) -> Tree:
     signs = [k for k, t in enumerate(paired) if t.type == "_EQ"]
     if not signs:
         raise refuse("this is not an equation: `=` is missing", source, paired[-1])
+    parts = split(paired[: signs[-1]])
+    if len(parts) > 1:
+        raise refuse(_REPAIRS["COMMA"], source, paired[len(parts[0])])
     if signs[-1] + 1 < len(paired):
         paired = paired[: signs[0]] + paired[signs[-1] :]  # of `a = b = c` the last member defines a
     try:
