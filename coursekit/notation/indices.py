@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from . import tree as T
 
@@ -32,7 +33,7 @@ def put(node, values: Mapping[str, T.Affine]):
             step = values.get(atom) if isinstance(atom, str) else None
             there = T.Affine(((factor, atom),)) if step is None else scaled(step, factor)
             total = plus(total, there)
-        return total
+        return replace(total, span=n.span)
 
     plain = {k: v.plain for k, v in values.items() if v.plain is not None}
     if len(plain) == len(values):

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from . import tree as T
 from .names import GREEK
-from .tree import children, references, substitute, transform
+from .tree import children, mapped, references, scopes, substitute, transform
 
 
 def is_capital(index: str) -> bool:
@@ -39,25 +39,13 @@ def opens(node: object) -> list[str]:
         return [c for c in _unique(found) if found.count(c) == 1]
     if isinstance(node, T.Pow):
         return opens(node.exponent)
-    if isinstance(node, (T.Add, T.Call)):
-        return _unique(
-            c for part in (node.terms if isinstance(node, T.Add) else node.args) for c in opens(part)
-        )
-    if isinstance(node, T.Neg):
-        return opens(node.body)
-    if isinstance(node, (T.Sum, T.Reduce, T.Softmax)):
-        return [c for c in opens(node.body) if c not in node.indices]
-    if isinstance(node, T.Cases):
-        values = [v for v, _ in node.branches] + [node.otherwise]
-        return _unique(c for v in values for c in opens(v))
-    if isinstance(node, T.Concat):
-        return _unique(c for along, part in node.parts for c in opens(part) if c != along)
-    if isinstance(node, T.Flatten):
-        return [c for c in opens(node.body) if c not in node.indices]
-    return []
+    if isinstance(node, (T.Affine, T.Apply, T.Iverson, T.Compare, T.And)):
+        return []
+    kept = node.indices if isinstance(node, T.Softmax) else ()
+    return _unique(c for part, own in scopes(node) for c in opens(part) if c not in (*own, *kept))
 
 
-def close(node: T.Expr, free: frozenset[str] = frozenset()) -> T.Expr:
+def close(node, free: frozenset[str] = frozenset()):
     """The node with every open capital outside `free` summed where it belongs."""
     if isinstance(node, T.Ref):
         return _sum([c for c in opens(node) if c not in free], node)
@@ -68,39 +56,17 @@ def close(node: T.Expr, free: frozenset[str] = frozenset()) -> T.Expr:
             here |= {c for f in factors if isinstance(f, (T.Ref, T.Pow)) for c in _factor_opens(f)}
         here -= free
         order = [c for c in _unique(c for f in factors for c in _factor_opens(f)) if c in here]
-        inner = free | here
-        if isinstance(node, T.Mul):
-            return _sum(order, replace(node, factors=tuple(close(f, inner) for f in factors)))
-        return _sum(order, replace(node, above=close(node.above, inner), below=close(node.below, inner)))
+        return _sum(order, mapped(node, lambda factor: close(factor, free | here)))
     if isinstance(node, T.Pow):
-        here_list = [c for c in opens(node.base) if c not in free]
-        inner = free | set(here_list)
-        return _sum(
-            here_list, replace(node, base=close(node.base, inner), exponent=close(node.exponent, free))
-        )
-    if isinstance(node, T.Add):
-        return replace(node, terms=tuple(close(t, free) for t in node.terms))
-    if isinstance(node, T.Neg):
-        return replace(node, body=close(node.body, free))
-    if isinstance(node, T.Call):
-        return replace(node, args=tuple(close(a, free) for a in node.args))
-    if isinstance(node, T.Apply):
-        closed = (close(a, free | set(s)) for a, s in zip(node.args, node.slices, strict=True))
-        return replace(node, args=tuple(closed))
-    if isinstance(node, (T.Sum, T.Reduce, T.Softmax, T.Flatten)):
-        inner = free | set(node.indices)
-        changed = replace(node, body=close(node.body, inner))
-        if not isinstance(changed, T.Flatten) and changed.where is not None:
-            changed = replace(changed, where=_close_condition(changed.where, inner))
-        return changed
-    if isinstance(node, T.Concat):
-        return replace(node, parts=tuple((a, close(p, free | {a})) for a, p in node.parts))
-    if isinstance(node, T.Cases):
-        branches = tuple((close(v, free), _close_condition(c, free)) for v, c in node.branches)
-        return replace(node, branches=branches, otherwise=close(node.otherwise, free))
-    if isinstance(node, T.Iverson):
-        return replace(node, condition=_close_condition(node.condition, free))
-    return node
+        base = [c for c in opens(node.base) if c not in free]
+        inside = close(node.base, free | set(base))
+        return _sum(base, replace(node, base=inside, exponent=close(node.exponent, free)))
+    if isinstance(node, T.Affine):
+        return node
+    if isinstance(node, T.Softmax):
+        free |= set(node.indices)
+    used = (set(own) for _, own in scopes(node))
+    return mapped(node, lambda part: close(part, free | next(used)))
 
 
 def bare(node: T.Expr, chosen: Callable[[T.Sum], bool]) -> T.Expr:
@@ -109,29 +75,13 @@ def bare(node: T.Expr, chosen: Callable[[T.Sum], bool]) -> T.Expr:
     def strip(n):
         if isinstance(n, T.Sum) and chosen(n):
             return n.body
-        if isinstance(n, T.Mul) and any(isinstance(f, T.Mul) for f in n.factors):
-            return replace(
-                n, factors=tuple(g for f in n.factors for g in (f.factors if isinstance(f, T.Mul) else (f,)))
-            )
-        if isinstance(n, T.Add) and any(isinstance(t, T.Add) for t in n.terms):
-            return replace(
-                n, terms=tuple(g for t in n.terms for g in (t.terms if isinstance(t, T.Add) else (t,)))
-            )
+        for kind, field in ((T.Mul, "factors"), (T.Add, "terms")):
+            if isinstance(n, kind) and any(isinstance(part, kind) for part in getattr(n, field)):
+                flat = [getattr(p, field) if isinstance(p, kind) else (p,) for p in getattr(n, field)]
+                return replace(n, **{field: tuple(part for group in flat for part in group)})  # type: ignore[arg-type]
         return n
 
     return transform(node, strip)
-
-
-def _close_condition(condition: T.Condition, free: frozenset[str]) -> T.Condition:
-    if isinstance(condition, T.And):
-        return T.And(tuple(_close_compare(c, free) for c in condition.parts))
-    return _close_compare(condition, free)
-
-
-def _close_compare(c: T.Compare, free: frozenset[str]) -> T.Compare:
-    left = c.left if isinstance(c.left, T.Affine) else close(c.left, free)
-    right = c.right if isinstance(c.right, T.Affine) else close(c.right, free)
-    return replace(c, left=left, right=right)
 
 
 def _factors(node: T.Mul | T.Div) -> tuple[T.Expr, ...]:

@@ -48,6 +48,21 @@ def test_algebraic_rewrites_are_equal(reference, answers):
 
 
 @pytest.mark.parametrize(
+    ("reference", "symbols", "answers"),
+    [
+        ("lam*n", ["lam", "n"], [r"\lambda n", "λ n", "n λ", r"\lambda \cdot n", "lam⋅n"]),
+        ("yhat + eps", ["yhat", "eps"], [r"\hat{y} + \varepsilon", r"\epsilon + \hat y"]),
+        ("n_heads*d_model^2", ["n_heads", "d_model"], [r"n_{\text{heads}} d_{\mathrm{model}}^2"]),
+        ("T*log2(d)", ["T", "d"], [r"\mathcal{O}(T \log_2 d)", r"T \log_{2}(d)"]),
+        ("D*h + D_h", ["D", "h", "D_h"], ["Dh + D_h", "D_{h} + hD"]),
+    ],
+)
+def test_a_symbol_may_be_written_as_its_page_prints_it(reference, symbols, answers):
+    for answer in answers:
+        assert ClosedForm(reference, symbols).equals(answer), answer
+
+
+@pytest.mark.parametrize(
     ("reference", "answer", "kind", "words"),
     [
         ("2*h**2 + h*c", "4h^2+2hc", "constant factor", "2 times"),

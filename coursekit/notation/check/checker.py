@@ -10,13 +10,13 @@ The equations in `System.blocks` are the program's, with a left side such as `h[
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
 
 from .. import tree as T
 from ..errors import NotationError
+from ..indices import put
 from ..names import capital_of, small_of
 from ..system import System
-from ..tree import free_indices, index_names, references, transform, walk
+from ..tree import free_indices, index_names, references, walk
 from .order import blocks
 from .ranges import Ranges
 
@@ -26,16 +26,16 @@ def check(program: T.Program, broadcast: bool = False) -> System:
     equations = [normal(e, program.source) for e in program.equations]
     if not equations:
         raise NotationError("there is no equation here", program.source, 1, 1)
-    known = _directives(program)
     ranks(equations, program)
     for equation in equations:
         indices(equation, program.source, broadcast)
-    declared_inputs(equations, program, known)
+    declared_inputs(equations, program)
     defined = {e.left.name for e in equations}
     used = {r.name for e in equations for r in references(e)}
-    padded = frozenset(used) if known["pad_all"] else frozenset(known["pad"])
-    _unknown_names(known, used, equations, program)
-    found = Ranges(equations, padded, frozenset(known["centered"]), defined, program)
+    pad_all = any(isinstance(s, T.Directive) and s.word == "pad" and not s.names for s in program.statements)
+    padded = frozenset(used if pad_all else _said(program, "pad"))
+    _unknown_names(used, equations, program)
+    found = Ranges(equations, padded, defined, program)
     final, per_equation = found.rename_sizes(equations)
     ordered, ranges = blocks(final, per_equation, program.source)
     return System(
@@ -45,10 +45,10 @@ def check(program: T.Program, broadcast: bool = False) -> System:
         ranges=ranges,
         derived=found.derived,
         aliases=found.aliases,
-        centered=frozenset(known["centered"]),
+        centered=frozenset(_said(program, "centered")),
         padded=padded,
         boundary=found.boundary,
-        parameters=tuple(known["parameters"]),
+        parameters=tuple(_said(program, "parameters")),
         joined=found.joined,
     )
 
@@ -73,25 +73,17 @@ def normal(equation: T.Equation, source: str) -> T.Equation:
             raise error(message, source, _place(affine, left))
         single = len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str)
         if not single:
-            raise error("an index on the left must be a plain name", source, _place(affine, left))
+            message = "an index on the left must be a plain name; for every second entry write `y[i,0] = …`, "
+            message += "`y[i,1] = …`, and lay them end to end: `z[C] = concat[i,k](y[i,k])`"
+            raise error(message, source, _place(affine, left))
         name = str(affine.terms[0][1])
         if name in names:
             raise error(f"`{name}` stands twice on the left", source, _place(affine, left))
         names.append(name)
     for affine, name in zip(left.indices, names, strict=True):
         if affine.const:
-            equation = _shift(equation, name, -affine.const)
+            equation = put(equation, {name: T.index(name, -affine.const)})
     return equation
-
-
-def _shift(equation: T.Equation, name: str, by: int) -> T.Equation:
-    def move(node):
-        if isinstance(node, T.Affine):
-            extra = sum(c * by for c, a in node.terms if a == name)
-            return replace(node, const=node.const + extra)
-        return node
-
-    return transform(equation, move)
 
 
 def _place(affine: T.Affine, ref: T.Ref) -> T.Span:
@@ -115,9 +107,8 @@ def indices(equation: T.Equation, source: str, broadcast: bool) -> None:
         raise error(message, source, where(equation.right, name))
     for node in walk(equation.right):
         if isinstance(node, T.Call) and node.function == "transpose":
-            raise error(
-                "a transpose needs shapes: declare them, `x in R^{n}`, or write indices", source, node.span
-            )
+            message = "a transpose needs shapes: declare them, `x in R^{n}`, or write indices"
+            raise error(message, source, node.span)
     for affine in equation.left.indices:
         own = affine.plain
         if own is not None and own not in free and not broadcast:
@@ -176,46 +167,34 @@ def ranks(equations: list[T.Equation], program: T.Program) -> None:
             if len(ref.indices) != len(wanted.indices):
                 plural = "index" if len(wanted.indices) == 1 else "indices"
                 where = f" in line {wanted.span.line}" if wanted.span.line not in (0, ref.span.line) else ""
-                message = (
-                    f"`{ref.name}` has {len(wanted.indices)} {plural}{where}, you wrote {len(ref.indices)}"
-                )
-                raise error(message, source, ref.span)
+                has = f"`{ref.name}` has {len(wanted.indices)} {plural}{where}"
+                raise error(f"{has}, you wrote {len(ref.indices)}", source, ref.span)
 
 
-def _directives(program: T.Program) -> dict:
-    found: dict = {"pad": [], "pad_all": False, "centered": [], "parameters": [], "inputs": None, "spans": {}}
+def _said(program: T.Program, word: str) -> dict[str, T.Span]:
+    """The names that a directive lists, each with its first place."""
+    spans: dict[str, T.Span] = {}
     for statement in program.statements:
-        if not isinstance(statement, T.Directive):
-            continue
-        if statement.word == "pad" and not statement.names:
-            found["pad_all"] = True
-        elif statement.word in ("pad", "centered", "parameters"):
-            found[statement.word] += [n for n in statement.names if n not in found[statement.word]]
-        elif statement.word == "inputs":
-            found["inputs"] = [*(found["inputs"] or []), *statement.names]
-        for name in statement.names:
-            found["spans"].setdefault((statement.word, name), statement.span)
-    return found
+        if isinstance(statement, T.Directive) and statement.word == word:
+            spans |= {name: statement.span for name in statement.names if name not in spans}
+    return spans
 
 
-def _unknown_names(known: dict, used: set[str], equations: list[T.Equation], program: T.Program) -> None:
+def _unknown_names(used: set[str], equations: list[T.Equation], program: T.Program) -> None:
     """A directive about a name that occurs nowhere is a slip of the pen (Φ may list more than is used)."""
     index = {n for e in equations for a in walk(e) if isinstance(a, T.Affine) for n in index_names(a)}
-    for word, names, pool in (("pad", known["pad"], used), ("centered", known["centered"], index)):
-        for name in names:
+    for word, kind, pool in (("pad", "tensor", used), ("centered", "index", index)):
+        for name, span in _said(program, word).items():
             if name not in pool:
-                hint = suggestion(name, pool)
-                kind = "index" if word == "centered" else "tensor"
-                message = f"`{word} {name}`: there is no {kind} `{name}`{hint}"
-                raise error(message, program.source, known["spans"][(word, name)])
+                message = f"`{word} {name}`: there is no {kind} `{name}`{suggestion(name, pool)}"
+                raise error(message, program.source, span)
 
 
-def declared_inputs(equations: list[T.Equation], program: T.Program, known: dict) -> None:
+def declared_inputs(equations: list[T.Equation], program: T.Program) -> None:
     """Where the program lists its inputs, a tensor that is neither defined nor listed is refused."""
-    if known["inputs"] is None:
+    if not (listed := _said(program, "inputs")):
         return
-    defined = {e.left.name for e in equations}
-    allowed = defined | set(known["inputs"]) | set(known["parameters"])
+    allowed = {e.left.name for e in equations} | {*listed, *_said(program, "parameters")}
     for equation in equations:
         for ref in references(equation.right):
             if ref.name not in allowed:

@@ -31,34 +31,26 @@ def blocks(
 
 
 def components(reads: list[list[int]]) -> list[list[int]]:
-    """Strongly connected components (Tarjan), each after those that it reads; members in written order."""
-    number: dict[int, int] = {}
-    low: dict[int, int] = {}
-    stack: list[int] = []
+    """The equations that read each other, directly or not, together, each group after those that it reads."""
+    reach = [set(own) for own in reads]
+    for middle, through in enumerate(reach):
+        for own in reach:
+            if middle in own:
+                own |= through
     out: list[list[int]] = []
-    for root in range(len(reads)):
-        if root in number:
-            continue
-        work = [(root, iter(reads[root]))]
-        number[root] = low[root] = len(number)
-        stack.append(root)
-        while work:
-            node, edges = work[-1]
-            following = next((n for n in edges if n not in number or n in stack), None)
-            if following is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == number[node]:
-                    at = stack.index(node)
-                    out.append(sorted(stack[at:]))
-                    del stack[at:]
-            elif following in number:
-                low[node] = min(low[node], number[following])
-            else:
-                number[following] = low[following] = len(number)
-                stack.append(following)
-                work.append((following, iter(reads[following])))
+    done: set[int] = set()
+
+    def visit(k: int) -> None:
+        group = [j for j in range(len(reads)) if j == k or (j in reach[k] and k in reach[j])]
+        done.update(group)
+        for read in (n for j in group for n in reads[j] if n not in done):
+            if read not in done:
+                visit(read)
+        out.append(group)
+
+    for k in range(len(reads)):
+        if k not in done:
+            visit(k)
     return out
 
 
@@ -79,8 +71,9 @@ class Recurrence:
     def block(self) -> tuple[Block, dict[Equation, dict[str, str]]]:
         self.align()
         loops = self.loops()
-        for reader, read, ref in self.reads:
-            self.precedes(reader, read, ref, loops)
+        for read in self.reads:
+            if any(self.shift(*read, loop) is None for loop in loops):
+                raise self.itself(read[2])
         self.step_by_step(loops)
         order = self.sort(loops)
         return self.rename(loops, order)
@@ -99,7 +92,7 @@ class Recurrence:
         """`c[b,t,j]` reads `h[b,t-1,j]`: c's t and h's t are one."""
         for reader, read, ref in self.reads:
             for own, affine in zip(self.left(read), ref.indices, strict=True):
-                name = shifted(affine)
+                name = Affine(affine.terms).plain  # of `t` and `t-1`
                 if name is not None and name in self.left(reader):
                     a, b = self.find((read, own)), self.find((reader, name))
                     self.parent[max(a, b)] = min(a, b)
@@ -108,17 +101,15 @@ class Recurrence:
         """How far ahead along a loop an entry is read (`t-1`: -1), or None if it is read elsewhere."""
         for own, affine in zip(self.left(read), ref.indices, strict=True):
             if self.find((read, own)) == loop:
-                name = shifted(affine)
+                name = Affine(affine.terms).plain  # of `t` and `t-1`
                 return affine.const if name is not None and self.find((reader, name)) == loop else None
         return None
 
     def loops(self) -> dict[tuple[int, str], int]:
         """Each index along which an earlier (1) or later (-1) entry is read."""
-        candidates = list(
-            dict.fromkeys(self.find((k, n)) for k in range(len(self.equations)) for n in self.left(k))
-        )
+        candidates = (self.find((k, n)) for k in range(len(self.equations)) for n in self.left(k))
         loops: dict[tuple[int, str], int] = {}
-        for loop in candidates:
+        for loop in dict.fromkeys(candidates):
             shifts = {self.shift(*read, loop) for read in self.reads}
             steps = {s for s in shifts if s}
             if not steps:
@@ -132,11 +123,6 @@ class Recurrence:
             raise self.itself(self.reads[0][2])
         return loops
 
-    def precedes(self, reader: int, read: int, ref: Ref, loops: dict[tuple[int, str], int]) -> None:
-        for loop in loops:
-            if self.shift(reader, read, ref, loop) is None:
-                raise self.itself(ref)
-
     def step_by_step(self, loops: dict[tuple[int, str], int]) -> None:
         """A softmax over time needs every step at once; those of a recurrence come one after another."""
         for k, equation in enumerate(self.equations):
@@ -144,10 +130,8 @@ class Recurrence:
                 for name in (i for i in node.indices if self.find((k, i)) in loops):
                     for ref in references(node):
                         if ref.name in self.number:
-                            message = (
-                                f"this softmax runs over `{name}`, but `{ref.name}` is computed one `{name}` "
-                            )
-                            message += "after another, so its values are never all known"
+                            message = f"this softmax runs over `{name}`, but `{ref.name}` is computed one "
+                            message += f"`{name}` after another, so its values are never all known"
                             raise self.error(message, node)
 
     def itself(self, ref: Ref) -> NotationError:
@@ -187,12 +171,8 @@ class Recurrence:
         final: list[Equation] = []
         own: dict[Equation, dict[str, str]] = {}
         for k in order:
-            names = {
-                n: loop[1]
-                for n in self.left(k)
-                for loop in loops
-                if self.find((k, n)) == loop and n != loop[1]
-            }
+            own_loops = {n: self.find((k, n)) for n in self.left(k)}
+            names = {n: loop[1] for n, loop in own_loops.items() if loop in loops and n != loop[1]}
             used = {n for a in walk(self.equations[k]) if isinstance(a, Affine) for n in index_names(a)}
             for new in list(names.values()):
                 if new in used and new not in names:
@@ -204,10 +184,3 @@ class Recurrence:
             final.append(equation)
             own[equation] = {names.get(i, i): d for i, d in self.ranges[k].items()}
         return Block(tuple(final), tuple((loop[1], way) for loop, way in loops.items())), own
-
-
-def shifted(affine: Affine) -> str | None:
-    """The index of `t` or `t-1`, else None."""
-    if len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str):
-        return affine.terms[0][1]
-    return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, count
 
 from .. import tree as T
 from ..errors import NotationError
@@ -72,9 +73,8 @@ class Ranges:
     """The dimensions of a list of equations; everything that `System` says about sizes."""
 
     def __init__(
-        self, equations: list[T.Equation], padded: frozenset[str], centered: frozenset[str], defined: set[str],
-        program: T.Program,
-    ) -> None:  # fmt: skip
+        self, equations: list[T.Equation], padded: frozenset[str], defined: set[str], program: T.Program
+    ) -> None:
         self.equations = equations
         self.padded = padded
         self.defined = defined
@@ -157,10 +157,10 @@ class Ranges:
                 self.unread[name] = axes
                 continue
             if self.ranks[name] < len(axes):
-                message = (
+                declared = (
                     f"`{name}` is declared with {len(axes)} axes, but has {self.ranks[name]} in its equations"
                 )
-                raise NotationError(message, self.source, directive.span.line, directive.span.column)
+                raise NotationError(declared, self.source, directive.span.line, directive.span.column)
             self.declare_axes(name, axes)
 
     def declare_axes(self, name: str, sizes: list[str]) -> None:
@@ -223,35 +223,25 @@ class Ranges:
         for size, axis in self.sizes.items():
             if not size.isdigit():
                 wanted.setdefault(self.sets.find(axis), []).insert(0, size)
+        looked_up = {self.sets.find(axis): tensor for tensor, axis in reversed(self.values.items())}
+        for node in list(self.sets.parent):
+            root = self.sets.find(node)
+            if root not in wanted:  # an axis that is only ever read at constants or by lookups
+                name = looked_up.get(root) or f"{node[1]}{node[2]}"
+                wanted[root] = [capital_of(name)]
         for root, names in wanted.items():
             self.names[root] = next((n for n in names if n not in taken), "") or _fresh(names[0], taken)
             taken.add(self.names[root])
-        for node in list(self.sets.parent):
-            root = self.sets.find(node)
-            if root not in self.names:  # an axis that is only ever read at constants or by lookups
-                base = (
-                    f"{capital_of(str(node[1]))}{node[2]}"
-                    if root not in map(self.sets.find, self.values.values())
-                    else (capital_of(next(t for t, a in self.values.items() if self.sets.find(a) == root)))
-                )
-                self.names[root] = _fresh(base, taken)
-                taken.add(self.names[root])
 
     def dim(self, node: Node) -> str:
         return self.names[self.sets.find(node)]
 
     def describe(self) -> dict[str, Tensor]:
         found = {}
-        for equation in self.equations:
-            for ref in (equation.left, *references(equation.right)):
-                if ref.name not in found:
-                    dims = tuple(self.dim(("axis", ref.name, k)) for k in range(self.ranks[ref.name]))
-                    indexes = self.dim(self.values[ref.name]) if ref.name in self.values else None
-                    found[ref.name] = Tensor(ref.name, dims, ref.name in self.defined, indexes)
-        for name in self.ranks:
-            if name not in found:
-                dims = tuple(self.dim(("axis", name, k)) for k in range(self.ranks[name]))
-                found[name] = Tensor(name, dims, False)
+        for name, rank in self.ranks.items():
+            dims = tuple(self.dim(("axis", name, k)) for k in range(rank))
+            indexes = self.dim(self.values[name]) if name in self.values else None
+            found[name] = Tensor(name, dims, name in self.defined, indexes)
         return found
 
     # ── what follows from other sizes ────────────────────────────────────────────────────────
@@ -375,12 +365,7 @@ def _kept(name: str, shift: int, away: int, guards: tuple[Guard, ...]) -> bool:
 
 
 def _fresh(name: str, taken: set[str]) -> str:
-    if name not in taken:
-        return name
-    k = 2
-    while f"{name}{k}" in taken:
-        k += 1
-    return f"{name}{k}"
+    return next(n for n in chain((name,), (f"{name}{k}" for k in count(2))) if n not in taken)
 
 
 def _renamed(reach: Reach, old: str, new: str) -> Reach:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from ..formulas.formula_tokens import GREEK
+from ..names import GREEK
+from ..parse.symbols import LETTERS
 
-_GREEK = {name: letter for letter, name in GREEK.items()}
+_GREEK = {name: letter for letter, name in reversed(LETTERS.items()) if name in GREEK}
 _ACCENTS = {
     "tilde": "\u0303",
     "hat": "\u0302",

@@ -10,18 +10,26 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
+from itertools import accumulate
+
+from lark import Token
 
 from ..errors import NotationError
+from ..names import Name
+from ..parse.build import multiply
+from ..parse.tokens import refuse
 from ..tree import Add, Call, Div, Expr, Mul, Neg, Num, Pow, Size, Span, walk
-from .formula_tokens import SUPERSCRIPTS, Token, spelling, tokens, without_spacing
+from .words import Words, alike, spelling
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 40
 FUNCTIONS = {"sqrt": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "abs": 1, "ceil": 1, "floor": 1}
 MANY = ("max", "min")
+_SHUTS = {"(": ")", "{": "}", "[": "]", "⌈": "⌉", "⌊": "⌋"}
+_BEGINS = ("number", "name", "frac", "√", "|", "(", "{", "[", "⌈", "⌊")  # a factor
 _SYNONYMS = {"ln": "log", "lg": "log2", "logtwo": "log2", "root": "sqrt"}
-_BOUND = re.compile(r"\s*(?:\\math(?:cal|rm)\s*(?:\{\s*O\s*\}|O)|\\?(?:Theta|Omega)|[OΘΩ𝒪])\s*(?=\()")
 
 
 def read(text: str, symbols: Iterable[str] | None = None) -> Expr:
@@ -38,23 +46,25 @@ def symbols_of(node: Expr) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Size)))
 
 
+def _span(token: Token) -> Span:
+    return Span(1, token.column or 0, (token.end_column or 0) - (token.column or 0))
+
+
 class _Reader:
     def __init__(self, text: str, symbols: tuple[str, ...] | None):
-        self.text = text.replace("\n", " ")
+        self.text = text.replace("\n", " ").replace("𝒪", "O")
         self.symbols = None if symbols is None else {spelling(s): s for s in symbols}
-        self.body = without_spacing(self.text)
-        self.tokens = list(tokens(self.body))
+        self.tokens = Words(self.text).words()
         self.at = 0
         self.depth = 0
         self.bars = 0  # open bars |…|: the next bar closes one
 
-    def fail(self, message: str, token: Token | None = None, width: int = 0) -> NotationError:
-        token = token or self.tokens[self.at]
-        return NotationError(message, self.text, 1, token.column + 1, width or len(token.text) or 1)
+    def fail(self, message: str, token: Token | None = None) -> NotationError:
+        return refuse(message, self.text, self.tokens[self.at] if token is None else token)
 
     def accept(self, *kinds: str) -> Token | None:
         token = self.tokens[self.at]
-        if token.kind not in kinds:
+        if token.type not in kinds:
             return None
         self.at += 1
         return token
@@ -62,36 +72,30 @@ class _Reader:
     def expect(self, kind: str, opened: Token) -> None:
         if not self.accept(kind):
             token = self.tokens[self.at]
-            where = "the formula ends" if token.kind == "end" else f"`{token.text}` stands"
-            raise self.fail(f"`{kind}` is missing: `{opened.text}` was opened, and here {where}")
+            where = "the formula ends" if token.type == "end" else f"`{token}` stands"
+            raise self.fail(f"`{kind}` is missing: `{opened}` was opened, and here {where}")
 
     # ── grammar ──
 
     def whole(self) -> Expr:
-        if self.tokens[0].kind == "end":
+        if self.tokens[0].type == "end":
             raise self.fail("the formula is empty")
         self._strip_bound()
         node = self.sum()
         token = self.tokens[self.at]
-        if token.kind != "end":
-            raise self.fail(f"`{token.text}` was not expected here", token)
+        if token.type != "end":
+            raise self.fail(f"`{token}` was not expected here", token)
         return node
 
     def _strip_bound(self) -> None:
         """`O( … )` and `Θ( … )` say nothing that the question has not said."""
-        match = _BOUND.match(self.body)
-        if match is None or (self.symbols is not None and match.group().strip() in self.symbols):
+        first, *rest = self.tokens[:-1]
+        bound = str(first) in {"O", "Theta", "Omega"}.difference(self.symbols or ())
+        if not bound or not rest or rest[0].type != "(" or rest[-1].type != ")":
             return
-        depth = 0
-        for at, token in enumerate(self.tokens):
-            if token.column < match.end():
-                continue
-            depth += {"(": 1, ")": -1}.get(token.kind, 0)
-            if depth == 0:
-                if self.tokens[at + 1].kind == "end":
-                    inner = next(i for i, t in enumerate(self.tokens) if t.column >= match.end())
-                    self.tokens = self.tokens[inner + 1 : at] + self.tokens[at + 1 :]
-                return
+        depths = accumulate({"(": 1, ")": -1}.get(t.type, 0) for t in rest)
+        if list(depths).index(0) == len(rest) - 1:
+            self.tokens = [*rest[1:-1], self.tokens[-1]]
 
     def _deeper(self) -> None:
         self.depth += 1
@@ -102,16 +106,16 @@ class _Reader:
         terms = [self.product()]
         while sign := self.accept("+", "-"):
             term = self.product()
-            terms.append(Neg(term) if sign.kind == "-" else term)
+            terms.append(Neg(term) if sign.type == "-" else term)
         return terms[0] if len(terms) == 1 else Add(tuple(terms))
 
     def product(self) -> Expr:
         negative = False
         while sign := self.accept("-", "+"):
-            negative ^= sign.kind == "-"
+            negative ^= sign.type == "-"
         if negative:
             return Neg(self.product())
-        factors: list[Expr] = [self.power()]
+        factors = [self.power()]
         divided = False  # the last factor stands below a bar written `/`
         while True:
             token = self.tokens[self.at]
@@ -119,55 +123,27 @@ class _Reader:
                 factors.append(self.power())
                 divided = False
             elif self.accept("/"):
-                below = self.power()
-                factors[-1:] = [Div(self._joined(factors), below)]
-                factors = factors[-1:]
+                factors = [Div(multiply(factors), self.power())]
                 divided = True
-            elif token.kind in (
-                "number",
-                "name",
-                "(",
-                "{",
-                "[",
-                "frac",
-                "√",
-                "|",
-                "⌈",
-                "⌊",
-            ) and not self._closing(token):
-                if divided and not (self._fraction(factors[-1]) and token.spaced):
+            elif token.type in _BEGINS and not (token.type == "|" and self.bars):
+                fraction = isinstance(f := factors[-1], Div) and {type(f.above), type(f.below)} == {Num}
+                if divided and not (fraction and self._spaced()):
                     raise self.fail(
                         "a product after `/` can be read in two ways; write `a/(b*c)` or `(a/b)*c`", token
                     )
-                if token.kind == "number" and not token.spaced:
-                    raise self.fail(
-                        f"put an operator before `{token.text}` (`*`, or `**` for a power)", token
-                    )
+                if token.type == "number" and not self._spaced():
+                    raise self.fail(f"put an operator before `{token}` (`*`, or `**` for a power)", token)
                 factors.append(self.power())
                 divided = False
             else:
-                return self._joined(factors)
+                return multiply(factors)
 
-    def _closing(self, token: Token) -> bool:
-        return token.kind == "|" and self.bars > 0
-
-    @staticmethod
-    def _fraction(node: Expr) -> bool:
-        return isinstance(node, Div) and isinstance(node.above, Num) and isinstance(node.below, Num)
-
-    @staticmethod
-    def _joined(factors: list[Expr]) -> Expr:
-        flat: list[Expr] = []
-        for factor in factors:
-            flat.extend(factor.factors if isinstance(factor, Mul) else (factor,))
-        return flat[0] if len(flat) == 1 else Mul(tuple(flat))
+    def _spaced(self) -> bool:
+        """Does a blank stand before the next token?"""
+        return self.tokens[self.at - 1].end_pos != self.tokens[self.at].start_pos
 
     def power(self) -> Expr:
         base = self.atom()
-        token = self.tokens[self.at]
-        if token.kind in SUPERSCRIPTS:
-            self.at += 1
-            return self._raised(base, Num(Fraction(SUPERSCRIPTS[token.kind])))
         if self.accept("**"):
             return self._raised(base, self.exponent())
         return base
@@ -194,18 +170,15 @@ class _Reader:
     def _atom(self) -> Expr:
         token = self.tokens[self.at]
         self.at += 1
-        match token.kind:
+        match token.type:
             case "number":
-                if len(token.text) > 30:
+                if len(token) > 30:
                     raise self.fail("a number has at most 30 digits", token)
-                return Num(Fraction(token.text), span=Span(1, token.column + 1, len(token.text)))
+                return Num(Fraction(token), span=_span(token))
             case "(" | "{" | "[":
-                node = self._inside({"(": ")", "{": "}", "[": "]"}[token.kind], token)
-                return node
-            case "⌈":
-                return Call("ceil", (self._inside("⌉", token),))
-            case "⌊":
-                return Call("floor", (self._inside("⌋", token),))
+                return self._inside(token)
+            case "⌈" | "⌊":
+                return Call("ceil" if token == "⌈" else "floor", (self._inside(token),))
             case "|":
                 self.bars = self.bars + 1
                 node = self.sum()
@@ -213,46 +186,33 @@ class _Reader:
                 self.expect("|", token)
                 return node if isinstance(node, (Size, Num)) else Call("abs", (node,))
             case "frac":
-                return Div(self._braced(token), self._braced(token))
+                return Div(self.atom(), self.atom())
             case "√":
                 return Call("sqrt", (self.atom(),))
             case "name":
                 return self._name(token)
             case "end":
                 raise self.fail("the formula ends where a number, a symbol or a bracket was expected", token)
-        raise self.fail(f"`{token.text}` stands where a number, a symbol or a bracket was expected", token)
+        raise self.fail(f"`{token}` stands where a number, a symbol or a bracket was expected", token)
 
-    def _inside(self, closing: str, opened: Token) -> Expr:
+    def _inside(self, opened: Token) -> Expr:
         bars, self.bars = self.bars, 0
         node = self.sum()
         self.bars = bars
-        self.expect(closing, opened)
+        self.expect(_SHUTS[opened.type], opened)
         if isinstance(node, Mul) and node.span.width == 0:
             node = Mul(node.factors)
         return node
 
-    def _braced(self, opened: Token) -> Expr:
-        if brace := self.accept("{"):
-            return self._inside("}", brace)
-        token = self.tokens[self.at]
-        if token.kind == "number" and len(token.text) == 2:  # \frac12
-            first, _second = (Num(Fraction(c)) for c in token.text)
-            self.tokens[self.at] = Token("number", token.text[1], token.column + 1, False)
-            return first
-        return self.atom()
-
     # ── names and functions ──
 
     def _name(self, token: Token) -> Expr:
-        name = spelling(token.text)
+        name = str(token)
         if self.symbols is not None and name in self.symbols:
-            return self._symbol(self.symbols[name], token)
+            return Size(self.symbols[name], span=_span(token))
         if function := self._function(name):
             return self._call(function, token)
         return self._letters(name, token)
-
-    def _symbol(self, name: str, token: Token) -> Size:
-        return Size(name, span=Span(1, token.column + 1, len(token.text)))
 
     def _function(self, name: str) -> str | None:
         name = name.replace("_", "")
@@ -265,15 +225,12 @@ class _Reader:
         raised = self.exponent() if self.accept("**") else None  # log^2 T
         degree: Expr | None = None
         if function == "sqrt" and (bracket := self.accept("[")):
-            degree = self._inside("]", bracket)
+            degree = self._inside(bracket)
         if opened := self.accept("(", "{"):
-            closing = ")" if opened.kind == "(" else "}"
-            if opened.kind == "{" and function in MANY:  # \max\{a, b\}
-                closing = "}"
             args = [self.sum()]
             while self.accept(","):
                 args.append(self.sum())
-            self.expect(closing, opened)
+            self.expect(_SHUTS[opened.type], opened)
         else:
             args = [self._bare_argument(function, token)]
         if function not in MANY and len(args) != 1:
@@ -281,14 +238,11 @@ class _Reader:
         node: Expr
         if degree is not None:
             node = Pow(args[0], Div(Num(Fraction(1)), degree))
-        elif match := re.fullmatch(r"log(\d+)", function):
+        elif function not in FUNCTIONS and (match := re.fullmatch(r"log(\d+)", function)):
             base = Num(Fraction(match[1]))
             if base.value < 2:
                 raise self.fail("the base of a logarithm is at least 2", token)
-            known = function in FUNCTIONS
-            node = (
-                Call(function, tuple(args)) if known else Div(Call("log", tuple(args)), Call("log", (base,)))
-            )
+            node = Div(Call("log", tuple(args)), Call("log", (base,)))
         else:
             node = Call(function, tuple(args))
         return node if raised is None else Pow(node, raised)
@@ -296,17 +250,16 @@ class _Reader:
     def _bare_argument(self, function: str, token: Token) -> Expr:
         """`log T`: one factor with its power. `log T d` could be two things."""
         following = self.tokens[self.at]
-        if following.kind not in ("number", "name", "frac", "|", "√"):
+        if following.type not in _BEGINS[:5]:
             raise self.fail(f"`{function}` needs an argument, as in `{function}(T)`", token)
         if function in MANY:
             raise self.fail(f"`{function}` needs brackets, as in `{function}(a, b)`", token)
         argument = self.power()
         after = self.tokens[self.at]
-        two_ways = after.kind == "number" or (
-            after.kind == "name"
-            and (spelling(after.text) in (self.symbols or ()) or not self._function(spelling(after.text)))
+        two_ways = after.type == "number" or (
+            after.type == "name" and (str(after) in (self.symbols or ()) or not self._function(str(after)))
         )
-        if two_ways or (isinstance(argument, Mul) and not following.kind == "|"):
+        if two_ways or (isinstance(argument, Mul) and not following.type == "|"):
             raise self.fail(
                 f"say with brackets what `{function}` is taken of, as in `{function}(T)*d`", following
             )
@@ -314,14 +267,16 @@ class _Reader:
 
     def _letters(self, name: str, token: Token) -> Expr:
         if self.symbols is None:
-            return self._symbol(name, token)
+            return Size(name, span=_span(token))
         parts = self._split(name, tuple(self.symbols))
+        if not parts and isinstance(token.value, Name) and (own := alike(token.value, self.symbols)):
+            return Size(self.symbols[own], span=_span(token))
         if name == "e":
             return Call("exp", (Num(Fraction(1)),))
         if parts is None:
             raise self._unknown(name, token)
-        sizes = tuple(Size(self.symbols[p], span=Span(1, token.column + 1, len(token.text))) for p in parts)
-        return sizes[0] if len(sizes) == 1 else Mul(sizes, span=Span(1, token.column + 1, 0))
+        sizes = tuple(Size(self.symbols[p], span=_span(token)) for p in parts)
+        return sizes[0] if len(sizes) == 1 else Mul(sizes, span=replace(_span(token), width=0))
 
     def _split(self, name: str, known: tuple[str, ...]) -> list[str] | None:
         """`name` as declared symbols side by side, longest first."""

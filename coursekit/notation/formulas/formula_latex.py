@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from ..names import GREEK
 from ..tree import Add, Call, Div, Expr, Mul, Neg, Num, Pow, Size
-from .formula_tokens import GREEK
-
-_LATEX_NAMES = set(GREEK.values())
 
 
 def _latex_name(name: str) -> str:
     head, _, tail = name.partition("_")
-    head = "\\" + head if head in _LATEX_NAMES else head if len(head) == 1 else rf"\mathrm{{{head}}}"
+    head = "\\" + head if head in GREEK else head if len(head) == 1 else rf"\mathrm{{{head}}}"
     return f"{head}_{{{tail}}}" if tail else head
 
 

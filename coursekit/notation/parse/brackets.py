@@ -7,22 +7,17 @@ import re
 
 from lark import Token
 
-from ..errors import NotationError
 from ..names import Name, small_of
 from .scanner import MAX_DEPTH
+from .tokens import Tokens, as_, closing, refuse
 
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
 _SIGN = {"LPAR": ")", "LSQ": "]", "LGRP": "]", "LBRACE": "}", "BAR": "|", "NORM": "||"}
 
 
-def refuse(message: str, source: str, token: Token) -> NotationError:
-    width = (token.end_column or 0) - (token.column or 0)
-    return NotationError(message, source, token.line or 0, token.column or 0, width)
-
-
-def pair(tokens: list[Token], source: str) -> list[Token]:
+def pair(tokens: Tokens, source: str) -> Tokens:
     """The tokens of one statement with brackets and bars paired, and conditions `P(a | b)` cut to `P(a)`."""
-    out: list[Token] = []
+    out: Tokens = []
     stack: list[tuple[Token, int]] = []
     skip: int | None = None  # inside `| …)` of a conditional: the stack depth that ends it
     for token in tokens:
@@ -49,12 +44,7 @@ def pair(tokens: list[Token], source: str) -> list[Token]:
             stack.append((token, len(out)))
             _add(out, kind + "_OPEN", token, skip)
         elif kind in _CLOSES:
-            if (
-                kind == "LGRP"
-                and out
-                and out[-1].type in ("RPAR", "RSQ")
-                and out[-1].end_pos == token.start_pos
-            ):
+            if kind == "LGRP" and out and out[-1].end_pos == token.start_pos:
                 _torn(tokens, token, out[-1], source)
             stack.append((token, len(out)))
             if len(stack) > MAX_DEPTH:
@@ -78,9 +68,9 @@ def pair(tokens: list[Token], source: str) -> list[Token]:
     return _heads(out, source)
 
 
-def _torn(tokens: list[Token], token: Token, before: Token, source: str) -> None:
+def _torn(tokens: Tokens, token: Token, before: Token, source: str) -> None:
     """`W[i][j]` and `tanh(x)[i]` are no products."""
-    for inner in tokens[tokens.index(token) + 1 :]:
+    for inner in tokens[tokens.index(token) + 1 :] if before.type in ("RPAR", "RSQ") else ():
         if inner.type == "RSQ":
             where = "in one pair of brackets: `W[i,j]`" if before.type == "RSQ" else "inside: `tanh(x[i])`"
             raise refuse(f"this is no index of a tensor; write it {where}", source, token)
@@ -88,16 +78,16 @@ def _torn(tokens: list[Token], token: Token, before: Token, source: str) -> None
             return
 
 
-def _add(out: list[Token], kind: str, token: Token, skip: int | None) -> None:
+def _add(out: Tokens, kind: str, token: Token, skip: int | None) -> None:
     if skip is None:
-        out.append(token if kind == token.type else Token.new_borrow_pos(kind, token.value, token))
+        out.append(token if kind == token.type else as_(kind, token, token.value))
 
 
-def _ends_operand(out: list[Token]) -> bool:
+def _ends_operand(out: Tokens) -> bool:
     return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RGRP", "RBRACE", "BAR_CLOSE")
 
 
-def _heads(tokens: list[Token], source: str) -> list[Token]:
+def _heads(tokens: Tokens, source: str) -> Tokens:
     """Mark each function and reducer that is followed by no bracket: it takes what comes next.
 
     `\\sum_i` always takes the rest of its product; `sum[i]( … )` and `softmax[w]( … )` take the bracket.
@@ -108,31 +98,20 @@ def _heads(tokens: list[Token], source: str) -> list[Token]:
             continue
         after = k + 1
         if after < len(tokens) and tokens[after].type == "LSQ":
-            level = 0
-            for after in range(k + 1, len(tokens)):
-                level += {"LSQ": 1, "LGRP": 1, "RSQ": -1, "RGRP": -1}.get(tokens[after].type, 0)
-                if level == 0:
-                    break
-            after += 1
+            after = closing(tokens, k + 1) + 1
             _over_set(tokens, out, k + 1, after - 1, source)
-            for k_inner in range(k + 2, after - 1):  # sum[s=0..t]
-                if (
-                    tokens[k_inner].type == "DOTS"
-                    and token.type != "FUNC"
-                    and tokens[k_inner - 2].type == "EQ"
-                ):
-                    out[k_inner] = Token.new_borrow_pos("UPTO", "to", tokens[k_inner])
+            for dots in range(k + 2, after - 1):  # sum[s=0..t]
+                if (tokens[dots].type, tokens[dots - 2].type) == ("DOTS", "EQ") and token.type != "FUNC":
+                    out[dots] = as_("UPTO", tokens[dots], "to")
         bracket = after < len(tokens) and tokens[after].type in ("LPAR", "LGRP", "LBRACE")
-        if (
-            bracket and token.type == "REDUCER" and tokens[k + 1].value == "_"
-        ):  # the sign of a page: `sum_i (…)`
+        if bracket and token.type == "REDUCER" and tokens[k + 1].value == "_":  # as on a page: `sum_i (…)`
             spaced = source[(tokens[after].start_pos or 1) - 1].isspace()
             if spaced and token.value in ("sum", "prod"):
                 bracket = False
             else:
                 _power_of(tokens, k, after, source)
         if tokens[k + 1 : k + 2] and tokens[k + 1].type == "_EQ" and token.type != "BIGOP":
-            out[k] = Token.new_borrow_pos("NAME", Name(str(token.value)), token)  # `softmax = …` gives a name
+            out[k] = as_("NAME", token, Name(str(token.value)))  # `softmax = …` gives a name
             continue
         if token.type == "FUNC":
             kind = "FUNC" if bracket else "FUNC_OPEN"
@@ -143,11 +122,11 @@ def _heads(tokens: list[Token], source: str) -> list[Token]:
         else:
             kind = token.type
         if kind != token.type:
-            out[k] = Token.new_borrow_pos(kind, token.value, token)
+            out[k] = as_(kind, token)
     return [token for token in out if token is not None]
 
 
-def _over_set(tokens: list[Token], out: list[Token], start: int, stop: int, source: str) -> None:
+def _over_set(tokens: Tokens, out: Tokens, start: int, stop: int, source: str) -> None:
     """`\\sum_{x \\in X}`: a set that is named after its index holds all its values."""
     for k in range(start, stop):
         if tokens[k].type != "IN":
@@ -160,9 +139,9 @@ def _over_set(tokens: list[Token], out: list[Token], start: int, stop: int, sour
         out[k] = out[k + 1] = None  # type: ignore[call-overload]
 
 
-def _power_of(tokens: list[Token], k: int, after: int, source: str) -> None:
+def _power_of(tokens: Tokens, k: int, after: int, source: str) -> None:
     """`max_i (…)^2`: the power of what is in the brackets, or of the maximum?"""
-    stop = _closed(tokens, after)
+    stop = closing(tokens, after)
     if stop + 1 < len(tokens) and tokens[stop + 1].type == "CARET":
         start, begin = tokens[k].start_pos or 0, tokens[after].start_pos or 0
         end = tokens[stop].end_pos or 0
@@ -174,14 +153,14 @@ def _power_of(tokens: list[Token], k: int, after: int, source: str) -> None:
         message = (
             f"is the power that of each term, written `{both[0]}`, or of the whole, written `{both[1]}`?"
         )
-        raise NotationError(message, source, tokens[k].line or 0, tokens[k].column or 0, 1, repairs)
+        raise refuse(message, source, tokens[k], repairs)
 
 
 _POWER = re.compile(r"\s*(\^|\*\*)\s*(\w+|\{[^}]*\}|\([^)]*\))?")
 _BEGINS = frozenset({"NAME", "NUMBER", "FUNC", "LPAR", "LGRP", "FRAC", "SQRT", "REDUCER", "BIGOP"})
 
 
-def _alone(tokens: list[Token], k: int, source: str) -> None:
+def _alone(tokens: Tokens, k: int, source: str) -> None:
     """A function without brackets takes one factor; where another follows, nobody knows where it ends."""
     ends: list[int] = []
     at = k + 1
@@ -191,13 +170,13 @@ def _alone(tokens: list[Token], k: int, source: str) -> None:
         and len(ends) < 20
     ):
         name = tokens[at].type == "NAME"
-        at = at if name or tokens[at].type == "NUMBER" else _closed(tokens, at + (tokens[at].type == "FRAC"))
+        at = at if name or tokens[at].type == "NUMBER" else closing(tokens, at + (tokens[at].type == "FRAC"))
         while at + 1 < len(tokens) and name and tokens[at + 1].type in ("LSQ", "LPAR"):
-            at = _closed(tokens, at + 1)
+            at = closing(tokens, at + 1)
         if at + 1 < len(tokens) and tokens[at].type == "RBRACE" and tokens[at + 1].type == "LBRACE":
-            at = _closed(tokens, at + 1)
+            at = closing(tokens, at + 1)
         if at + 2 < len(tokens) and tokens[at + 1].type == "CARET":
-            at = at + 2 if tokens[at + 2].type in ("NUMBER", "NAME") else _closed(tokens, at + 2)
+            at = at + 2 if tokens[at + 2].type in ("NUMBER", "NAME") else closing(tokens, at + 2)
         ends.append(tokens[at].end_pos or 0)
         at += 1
     if len(ends) < 2:
@@ -208,15 +187,4 @@ def _alone(tokens: list[Token], k: int, source: str) -> None:
     both = (f"{word}({whole})", f"{word}({first}) {rest}")
     repairs = tuple(source[: tokens[k].start_pos] + one + source[ends[-1] :] for one in both)
     message = f"where does `{word}` end? Write `{both[0]}` or `{both[1]}`"
-    column = (tokens[k].end_column or 0) - (tokens[k].column or 0)
-    raise NotationError(message, source, tokens[k].line or 0, tokens[k].column or 0, column, repairs)
-
-
-def _closed(tokens: list[Token], at: int) -> int:
-    level = 0
-    for k in range(at, len(tokens)):
-        level += tokens[k].type in ("LPAR", "LSQ", "LGRP", "LBRACE")
-        level -= tokens[k].type in ("RPAR", "RSQ", "RGRP", "RBRACE")
-        if level <= 0:
-            return k
-    return len(tokens) - 1
+    raise refuse(message, source, tokens[k], repairs)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 from .. import tree as T
 from ..functions import DEFINED
-from ..tree import free_indices, is_node, parts, substitute, walk
+from ..tree import free_indices, mapped, substitute, walk
 
 
 def add(terms: list[T.Expr], span: T.Span) -> T.Expr:
@@ -88,17 +87,4 @@ def apart(node, taken: set[str]):
                 names[name] = new
         node = substitute(node, names) if names else node
         taken = taken | set(node.indices)
-    changes = {}
-    for part in parts(node):
-        old = getattr(node, part)
-        new_value = _apart(old, taken)
-        if new_value is not old:
-            changes[part] = new_value
-    return replace(node, **changes) if changes else node
-
-
-def _apart(value, taken: set[str]):
-    if isinstance(value, tuple):
-        items = tuple(_apart(item, taken) for item in value)
-        return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-    return apart(value, taken) if is_node(value) else value
+    return mapped(node, lambda below: apart(below, taken))

@@ -12,11 +12,11 @@ from lark import Token
 
 from ..names import GREEK, Name, small_of
 from ..sums import is_capital
-from .brackets import refuse
-from .seen import _OPEN, _SHUT, Seen, Tokens, closing, count, depths
+from .seen import Seen, depths
 from .signature import Signature
 from .slips import PYTHON
 from .symbols import FUNCTIONS, REDUCERS
+from .tokens import Tokens, as_, closing, count, level, refuse
 
 _PLAIN = frozenset({"NAME", "NUMBER", "PLUS", "MINUS", "STAR", "COMMA", "LSUB", "RSUB"})
 
@@ -35,6 +35,7 @@ class Calls:
         self.tensors = seen.tensors | {n for n, rank in signature.ranks.items() if rank}
         self.letters = seen.indices | seen.bound | seen.time
         self.defined: dict[str, bool] = {}  # the left sides with round brackets: are these indices?
+        self.rows = False  # h(t) = …: round brackets hold some of the indices, rows are left
         for tokens in statements:
             self.survey(tokens)
         self.statements = [self.mark(tokens) for tokens in statements]
@@ -48,6 +49,8 @@ class Calls:
             inside = tokens[after + 1 : closing(tokens, after)]
             indices = all(t.type in ("NAME", "NUMBER", "COMMA") for t in inside)
             self.defined[tokens[0].value.text] = indices
+            rank = self.signature.ranks.get(tokens[0].value.text, 0)
+            self.rows |= indices and 0 < count(inside) < rank
             if indices:
                 self.letters |= {t.value.index for t in inside if t.type == "NAME"}
 
@@ -65,7 +68,7 @@ class Calls:
             script = tokens[head + 2 : k - 1]
             kind = "LIDX" if k < left or square else self.kind(tokens[head], tokens[k + 1 : stop], script)
             if kind:
-                out[k] = Token.new_borrow_pos(kind, token.value, token)
+                out[k] = as_(kind, token)
         return out
 
     def kind(self, token: Token, inside: Tokens, script: Tokens) -> str:
@@ -85,15 +88,16 @@ class Calls:
             return "LCALL"
         if name.text in self.signature.ranks:
             scripts = count(script) if script else 0
-            full = index_like and self.signature.ranks[name.text] == scripts + count(inside)
-            return "LIDX" if full else ""
+            rank = self.signature.ranks[name.text]
+            written = scripts + count(inside)
+            return "LIDX" if index_like and (rank == written or (self.rows and rank > written)) else ""
         if script:
             return ""
         if name.base in FUNCTIONS and not name.plain and name.text not in self.seen.bare:
             raise refuse(_function(name), self.source, token)
         if index_like and (known or commas or self.defined.get(name.text)):
             return "LIDX"
-        if self.is_size(name) and not commas:
+        if (self.is_size(name) or self.signature.axis(name)) and not commas:
             return ""
         word = len(name.base) > 1 and name.plain and not name.capital  # len(S) is no entry of a tensor
         if index_like and not word and name.base not in GREEK and name.text not in self.seen.bare:
@@ -161,10 +165,9 @@ def _both(name: Name) -> str:
 
 def _asks(tokens: Tokens) -> bool:
     """Is it the `x = v` of `P(x = v)`? A comparison in brackets of its own is a factor: `y[j] ([i = j] - p[i])`."""
-    level = 0
+    depth = 0
     for token in tokens:
-        level -= token.type in _SHUT
-        if level == 0 and token.type in ("EQ", "CMP"):
+        depth += level(token)
+        if depth == 0 and token.type in ("EQ", "CMP"):
             return True
-        level += token.type in _OPEN
     return False

@@ -6,8 +6,8 @@ from lark import Token
 
 from ..names import Name
 from ..tree import Directive, Span
-from .brackets import refuse
 from .symbols import DIRECTIVES
+from .tokens import level, refuse
 
 MAX_SIZE = 1_000_000
 
@@ -74,7 +74,7 @@ def _listed(tokens: list[Token]) -> list[str]:
     """The tensors of `(W[Δx,j,j'], B[j], …)`: the names at the outermost level."""
     names, depth = [], 0
     for token in tokens:
-        depth += {"LPAR": 1, "LSQ": 1, "RPAR": -1, "RSQ": -1}.get(token.type, 0)
+        depth += level(token)
         if token.type == "NAME" and depth == 0:
             names.append(token.value.text)
     return names

@@ -64,6 +64,7 @@ class Elaborator(ExpressionReader):
         rank = self.facts.signature.ranks.get(lhs.name)
         given = round_ is None or not self.left_arguments(arguments_of(round_))  # Attention(Q, K, V)
         open_ = square is None or self.rows > 0
+        given |= self.rows > 0
         bare = given and open_ and (rank is None or len(lhs.indices) < rank)
         return Draft(self, lhs, self.expr(right), conditional, bare, self.span(tree))
 

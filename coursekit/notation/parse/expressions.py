@@ -17,7 +17,7 @@ from ..show import show
 from ..sums import opens
 from .build import add, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in
-from .index_reader import MAX_DEPTH, edge
+from .index_reader import MAX_DEPTH, edge, terms_of
 from .matrix import ENTRY, HADAMARD, WHOLE
 from .references import ReferenceReader
 
@@ -44,16 +44,8 @@ class ExpressionReader(ReferenceReader):
         return self.expr(tree.children[0])
 
     def x_add(self, tree: Tree) -> T.Expr:
-        terms: list[tuple[bool, Tree]] = []
-        node: Tree | Token = tree
-        while isinstance(node, Tree) and node.data in ("add", "subtract"):
-            terms.append((node.data == "subtract", node.children[1]))
-            node = node.children[0]
-        parts = [self.expr(node)]
-        for minus, term in reversed(terms):
-            value = self.expr(term)
-            parts.append(negate(value) if minus else value)
-        return add(parts, self.span(tree))
+        terms = [(sign, self.expr(term)) for sign, term in terms_of(tree)]
+        return add([value if sign > 0 else negate(value) for sign, value in terms], self.span(tree))
 
     x_subtract = x_add
 
@@ -70,9 +62,7 @@ class ExpressionReader(ReferenceReader):
         matrices, span = self.facts.matrices, self.span(tree)
         join = (lambda f: f[0] if len(f) == 1 else T.Mul(tuple(f), span=span)) if matrices else multiply
         factors, fractions = [self.expr(node)], 0
-        groups: list[tuple[str, list[T.Expr]]] = [
-            ("", factors)
-        ]  # of matrices: a sign binds less than no sign
+        groups: list[tuple[str, list[T.Expr]]] = [("", factors)]  # matrices: a sign binds less than none
         below: Tree | None = None  # what stands after a slash, until another sign comes
         for step in reversed(steps):
             if below is not None and step.data == "times":
@@ -101,20 +91,14 @@ class ExpressionReader(ReferenceReader):
         assert last is not None
         tight = below.data == "number" and first.end_pos == last.start_pos
         if tight or (below.data in ("norm", "bars") and following.data == below.data):
-            start, middle, stop = (
-                (edge(below, 0) or first).start_pos or 0,
-                first.end_pos or 0,
-                (edge(following, -1) or last).end_pos,
-            )
+            start, middle = (edge(below, 0) or first).start_pos or 0, first.end_pos or 0
+            stop = (edge(following, -1) or last).end_pos
             repairs = (
                 f"{self.source[:start]}({self.source[start:stop]}){self.source[stop:]}",
                 f"{self.source[:middle]} * {self.source[middle:]}",
             )
             message = "where does the fraction end? Write `a/(b c)` or `a/b * c`"
-            span = self.span(below)
-            raise NotationError(
-                message, self.source, span.line, span.column, span.width, repairs if tight else ()
-            )
+            raise self.error(message, below, repairs if tight else ())
 
     x_divide = x_star = x_dot = x_matmul = x_times
 
@@ -163,6 +147,9 @@ class ExpressionReader(ReferenceReader):
         function, power, primes = re.fullmatch(r"(\w+?)((?:\^|_)\d+)?(')?", str(head)).groups()  # type: ignore[union-attr]
         if power or primes:
             return self.marked(function, power, nodes, tree)
+        if function == "turned":  # (a - b)^T
+            value = self.expr(nodes[0])
+            return T.Call("transpose", (value,), span=self.span(tree)) if self.facts.matrices else value
         if function == "clip" and len(nodes) == 3:
             return clip(*map(self.expr, nodes))
         if len(nodes) != 1 and function not in ("min", "max"):
@@ -254,7 +241,8 @@ class ExpressionReader(ReferenceReader):
         return T.Flatten("", (head, *inner), body, span=self.span(tree))
 
     def x_dots(self, tree: Tree) -> T.Expr:
-        raise self.error("dots cannot stand here", tree)
+        message = "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`"
+        raise self.error(message, tree)
 
     def x_comparison(self, tree: Tree) -> T.Expr:
         raise self.error("a condition cannot stand here; `[i == j]` is 1 where it holds", tree)
@@ -348,9 +336,8 @@ class ExpressionReader(ReferenceReader):
             f"`{name}` runs from {low} to {high}: are positions counted from 0, as here, or from 1, as on many pages? "
             f"Write a line `positions from 0` or `positions from 1` before it"
         )
-        span = self.span(item)
         repairs = tuple(f"positions from {base}\n{self.source}" for base in (0, 1))
-        return NotationError(message, self.source, span.line, span.column, span.width, repairs)
+        return self.error(message, item, repairs)
 
     def size_above(self, tree: Tree | Token) -> str | None:
         """The size that an upper limit names: `N`, `|V|`, `T-1`; None if it is an index or anything else."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from typing import cast
 
 from lark import Token, Tree
 
@@ -12,15 +13,7 @@ from .. import tree as T
 from ..errors import NotationError
 from ..names import Name
 from ..sums import is_capital
-from .facts import (
-    Facts,
-    all_rules,
-    arguments_of,
-    bare_name,
-    bound_names,
-    names_in,
-    parts_of,
-)
+from .facts import Facts, all_rules, arguments_of, bare_name, bound_names, names_in, parts_of
 
 MAX_DEPTH = 60
 
@@ -47,9 +40,11 @@ class IndexReader:
         width = (last.end_pos or 0) - (first.start_pos or 0) if first.line == last.line else 1
         return T.Span(first.line or 0, first.column or 0, max(1, width))
 
-    def error(self, message: str, node: Tree | Token | T.Span) -> NotationError:
+    def error(
+        self, message: str, node: Tree | Token | T.Span, repairs: tuple[str, ...] = ()
+    ) -> NotationError:
         span = node if isinstance(node, T.Span) else self.span(node)
-        return NotationError(message, self.source, span.line, span.column, span.width)
+        return NotationError(message, self.source, span.line, span.column, span.width, repairs)
 
     def survey(self, tree: Tree) -> None:
         """Collect the statement's index names before any name is decided."""
@@ -73,8 +68,9 @@ class IndexReader:
                         self.whole.add(name.index)
         self.letters |= self.known
         ranks = self.facts.signature.ranks
-        squares = [(parts_of(ref)[0].value.text, parts_of(ref)[3]) for ref in made.get("reference", [])]
-        written = {(name, len(arguments_of(square))) for name, square in squares if square is not None}
+        references = [parts_of(ref) for ref in made.get("reference", [])]
+        brackets = [(token.value.text, round_ or square) for token, _, round_, square in references]
+        written = {(name, len(arguments_of(inside))) for name, inside in brackets if inside is not None}
         counts = {count for _, count in written}
         full = (
             isinstance(left, Tree)
@@ -101,23 +97,16 @@ class IndexReader:
     def combination(self, tree: Tree | Token) -> tuple[dict, int]:
         """The coefficients of an index expression's atoms, and its constant."""
         assert isinstance(tree, Tree)
-        if tree.data == "number" and tree.children[0] == "inf":
-            raise self.error("an index must be a whole number", tree)
         if tree.data == "number":
-            value = Fraction(str(tree.children[0]))
-            if value.denominator != 1:
+            if tree.children[0] == "inf" or Fraction(str(tree.children[0])).denominator != 1:
                 raise self.error("an index must be a whole number", tree)
-            return {}, int(value)
-        if tree.data == "group":
+            return {}, int(Fraction(str(tree.children[0])))
+        if tree.data in ("group", "bars"):
             return self.linear(tree.children[0])
         if tree.data in ("add", "subtract"):
-            steps = []
-            node: Tree | Token = tree
-            while isinstance(node, Tree) and node.data in ("add", "subtract"):
-                steps.append((1 if node.data == "add" else -1, node.children[1]))
-                node = node.children[0]
-            total = self.linear(node)
-            for sign, term in reversed(steps):
+            first, *rest = terms_of(tree)
+            total = self.linear(first[1])
+            for sign, term in rest:
                 total = _combine(total, self.linear(term), sign)
             return total
         if tree.data == "negative":
@@ -125,11 +114,8 @@ class IndexReader:
         if tree.data in ("times", "star", "dot"):
             a, b = self.linear(tree.children[0]), self.linear(tree.children[1])
             if b[0] and a[0]:
-                raise self.error(
-                    "an index may be multiplied by a number only, `2*t+dt`; "
-                    "for each i and j give the tensor two axes: `x[i,j]`",
-                    tree,
-                )
+                message = "an index may be multiplied by a number only, `2*t+dt`; "
+                raise self.error(message + "for each i and j give the tensor two axes: `x[i,j]`", tree)
             terms, const = b if b[0] else a
             factor = a[1] if b[0] else b[1]
             return {k: c * factor for k, c in terms.items()}, const * factor
@@ -139,8 +125,6 @@ class IndexReader:
             return {self.atom(tree): 1}, 0
         if tree.data == "concat":
             raise self.error("for a product with a concatenation write `W \\cdot [a; b]`", tree)
-        if tree.data == "bars":
-            return self.linear(tree.children[0])
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
 
     def floor(self, tree: Tree) -> str:
@@ -149,9 +133,8 @@ class IndexReader:
         if below.terms or below.const < 1:
             raise self.error("an index is divided by a number only: `t//2`", tree)
         if any(isinstance(atom, T.Lookup) for _, atom in above.terms):
-            raise self.error(
-                "`//` divides a position, not what is looked up: give a tensor that holds the quotient", tree
-            )
+            message = "`//` divides a position, not what is looked up: give a tensor that holds the quotient"
+            raise self.error(message, tree)
         name = f"q{len(self.floors) + 1}"
         while name in self.letters:
             name += "'"
@@ -208,6 +191,16 @@ def edge(node: Tree | Token | None, end: int) -> Token | None:
     while isinstance(node, Tree):
         node = next((c for c in node.children[:: 1 if end == 0 else -1] if c is not None), None)
     return node
+
+
+def terms_of(tree: Tree) -> list[tuple[int, Tree]]:
+    """The terms of a sum, each with its sign."""
+    terms = []
+    while tree.data in ("add", "subtract"):
+        rest, last = cast("tuple[Tree, Tree]", tree.children)
+        terms.append((1 if tree.data == "add" else -1, last))
+        tree = rest
+    return [(1, tree), *reversed(terms)]
 
 
 def _combine(a: tuple[dict, int], b: tuple[dict, int], sign: int) -> tuple[dict, int]:

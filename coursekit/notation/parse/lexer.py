@@ -14,6 +14,7 @@ from lark import Token
 from ..errors import NotationError
 from ..names import Name
 from .latex_reader import LatexReader
+from .tokens import level
 
 MAX_TEXT = 20_000
 
@@ -50,8 +51,7 @@ def statements(tokens: list[Token]) -> Iterator[list[Token]]:
                 yield from clauses(current)
                 current, depth = [], 0
             continue
-        depth += {"LPAR": 1, "LSQ": 1, "LGRP": 1, "LBRACE": 1}.get(token.type, 0)
-        depth -= {"RPAR": 1, "RSQ": 1, "RGRP": 1, "RBRACE": 1}.get(token.type, 0)
+        depth += level(token)
         current.append(token)
     if current:
         yield from clauses(current)
@@ -75,8 +75,7 @@ def clauses(tokens: list[Token]) -> Iterator[list[Token]]:
                 yield part
                 part, k = [], after
                 continue
-        depth += {"LPAR": 1, "LSQ": 1, "LGRP": 1, "LBRACE": 1}.get(kind, 0)
-        depth -= {"RPAR": 1, "RSQ": 1, "RGRP": 1, "RBRACE": 1}.get(kind, 0)
+        depth += level(tokens[k])
         if kind != "QUAD":
             part.append(tokens[k])
         k += 1
@@ -102,13 +101,13 @@ def _range(tokens: list[Token]) -> int:
 
 def _begins_one(tokens: list[Token]) -> str:
     """`EQ` where a tensor and its `=` come next, `IN` for its shape, else nothing."""
-    if not tokens or tokens[0].type != "NAME":
+    if not tokens or tokens[0].type not in ("NAME", "FUNC"):
         return ""
     depth = 0
     for token in tokens[1:]:
         if depth == 0 and token.type in ("EQ", "IN"):
             return token.type
-        depth += {"LPAR": 1, "LSQ": 1}.get(token.type, 0) - {"RPAR": 1, "RSQ": 1}.get(token.type, 0)
+        depth += level(token)
         if depth == 0 and token.type not in ("RPAR", "RSQ"):
             return ""
     return ""

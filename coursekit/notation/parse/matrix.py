@@ -139,7 +139,7 @@ class Shapes:
 
     def common(self, node: T.Expr, wanted: Shape | None) -> Shape | None:
         """Entry by entry: the parts have one shape, or are single numbers."""
-        parts = list(_parts(node))
+        parts = _parts(node)
         shapes = [self.shape(p) for p in parts]
         found = max((s for s in shapes if s), key=len, default=wanted)
         if found:
@@ -203,7 +203,8 @@ class Shapes:
             return "outer"  # the rows k_t^T v_t
         if not (len(a) == len(b) == 1) and self.fit(a[-1:], b[:1]):
             return "inner"
-        raise self.error(f"a product of shapes {_text(a)} and {_text(b)} does not fit", node)
+        message = f"a product of shapes {_text(a)} and {_text(b)} does not fit"
+        raise self.error(f"{message}; write their indices: `W[j,I] x[I]`", node)
 
     def settle(self, left: T.Ref, body: T.Expr, marked: bool) -> None:
         """Which products of two vectors are numbers: `w \\cdot x` and, where nothing else fits the left side, `w x`."""
@@ -326,24 +327,8 @@ class _Writer:
             free = [] if over else [i for i in free_indices(self.write(node.body, axes)) if i[:1].islower()]
             over = over or tuple(free if len(free) == 1 else ())  # of numbers p_i, over their only index
             node = replace(node, indices=over)
-        if isinstance(node, (T.Sum, T.Reduce, T.Softmax)):
-            where = None if node.where is None else self.condition(node.where, axes)
-            return replace(node, body=self.write(node.body, axes), where=where)
-        if isinstance(node, T.Add):
-            return replace(node, terms=tuple(self.write(t, axes) for t in node.terms))
-        if isinstance(node, T.Neg):
-            return replace(node, body=self.write(node.body, axes))
-        if isinstance(node, T.Div):
-            return replace(node, above=self.write(node.above, axes), below=self.write(node.below, axes))
         if isinstance(node, T.Pow):
             return replace(node, base=self.write(node.base, axes), exponent=self.write(node.exponent, ()))
-        if isinstance(node, T.Call):
-            return replace(node, args=tuple(self.write(a, axes) for a in node.args))
-        if isinstance(node, T.Cases):
-            branches = tuple((self.write(v, axes), self.condition(c, axes)) for v, c in node.branches)
-            return replace(node, branches=branches, otherwise=self.write(node.otherwise, axes))
-        if isinstance(node, T.Iverson):
-            return replace(node, condition=self.condition(node.condition, axes))
         if isinstance(node, T.Apply):
             shapes = [self.shapes.shape(a) or () for a in node.args]
             args = (
@@ -351,7 +336,17 @@ class _Writer:
                 for a, own in zip(node.args, shapes, strict=True)
             )
             return replace(node, args=tuple(args))
-        return node
+        return self.below(node, axes)
+
+    def below(self, node, axes: tuple[str | None, ...]):
+        """Entry by entry; the values that a condition compares too."""
+
+        def one(part):
+            if isinstance(part, (T.Compare, T.And)):
+                return self.below(part, axes)
+            return part if isinstance(part, T.Affine) else self.write(part, axes)
+
+        return T.mapped(node, one)
 
     def line_of_its_own(self, node: T.Concat, axes: tuple[str | None, ...]) -> T.Expr:
         """`W [h_{t-1}; x_t]`: the vector that W is multiplied with becomes a tensor `hx`."""
@@ -368,16 +363,6 @@ class _Writer:
             self.shapes.lefts.add(name)
             self.shapes.joined.append(self.shapes.laid(left, [axis], node, self))
         return replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
-
-    def condition(self, node: T.Condition, axes: tuple[str | None, ...]) -> T.Condition:
-        """The same for the values that a condition compares."""
-        if isinstance(node, T.And):
-            return T.And(tuple(self.compare(part, axes) for part in node.parts))
-        return self.compare(node, axes)
-
-    def compare(self, node: T.Compare, axes: tuple[str | None, ...]) -> T.Compare:
-        left, right = (s if isinstance(s, T.Affine) else self.write(s, axes) for s in (node.left, node.right))
-        return replace(node, left=left, right=right)
 
     def product(
         self, factors: tuple[T.Expr, ...], axes: tuple[str | None, ...], span: T.Span, sign: str = ""
@@ -401,27 +386,17 @@ class _Writer:
         return multiply([self.product(tuple(first), left, span, sign), self.write(last, right)], span)
 
 
-def _parts(node: T.Expr) -> Sequence[T.Expr]:
-    if isinstance(node, T.Add):
-        return node.terms
-    if isinstance(node, T.Call):
-        return node.args
-    if isinstance(node, T.Neg):
-        return (node.body,)
+def _parts(node: object) -> list[T.Expr]:
+    """What is combined entry by entry, also by a condition; the exponent of a power is a number."""
     if isinstance(node, T.Pow):
-        return (node.base,)
-    if isinstance(node, T.Div):
-        return (node.above, node.below)
-    if isinstance(node, T.Iverson):
-        return _compared(node.condition)
-    assert isinstance(node, T.Cases)
-    conditions = [side for _, c in node.branches for side in _compared(c)]
-    return (*(v for v, _ in node.branches), node.otherwise, *conditions)
-
-
-def _compared(condition: T.Condition) -> list[T.Expr]:
-    parts = condition.parts if isinstance(condition, T.And) else (condition,)
-    return [side for c in parts for side in (c.left, c.right) if not isinstance(side, T.Affine)]
+        return [node.base]
+    found: list[T.Expr] = []
+    for child in T.children(node):
+        if isinstance(child, (T.Compare, T.And)):
+            found += _parts(child)
+        elif not isinstance(child, T.Affine):
+            found.append(child)
+    return found
 
 
 def _fit(axes: tuple[str | None, ...], shape: Shape) -> tuple[str | None, ...]:

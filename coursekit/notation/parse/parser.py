@@ -18,7 +18,7 @@ from lark.lexer import Lexer as LarkLexer
 
 from ..errors import NotationError
 from ..tree import Directive, Program, Statement
-from .brackets import pair, refuse
+from .brackets import pair
 from .calls import Calls
 from .directives import directive
 from .elaborate import equations
@@ -29,6 +29,7 @@ from .positions import positions
 from .scripts import Scripts
 from .signature import Axes, Signature
 from .slips import program
+from .tokens import as_, level, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -79,11 +80,7 @@ class _Tokens(LarkLexer):
 
     def lex(self, data):  # type: ignore[override]
         for token in data:
-            yield (
-                token
-                if token.type in self.KEPT
-                else Token.new_borrow_pos("_" + token.type, token.value, token)
-            )
+            yield token if token.type in self.KEPT else as_("_" + token.type, token)
 
 
 @cache
@@ -105,6 +102,9 @@ def _tree(paired: list[Token], source: str) -> Tree:
     signs = [k for k, t in enumerate(paired) if t.type == "_EQ"]
     if not signs:
         raise refuse("this is not an equation: `=` is missing", source, paired[-1])
+    parts = split(paired[: signs[-1]])
+    if len(parts) > 1:
+        raise refuse(_REPAIRS["COMMA"], source, paired[len(parts[0])])
     if signs[-1] + 1 < len(paired):
         paired = paired[: signs[0]] + paired[signs[-1] :]  # of `a = b = c` the last member defines a
     try:
@@ -119,7 +119,7 @@ def _one_equation(tokens: list[Token], source: str) -> None:
     """`a = b; c = d` is two equations; `a == b` is none."""
     depth, semicolon = 0, None
     for token in tokens:
-        depth += (token.type in _OPEN) - (token.type in _SHUT)
+        depth += level(token)
         if depth == 0 and token.type == "IN":
             raise refuse(
                 "after `in` comes a shape: `W in R^{n x m}`, or `W in R` for a number", source, token
@@ -134,8 +134,6 @@ def _one_equation(tokens: list[Token], source: str) -> None:
             raise refuse("an equation is written with `=`", source, token)
 
 
-_OPEN = frozenset({"LPAR", "LSQ", "LGRP", "LBRACE", "LSUB", "LIDX", "LCALL"})
-_SHUT = frozenset({"RPAR", "RSQ", "RGRP", "RBRACE", "RSUB"})
 _WORDS = {
     "_EQ": "`=`", "EQ": "`=`", "_PLUS": "`+`", "_MINUS": "`-`", "_STAR": "`*`", "_SLASH": "`/`", "_COMMA": "`,`",
     "_RPAR": "`)`", "_RSQ": "`]`", "_RBRACE": "`}`", "_RGRP": "`]`", "_SEMI": "`;`", "_CARET": "`^`",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from lark import Token
 
-from .brackets import refuse
-from .seen import Tokens, closing, depths
+from .seen import depths
 from .signature import Signature
+from .tokens import Tokens, closing, refuse, split
 
 MAX_TOKENS = 20_000
 Definition = tuple[list[str], Tokens]  # the parameters, and the right side
@@ -83,7 +83,7 @@ def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> T
             continue
         parameters, body = functions[_word(token)]
         stop = closing(tokens, k + 1)
-        arguments = _split(_written(tokens[k + 2 : stop], functions, source))
+        arguments = split(_written(tokens[k + 2 : stop], functions, source))
         if len(arguments) != len(parameters):
             message = f"`{_word(token)}` takes {len(parameters)} arguments, you wrote {len(arguments)}"
             raise refuse(message, source, token)
@@ -97,16 +97,3 @@ def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> T
             raise refuse("written out, these functions are too long", source, token)
         k = stop + 1
     return out
-
-
-def _split(tokens: Tokens) -> list[Tokens]:
-    parts: list[Tokens] = [[]]
-    level = 0
-    for token in tokens:
-        level += token.type.startswith("L") and token.type != "LENTRY"
-        level -= token.type.startswith("R") and token.type not in ("RENTRY", "REDUCER")
-        if token.type == "COMMA" and level == 0:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts

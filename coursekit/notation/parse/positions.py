@@ -14,9 +14,10 @@ from fractions import Fraction
 
 from .. import tree as T
 from ..errors import NotationError
+from ..indices import put
 from ..show import show
-from ..tree import transform
-from .build import add
+from ..tree import free_indices, named, transform, walk
+from .build import add, apart
 
 Start = tuple[int, int, T.Equation]  # axis, position, the equation that says what stands there
 
@@ -29,6 +30,7 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
     statements = [s for s in statements if not (isinstance(s, T.Directive) and s.word == "positions")]
     if told == "1":
         statements = [_from_zero(s) if isinstance(s, T.Equation) else s for s in statements]
+    statements = _entries(statements)
     mains = [e.left for e in statements if isinstance(e, T.Equation) and _fixed(e) is None]
     ranks = {left.name: len(left.indices) for left in mains}
     starts: dict[str, list[Start]] = {}
@@ -52,6 +54,30 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
         out.append(_started(statement, starts) if isinstance(statement, T.Equation) else statement)
     zero = {name for name, found in starts.items() if all(_zero(s) for s in found)}
     return [T.Directive("pad", (name,)) for name in sorted(zero)] + out
+
+
+def _entries(statements: list[T.Statement]) -> list[T.Statement]:
+    """`y[m,0] = …` and `y[m,1] = …`, where nothing else defines y: one equation with a case for each entry."""
+    lines: dict[str, list[T.Equation]] = {}
+    for equation in (s for s in statements if isinstance(s, T.Equation)):
+        lines.setdefault(equation.left.name, []).append(equation)
+    used = {i for s in statements for n in walk(s) for i in named(n)}
+    for own in lines.values():
+        places = [_fixed(e) for e in own]
+        (axis, _), ranks = places[0] or (0, 0), {len(e.left.indices) for e in own}
+        if len(own) < 2 or len(ranks) > 1 or places != [(axis, k) for k in range(len(own))]:
+            continue
+        letter = next(i for i in (*"ijkmnpqr", *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
+        used.add(letter)
+        before, after = own[0].left.indices[:axis], own[0].left.indices[axis + 1 :]
+        left = replace(own[0].left, indices=(*before, T.index(letter), *after))
+        values = [_at(e, left) for e in own]
+        tests = [T.Compare(T.index(letter), "==", T.Affine((), k)) for k in range(len(own))]
+        right = T.Cases(tuple(zip(values, tests, strict=True))[:-1], values[-1], span=own[0].right.span)
+        whole = replace(own[0], left=left, right=right)
+        kept = [whole if s is own[0] else s for s in statements if s is own[0] or s not in own]
+        statements = [T.Directive("size", (letter,), (str(len(own)),)), *kept]
+    return statements
 
 
 def _fixed(equation: T.Equation) -> tuple[int, int] | None:
@@ -138,22 +164,5 @@ def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation
 
 def _at(start: T.Equation, ref: T.Ref) -> T.Expr:
     """The value of a start where its tensor is read: its indices replaced by those of the read."""
-    place = {
-        own: there
-        for affine, there in zip(start.left.indices, ref.indices, strict=True)
-        if (own := affine.plain) is not None
-    }
-
-    def move(node):
-        if not isinstance(node, T.Affine):
-            return node
-        terms: dict = {}
-        const = node.const
-        for factor, atom in node.terms:
-            there = place.get(atom) if isinstance(atom, str) else None
-            for c, a in there.terms if there else ((1, atom),):
-                terms[a] = terms.get(a, 0) + factor * c
-            const += factor * there.const if there else 0
-        return replace(node, terms=tuple((c, a) for a, c in terms.items() if c), const=const)
-
-    return transform(start.right, move)
+    place = {own: at for a, at in zip(start.left.indices, ref.indices, strict=True) if (own := a.plain)}
+    return put(apart(start.right, {i for at in place.values() for i in free_indices(at)}), place)

@@ -13,6 +13,7 @@ from ..functions import DEFINED
 from ..names import ACCENTS, Group, Name
 from .slips import UNSEEN, escaped, stranger
 from .symbols import FUNCTIONS, LETTERS, PACKAGES, REDUCERS, REFUSED, SPACES, WRAPPERS
+from .tokens import as_, level
 
 MAX_DEPTH = 40
 MAX_SCRIPTS = 8
@@ -22,6 +23,7 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?|\.\d+")
 COMMAND = re.compile(r"\\([A-Za-z]+\*?|.|\n)")
 _OPERATOR = re.compile(r"\.\.\.?|\.(?=[ \t]*[A-Za-z\\(\[])|<=|>=|==|!=|\|\||\*\*|//|[-+*/=<>()\[\]{},;^|@]")
+_REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
 _STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
@@ -96,6 +98,9 @@ class Scanner:
             raise self.error(slip[0], start, slip[1])
         elif char.isspace() or char in "$~" or char in UNSEEN or (char == "&" and not self.cases):
             self.pos += 1
+        elif char == "%" and _REMAINDER.match(self.text, self.pos, self.end) and self.operand():
+            hint = "`%` begins a comment, as in LaTeX; for a remainder give each its own place: `y[t,0] = x[2*t]` and "
+            raise self.error(hint + "`y[t,1] = x[2*t+1]` on two lines", start)
         elif char in "#%":
             newline = self.text.find("\n", self.pos, self.end)
             self.pos = self.end if newline < 0 else newline
@@ -114,6 +119,10 @@ class Scanner:
             self.word(word.group(), start)
         elif char == "." and _STOP.match(self.text, self.pos, self.end):
             self.pos += 1  # the full stop of a sentence
+        elif char in "²³⁴":
+            self.pos += 1
+            self.emit("CARET", "^", start)
+            self.emit("NUMBER", str("  ²³⁴".index(char)), start)
         elif char == "{" and (name := self.whole_name()):
             self.finish(name, start)
         elif operator := _OPERATOR.match(self.text, self.pos, self.end):
@@ -142,6 +151,8 @@ class Scanner:
             self.finish(name, start)
         elif char == "_" and self.out and self.out[-1].type in ("RPAR", "RSQ", "RBRACE"):
             group = self.group(sup=False)  # (W x)_i: an entry of what stands in the brackets
+            if group.items == ("plus",):  # [x]_+: its positive part
+                return self.out.insert(self.opener(), as_("FUNC", self.out[self.opener()], "relu"))
             after = self.pos
             self.emit("LENTRY", "_", start, start + 1)
             self.pos = group.place[0]
@@ -154,6 +165,10 @@ class Scanner:
             self.pos += 1
         else:
             raise self.error(stranger(char), start)
+
+    def operand(self) -> bool:
+        """Does a number, a name or a bracket end just here, so that a sign may follow it?"""
+        return bool(self.out) and self.out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RBRACE")
 
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
         self.pos = start + (len(symbol) if length is None else length)
@@ -184,25 +199,35 @@ class Scanner:
         last = self.out[-1]
         if last.type in ("NAME", "REDUCER", "BIGOP"):
             return True
-        if last.type != "RPAR":
-            return False
-        level = 0
-        for k in range(len(self.out) - 1, -1, -1):
-            level += {"RPAR": 1, "LPAR": -1}.get(self.out[k].type, 0)
-            if level == 0:
-                return k > 0 and self.out[k - 1].type == "NAME"
-        return False
+        start = self.opener()
+        return last.type == "RPAR" and start > 0 and self.out[start - 1].type == "NAME"
 
     def peek_transpose(self) -> bool:
-        """Swallow the ⊤ of `e[w,I]^\\top`: in index notation it means nothing."""
+        """The ⊤ after a bracket: that of `e[w,I]^\\top` means nothing in index notation, `(a - b)^\\top` is marked."""
+        sign = re.compile(r"\s*(\{\s*(\\top|T)\s*\}|\\top\b|⊤|T(?![A-Za-z0-9_\[(]))")
         if not self.out or self.out[-1].type not in ("RSQ", "RPAR", "RGRP"):
             return False
-        match = re.compile(r"\s*(\{\s*(\\top|T)\s*\}|\\top\b|⊤|T(?![A-Za-z0-9_\[(]))").match(
-            self.text, self.pos, self.end
-        )
-        if match:
-            self.pos = match.end()
-        return bool(match)
+        if found := sign.match(self.text, self.pos, self.end):
+            self.pos = found.end()
+            start = self.opener()
+            before = self.out[start - 1] if start else None
+            if before is not None and before.type in ("FUNC", "REDUCER", "NAME"):
+                called = before.type != "NAME" or before.end_pos == self.out[start].start_pos
+                start -= called  # softmax(…)^T
+            if self.out[-1].type == "RPAR" or self.out[start].type == "LGRP":
+                near = self.out[start]
+                self.out[start:start] = [as_("FUNC", near, "turned"), as_("LPAR", near, "(")]
+                self.out.append(as_("RPAR", self.out[-1], ")"))
+        return bool(found)
+
+    def opener(self) -> int:
+        """Where the bracket that has just closed was opened."""
+        depth = 0
+        for k in reversed(range(len(self.out))):
+            depth -= level(self.out[k])
+            if depth <= 0:
+                return k
+        return 0
 
     def word(self, word: str, start: int, text_word: bool = False) -> None:
         """A word that begins at `start` has been read up to `pos`: finish it and emit it."""
@@ -330,14 +355,14 @@ class Scanner:
         while self.follows(" "):
             self.pos += 1
         begin, round_ = self.pos, False
-        if self.follows("{", "(") and (sup or self.text[self.pos] == "{"):
+        if self.follows("{", "("):
             stop = self.close(self.pos)
-            round_ = self.text[self.pos] == "("
+            round_ = sup and self.text[self.pos] == "("
             begin, self.pos = self.pos + 1, stop + 1
         elif self.follows("\\") or (self.pos < self.end and self.text[self.pos] in LETTERS):
             self.one_argument()
             stop = self.pos
-        elif match := re.compile(r"[A-Za-z0-9]+|\*").match(self.text, self.pos, self.end):
+        elif match := re.compile(r"[A-Za-z0-9]+|[*+]").match(self.text, self.pos, self.end):
             stop = self.pos = match.end()
         else:
             what = "superscript" if sup else "subscript"
@@ -453,4 +478,5 @@ def flatten_script(text: str) -> str:
 
     text = "".join("\\" + LETTERS[c] + " " if c in LETTERS and LETTERS[c] != "-" else c for c in text)
     text = re.sub(r"\\([A-Za-z]+\*?|.)", command, text)
-    return re.sub(r"[\s{}_]", "", text).replace("−", "-").replace("*", "star")
+    text = re.sub(r"[\s{}_]", "", text).replace("−", "-").replace("*", "star")
+    return {"+": "plus", "-": "minus"}.get(text, text)

@@ -17,11 +17,12 @@ from lark import Token
 
 from ..errors import NotationError
 from ..names import GREEK, Group, Name, small_of
-from .brackets import pair, refuse
+from .brackets import pair
 from .latex_reader import LatexReader
 from .scanner import split_commas
-from .seen import ATOM, Tokens, closing, count, depths, letters_in, made_of, survey
+from .seen import ATOM, depths, letters_in, made_of, survey
 from .signature import Signature
+from .tokens import Tokens, as_, closing, count, refuse, split
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Reading:
     name: Name
     indices: tuple[tuple[Group, bool], ...] = ()
     powers: tuple[Group, ...] = ()
+    order: tuple[int, ...] = ()  # of the indices, where it is not that of writing
 
 
 class Scripts:
@@ -44,6 +46,9 @@ class Scripts:
         self.seen = survey(statements)
         self.bases = {n.base for n in self.seen.lefts}
         signature.defined = {n.text for n in self.seen.lefts} | self.bases
+        accents = {(n.base, n.accents) for n in self.seen.names}
+        bases = [base for base, _ in accents]
+        signature.dressed = {base for base, worn in accents if worn and bases.count(base) == 1}
         if signature:
             self.learn()
             statements = self.functions(statements)
@@ -61,10 +66,9 @@ class Scripts:
         others = [t.value for s in statements for t in s if t.type == "NAME" and t.value.base == name.base]
         if square is None or any(g.items in (("0",), ("1",), ("3",)) for n in others for g in n.sups):
             return tokens
-        new = Token.new_borrow_pos
-        head = [new("SQRT", "sqrt", tokens[1]), new("LBRACE", "{", tokens[1])]
-        inside = [*head, *tokens[2:], new("RBRACE", "}", tokens[-1])]
-        return [new("NAME", name.without(square), tokens[0]), tokens[1], *inside]  # type: ignore[arg-type]
+        head = [as_("SQRT", tokens[1], "sqrt"), as_("LBRACE", tokens[1], "{")]
+        inside = [*head, *tokens[2:], as_("RBRACE", tokens[-1], "}")]
+        return [as_("NAME", tokens[0], name.without(square)), tokens[1], *inside]
 
     def functions(self, statements: list[Tokens]) -> list[Tokens]:
         """`F(x) = …` of tensors that are given is a tensor F, and `score(h_t, g_s)` the entry `score[t,s]`."""
@@ -85,8 +89,11 @@ class Scripts:
             or {t.type for t in commas} - {"COMMA"}
         ):
             return None
-        found = [self.signed(t.value, 0) for t in names]
-        return [r for r in found if r] if all(found) and not self.signature.find(tokens[k].value) else None
+        found = [reading for t in names if (reading := self.signed(t.value, 0))]
+        known = self.signature.find(tokens[k].value)
+        filled = sum(self.width(*pair) for reading in found for pair in reading.indices)
+        own = known is None or 0 < filled == self.signature.ranks[known]  # FL(p_i) is the entry FL[i]
+        return found if len(found) == len(names) and own else None
 
     def applied(self, tokens: Tokens, heads: set[str]) -> Tokens:
         out: Tokens = []
@@ -113,20 +120,10 @@ class Scripts:
                 for item in group.items:
                     self.seen.time |= set(item) if apart and item.isalpha() else set(ATOM.findall(item))
         for left in self.seen.lefts:
-            for group in left.sups:
-                if (
-                    letters_in(group)
-                    and letters_in(group) <= self.seen.time
-                    and not self.signature.find(left)
-                ):
-                    known = self.seen.raised.setdefault(left.base, set())
-                    known |= {
-                        c
-                        for n in self.seen.names
-                        if n.base == left.base
-                        for g in n.sups
-                        for c in letters_in(g)
-                    }
+            above = [letters_in(group) for group in left.sups]
+            if any(a and a <= self.seen.time for a in above) and not self.signature.find(left):
+                same = [g for n in self.seen.names if n.base == left.base for g in n.sups]
+                self.seen.raised[left.base] = {c for g in same for c in letters_in(g)}
 
     def decide(self, tokens: Tokens) -> None:
         """In `y_i = f(x_i)` nothing tells whether i is an index or part of two names."""
@@ -156,9 +153,8 @@ class Scripts:
 
             return re.sub(group, one, self.text)
 
-        column = (token.end_column or 0) - (token.column or 0)
         repairs = (written("[%s]", ","), written("_{\\text{%s}}", ""))
-        return NotationError(message, self.text, token.line or 0, token.column or 0, column, repairs)
+        return refuse(message, self.text, token, repairs)
 
     def statement(self, tokens: Tokens) -> Tokens:
         if not self.signature and all(t.type != "NAME" or t.value.plain for t in tokens):
@@ -181,13 +177,13 @@ class Scripts:
         square = k + 1 < len(tokens) and tokens[k + 1].type == "LSQ"
         stop = closing(tokens, k + 1) if square else k
         if square and self.lays(tokens[k + 2 : stop]):  # W [h_{t-1}, x_t]: vectors laid end to end
-            tokens[k + 1] = Token.new_borrow_pos("LGRP", "[", tokens[k + 1])
-            tokens[stop] = Token.new_borrow_pos("RGRP", "]", tokens[stop])
+            tokens[k + 1] = as_("LGRP", tokens[k + 1], "[")
+            tokens[stop] = as_("RGRP", tokens[stop], "]")
             square, stop = False, k
         entries = count(tokens[k + 2 : stop]) if square else 0
         if parts := self.signature.split(token.value) if not square else None:
             for part in parts:
-                self.name([Token.new_borrow_pos("NAME", part, token)], 0, inside, out)  # type: ignore[arg-type]
+                self.name([as_("NAME", token, part)], 0, inside, out)
             return k + 1
         whole = (
             not token.value.plain and token.value.index in self.seen.bound
@@ -199,9 +195,8 @@ class Scripts:
             )
             if known is not None:
                 rank = self.signature.ranks[known]
-                raise refuse(
-                    f"`{known}` has {rank} {'axis' if rank == 1 else 'axes'}, not these", self.text, token
-                )
+                axes = "axis" if rank == 1 else "axes"
+                raise refuse(f"`{known}` has {rank} {axes}, not these", self.text, token)
         if reading is None and inside:
             reading = Reading(token.value)
         if reading is None:
@@ -209,14 +204,14 @@ class Scripts:
         for group in (*reading.name.sups, *reading.name.subs):
             if not group.name_like:
                 raise refuse(f"`{self.written(group)}` cannot be read as part of a name", self.text, token)
-        out.append(Token.new_borrow_pos("NAME", reading.name, token))  # type: ignore[arg-type]
+        out.append(as_("NAME", token, reading.name))
         if reading.indices:
-            self.bracketed("LSUB", "RSUB", reading.indices, token, out)
+            self.bracketed("LSUB", "RSUB", reading.indices, token, out, reading.order)
         if square and not (reading.powers and token.value.base == "e" and not reading.indices):
             out += self.statement(tokens[k + 1 : stop + 1])
             k = stop
         for group in reading.powers:
-            out.append(Token.new_borrow_pos("CARET", "^", token))
+            out.append(as_("CARET", token, "^"))
             self.bracketed("LBRACE", "RBRACE", ((group, False),), token, out)
             if square and k != stop:  # e^x[i]: the brackets are the exponent's
                 out[-1:] = [*self.statement(tokens[k + 1 : stop + 1]), out[-1]]
@@ -233,22 +228,29 @@ class Scripts:
         return False
 
     def bracketed(
-        self, opener: str, closer: str, groups: Iterable[tuple[Group, bool]], near: Token, out: Tokens
+        self,
+        opener: str,
+        closer: str,
+        groups: Iterable[tuple[Group, bool]],
+        near: Token,
+        out: Tokens,
+        order: tuple[int, ...] = (),
     ) -> None:
-        out.append(Token.new_borrow_pos(opener, opener, near))
-        for number, (group, apart) in enumerate(groups):
-            if number:
-                out.append(Token.new_borrow_pos("COMMA", ",", near))
+        entries: list[Tokens] = []
+        for group, apart in groups:
             inner = self.scan(group)
-            out += self.letters(inner) if apart else self.statement(inner)
-        out.append(Token.new_borrow_pos(closer, closer, near))
+            entries += split(self.letters(inner) if apart else self.statement(inner))
+        out.append(as_(opener, near, opener))
+        for number, entry in enumerate([entries[k] for k in order] or entries):
+            out += [as_("COMMA", near, ","), *entry] if number else entry
+        out.append(as_(closer, near, closer))
 
     def scan(self, group: Group) -> Tokens:
         """The tokens of a script, read as what stands in brackets."""
         self.reader.out = []
         self.reader.pos = group.place[0]
         self.reader.scan(group.place[1])
-        bars = [Token.new_borrow_pos("COMMA", ",", t) if t.type == "BAR" else t for t in self.reader.out]
+        bars = [as_("COMMA", t, ",") if t.type == "BAR" else t for t in self.reader.out]
         return pair(bars, self.text)
 
     def letters(self, tokens: Tokens) -> Tokens:
@@ -258,9 +260,9 @@ class Scripts:
             if token.type == "NAME" and not (name.sups or name.subs or name.text_word) and len(name.base) > 1:
                 for k, letter in enumerate(name.base, 1):
                     if out and out[-1].type == "NAME":
-                        out.append(Token.new_borrow_pos("COMMA", ",", token))
+                        out.append(as_("COMMA", token, ","))
                     one = Name(letter, primes=name.primes if k == len(name.base) else 0)
-                    out.append(Token.new_borrow_pos("NAME", one, token))  # type: ignore[arg-type]
+                    out.append(as_("NAME", token, one))
             else:
                 out.append(token)
         return out
@@ -289,7 +291,8 @@ class Scripts:
                 continue
             indices = [g for kind, (g, _) in chosen if kind == "index"]
             powers = tuple(g for kind, (g, _) in chosen if kind == "power")
-            if any(self.digits(g) and not g.round for g in indices if g in name.sups):
+            signs = any(g.items in (("plus",), ("minus",)) for g in indices)  # k_+
+            if signs or any(self.digits(g) and not g.round for g in indices if g in name.sups):
                 continue
             rank = self.signature.ranks[known]
             for ways in product((False, True), repeat=len(indices)):
@@ -304,7 +307,8 @@ class Scripts:
                 score = (total == rank, kinds.count("name"), -len(powers), -new, -sum(ways))
                 if best is None or score > best[0]:
                     plain = Name(known, transposed=kept.transposed and rank > 0, opaque=kept.opaque)
-                    best = score, Reading(plain, tuple(apart), powers)
+                    order = self.order(known, apart) if total == rank and not count else ()
+                    best = score, Reading(plain, tuple(apart), powers, order)
         if best is None and torn is not None:
             axes = ",".join(self.signature.shapes[torn[0]])
             message = (
@@ -316,10 +320,22 @@ class Scripts:
     def elsewhere(self, known: str, groups: list[tuple[Group, bool]]) -> bool:
         """Does a script stand for another axis than the one that it would fill: the t of `h_t` for h[b,t,j]?"""
         shape = self.signature.shapes[known]
-        written = [
-            i for g, apart in groups for item in g.items for i in (item if apart else ATOM.findall(item)[:1])
-        ]
-        return any(i in shape and i != own for i, own in zip(written, shape, strict=False))
+        return any(i in shape and i != own for i, own in zip(self.first(groups), shape, strict=False))
+
+    def first(self, groups: list[tuple[Group, bool]]) -> list[str]:
+        """The letter that each index begins with."""
+        items = [(item, apart) for group, apart in groups for item in group.items]
+        return [i for item, apart in items for i in (item if apart else ATOM.findall(item)[:1] or [""])]
+
+    def order(self, known: str, groups: list[tuple[Group, bool]]) -> tuple[int, ...]:
+        """Indices above and below have no order of their own: each that is called as an axis stands for it, so that
+        `h^{(t)}_{b,j}` is h[b,t,j]."""
+        shape, written = self.signature.shapes[known], self.first(groups)
+        distinct = len(set(written)) == len(written) == len(shape) == len(set(shape))
+        if len(groups) < 2 or not distinct:
+            return ()
+        rest = (k for k, i in enumerate(written) if i not in shape)
+        return tuple(written.index(axis) if axis in written else next(rest) for axis in shape)
 
     def digits(self, group: Group) -> bool:
         return all(item.isdigit() for item in group.items)

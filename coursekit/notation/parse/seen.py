@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from lark import Token
 
 from ..names import Group, Name
+from .tokens import Tokens, level
 
-Tokens = list[Token]
-_OPEN = frozenset({"LPAR", "LSQ", "LGRP", "LBRACE", "LSUB", "LIDX", "LCALL"})
-_SHUT = frozenset({"RPAR", "RSQ", "RGRP", "RBRACE", "RSUB"})
 ATOM = re.compile(r"[A-Za-z]+\d*'*")
 
 
@@ -37,22 +35,12 @@ def depths(tokens: Tokens) -> Iterator[tuple[int, Token, str]]:
     """Each token with its number and the innermost square bracket around it: `index`, `bound` or none."""
     stack: list[str] = []
     for k, token in enumerate(tokens):
-        if token.type in _SHUT and stack:
+        if level(token) < 0 and stack:
             stack.pop()
         yield k, token, next((s for s in reversed(stack) if s), "")
-        if token.type in _OPEN:
+        if level(token) > 0:
             before = tokens[k - 1].type if k and token.type == "LSQ" else ""
             stack.append({"": "", "NAME": "index", "RPAR": "index", "RSUB": "index"}.get(before, "bound"))
-
-
-def closing(tokens: Tokens, at: int) -> int:
-    """Where the bracket that opens at `at` closes."""
-    level = 0
-    for k in range(at, len(tokens)):
-        level += (tokens[k].type in _OPEN) - (tokens[k].type in _SHUT)
-        if level == 0:
-            return k
-    return len(tokens) - 1
 
 
 def survey(statements: list[Tokens]) -> Seen:
@@ -162,12 +150,3 @@ def made_of(group: Group, letters: set[str]) -> bool | None:
             return None
         apart = True
     return apart if group.items else None
-
-
-def count(tokens: Tokens) -> int:
-    """The entries between the commas at the outermost level."""
-    level, commas = 0, 0
-    for token in tokens:
-        level += (token.type in _OPEN) - (token.type in _SHUT)
-        commas += token.type == "COMMA" and level == 0
-    return commas + 1

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import NotationError
-from ..names import Name
+from ..names import GREEK, Name
 from .lexer import canonical
 
 Axes = int | Sequence[int | str]
@@ -27,6 +27,7 @@ class Signature:
         self.shapes: dict[str, tuple[str, ...]] = {}
         self.keys: dict[str, str] = {}
         self.defined: set[str] = set()  # the names that the text itself defines
+        self.dressed: set[str] = set()  # letters that the text writes with one accent only
         for written, axes in (given or {}).items():
             name = canonical(written)
             if isinstance(axes, int):
@@ -35,7 +36,7 @@ class Signature:
                 raise NotationError(f"the axes of `{name}` are a number, a shape or a list of names")
             self.shapes[name] = tuple(map(str, axes))
             self.ranks[name] = len(self.shapes[name])
-            self.keys.setdefault(_key(name), name)
+            self.keys.setdefault(key(name), name)
 
     def __bool__(self) -> bool:
         return bool(self.ranks)
@@ -44,9 +45,12 @@ class Signature:
         """The tensor that a name means, however it is spelt: `\\lambda` is `lam`, `\\hat y` is `yhat`."""
         if name.text in self.ranks:
             return name.text
-        known = self.keys.get(key := _key(name.text))
-        if known is None and row and len(name.base) == 1 and name.base not in self.defined:  # w_i, a row of W
-            swapped = {key.swapcase(), key[:1].swapcase() + key[1:]}
+        known = self.keys.get(own := key(name.text))
+        if known is None and name.accents and name.base in self.dressed:
+            return self.find(replace(name, accents=()), row)
+        letter = len(name.base) == 1 or name.base in GREEK
+        if known is None and row and letter and name.base not in self.defined:  # w_i, a row of W
+            swapped = {own.swapcase(), own[:1].swapcase() + own[1:]}
             other = [n for k, n in self.keys.items() if k in swapped]
             return other[0] if len(set(other)) == 1 and self.ranks[other[0]] > 1 else None
         return known
@@ -89,7 +93,8 @@ class Signature:
         return self.find(name) is not None or (name.capital and name.text in self.defined)
 
 
-def _key(name: str) -> str:
+def key(name: str) -> str:
+    """What spellings of one name have in common."""
     for written, short in (("varepsilon", "eps"), ("epsilon", "eps"), ("lambda", "lam")):
         name = name.replace(written, short)
     name = re.sub(r"^ell\b", "l", name)

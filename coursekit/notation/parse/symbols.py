@@ -47,6 +47,8 @@ REFUSED = {
     "rightarrow": "an arrow is not an equation; write `left = right`",
     "to": "an arrow is not an equation; write `left = right`",
     "argmin": "`argmin` is an optimisation, not an equation that defines a tensor entry by entry",
+    "otimes": "`⊗` can be entry by entry, written `a \\odot b`, or an outer product, written `a b^\\top`",
+    "oplus": "`⊕` can be a sum, written `a + b`, or vectors laid end to end, written `[a; b]`",
     "int": "integrals are not part of this language",
     "subset": "sets are not part of this language",
     "where": "`where` is no part of the language; write the equation that follows it on a line of its own",
@@ -59,10 +61,10 @@ LETTERS = {
     "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
     "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma",
     "Δ": "Delta", "∆": "Delta", "Θ": "Theta", "Λ": "Lambda", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
-    "ℓ": "ell", "∂": "partial", "∇": "nabla", "·": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
+    "ℓ": "ell", "∂": "partial", "∇": "nabla", "·": "cdot", "⋅": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
     "∗": "ast", "≤": "le", "≥": "ge", "≠": "ne", "∑": "sum", "Σ": "sum", "∏": "prod", "√": "sqrt",
     "∈": "in", "∀": "forall", "…": "dots", "⋯": "cdots", "∣": "mid", "‖": "Vert", "∼": "sim",
-    "≈": "approx", "←": "gets", "∞": "infty", "⊤": "top", "′": "prime", "−": "-",
+    "≈": "approx", "←": "gets", "∞": "infty", "⊗": "otimes", "⊕": "oplus", "⊤": "top", "′": "prime", "−": "-",
 }  # fmt: skip
 
 # What each word for a function stands for; the table is in `functions`.
