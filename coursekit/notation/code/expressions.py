@@ -9,11 +9,12 @@ from string import ascii_lowercase, ascii_uppercase
 from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import each, spelled
+from ..meaning.reach import has_conditions
 from ..system import System
 from .layout import COMMA, SIGN, assignment
 from .loop import Loop
 from .products import product, total
-from .reads import has_conditions, read
+from .reads import read
 from .scope import Scope
 from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, number, permuted
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .. import tree as T
 from ..errors import NotationError
+from ..indices import plus, scaled
 from ..show import show
 from ..system import System
 
@@ -54,6 +55,31 @@ def interval(
         low += min(factor * e for e in ends)
         high += max(factor * e for e in ends)
     return low, high
+
+
+def extent(
+    affine: T.Affine, span: Callable[[str], tuple[T.Affine, T.Affine]], ranges: Mapping[str, str]
+) -> tuple[T.Affine, T.Affine]:
+    """The same where sizes have no numbers yet, as expressions of sizes; `span` has those of a dimension's indices."""
+    low = high = T.Affine((), affine.const)
+    for factor, atom in affine.terms:
+        ends = span(ranges[atom]) if isinstance(atom, str) else (T.Affine(((1, atom),)),) * 2
+        first, last = ends if factor > 0 else ends[::-1]
+        low, high = plus(low, scaled(first, factor)), plus(high, scaled(last, factor))
+    return low, high
+
+
+def shifted(affine: T.Affine, ranges: Mapping[str, str], dim: str) -> bool:
+    """Is it `t`, `t-1` or the like, with `t` over this very dimension?"""
+    match affine.terms:
+        case ((1, str(name)),):
+            return ranges.get(name) == dim
+    return False
+
+
+def has_conditions(node: object) -> bool:
+    """Is there a condition that may keep a read from being looked at?"""
+    return any(isinstance(n, (T.Iverson, T.Cases)) or getattr(n, "where", None) for n in T.walk(node))
 
 
 def conditions(node: object) -> list[T.Condition]:
