@@ -114,24 +114,15 @@ def scatter(compiler: Compiler, flat: Flat, assemble: Callable[[Compiler, Flat],
         if LANE in where.axes:
             continue
         rest = compiler.full(assemble(compiler, inner), where.axes)
-        kept = [a for a in where.axes if a not in flat.summed]  # rows of their own for each of these
-        gone = [a for a in where.axes if a in flat.summed]
-        others = [a for a in rest.axes if a not in where.axes]
-        return _add_to_rows(compiler, name, where, rest, kept, gone, others)
+        return _add_to_rows(compiler, name, where, rest, set(flat.summed))
     return None
 
 
-def _add_to_rows(
-    compiler: Compiler,
-    name: str,
-    where: Code,
-    rest: Code,
-    kept: list[str],
-    gone: list[str],
-    others: list[str],
-) -> Code:
-    span = compiler.span(name)
-    rows, start = len(span), span.start
+def _add_to_rows(compiler: Compiler, name: str, where: Code, rest: Code, summed: set[str]) -> Code:
+    kept = [a for a in where.axes if a not in summed]  # rows of their own for each of these
+    gone = [a for a in where.axes if a in summed]
+    others = [a for a in rest.axes if a not in where.axes]
+    rows, start = len(compiler.span(name)), compiler.span(name).start
     to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *others])
     address = tuple(where.axes.index(a) for a in [*kept, *gone])
     width = [compiler.length(a) for a in kept]
