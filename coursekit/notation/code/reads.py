@@ -60,7 +60,7 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     every = dict(enumerate(ref.indices)) | {n: index(name) for name, n in computed.items()}
     outer = write.outside()
     outer.ranges = outer.ranges | {name: dims[n] for name, n in computed.items()}
-    whole = outer.read(replace(ref, indices=tuple(every.values())))
+    whole = read(outer, replace(ref, indices=tuple(every.values())))
     write.loop.before += [line.strip() for line in outer.before]
     line = next((li for li in write.loop.before if li.endswith(f" = {whole.text}")), None)
     if line is None:
