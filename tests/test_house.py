@@ -68,7 +68,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "latex": "functions names show tree",
         "formulas": "errors names tree",
         "parse": "errors functions names show sums tree",
-        "meaning": "errors functions show system tree",
+        "meaning": "errors functions indices show system tree",
         "check": "errors meaning names show system tree",
         "run": "errors functions indices meaning system tree",
         "code": "errors functions indices meaning system tree",

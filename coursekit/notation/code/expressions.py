@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase, ascii_uppercase
+from typing import Any
 
 from .. import tree as T
 from ..functions import FUNCTIONS
-from ..indices import each, spelled
+from ..indices import spelled
+from ..meaning.reach import has_conditions
 from ..system import System
 from .layout import COMMA, SIGN, assignment
 from .loop import Loop
 from .products import product, total
-from .reads import has_conditions, read
+from .reads import read
 from .scope import Scope
 from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, number, permuted
 
@@ -56,7 +58,7 @@ class Expressions:
         values: dict[T.IndexAtom, Value] = {}
         for _, atom in affine.terms:
             if isinstance(atom, T.Lookup):
-                values[atom] = replace(self.read(atom.ref), kind="whole")
+                values[atom] = replace(read(self, atom.ref), kind="whole")
             elif isinstance(atom, T.SizeOf):
                 values[atom] = number(self.scope.size(atom.name))
             elif self.loop is not None and atom in self.loop.names:
@@ -75,9 +77,6 @@ class Expressions:
             case _:
                 level = ADD
         return Value(text, axes, level, "whole", not axes)
-
-    def read(self, ref: T.Ref) -> Value:
-        return read(self, ref)
 
     def named(self, name: str, text: str) -> str:
         """A variable for a text that is long or is read again, set on a line before the equation's."""
@@ -100,19 +99,12 @@ class Expressions:
 
     def expanded(self, value: Value, axes: tuple[str, ...]) -> Value:
         """With exactly these axes, in this order."""
-        sizes = [self.scope.size(self.ranges[a]) for a in axes if a not in value.axes]
-        if value.constant or (not value.axes and axes and value.level < ATOM):
-            if not value.constant:
-                return replace(
-                    value, text=f"({value.text}).expand({', '.join(sizes)})", axes=axes, level=ATOM
-                )
-            if not axes:
-                return replace(
-                    value, text=f"{self.scope.like}.new_tensor({value.text})", level=ATOM, constant=False
-                )
-            shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
-            return Value(f"{self.scope.like}.new_full({shape}, {value.text})", axes)
-        if not sizes:
+        lacking = [self.scope.size(self.ranges[a]) for a in axes if a not in value.axes]
+        if value.constant:
+            sizes = ", ".join(lacking) + "," * (len(lacking) == 1)
+            made = f"new_full(({sizes}), {value.text})" if axes else f"new_tensor({value.text})"
+            return Value(f"{self.scope.like}.{made}", axes)
+        if not lacking:
             return permuted(value, axes)
         spread = aligned(value, axes)
         shape = ", ".join("-1" if a in value.axes else self.scope.size(self.ranges[a]) for a in axes)
@@ -152,46 +144,13 @@ class Expressions:
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr) -> Value:
-        match node:
-            case T.Num(value):
-                return fraction(value)
-            case T.Size(name):
-                return number(self.scope.size(name))
-            case T.Ref():
-                return self.read(node)
-            case T.Add(terms):
-                return self.add(terms)
-            case T.Mul() | T.Neg():
-                return product(self, node)
-            case T.Sum():
-                return total(self, node)
-            case T.Div():
-                return product(self, node)
-            case T.Pow(base, exponent):
-                below, above = self.value(base), self.value(exponent)
-                (a, b), axes = self.together([below, above])
-                text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
-                kind = "whole" if a.kind != "real" and not a.constant and b.constant else "real"
-                return Value(text, axes, POWER, kind, a.constant and b.constant)
-            case T.Call(function, args):
-                return self.call(function, args)
-            case T.Apply():
-                return self.apply(node)
-            case T.Softmax():
-                return self.softmax(node, "softmax")
-            case T.Reduce():
-                return self.reduce(node)
-            case T.Concat():
-                return self.concat(node)
-            case T.Flatten():
-                return self.flatten(node)
-            case T.Position(affine):
-                return self.position(affine)
-            case T.Cases(branches, otherwise):
-                return self.cases(branches, otherwise)
-            case T.Iverson(condition):
-                return self.condition(condition)
-        raise AssertionError(f"no way to write {node!r}")
+        return _WAYS[type(node)](self, node)
+
+    def power(self, node: T.Pow) -> Value:
+        (a, b), axes = self.together([self.value(node.base), self.value(node.exponent)])
+        kind = "whole" if a.kind != "real" and not a.constant and b.constant else "real"
+        text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
+        return Value(text, axes, POWER, kind, a.constant and b.constant)
 
     def add(self, terms: Sequence[T.Expr]) -> Value:
         signed = [(t.body, -1) if isinstance(t, T.Neg) else (t, 1) for t in terms]
@@ -355,9 +314,24 @@ class Expressions:
     def side(self, side: T.Affine | T.Expr) -> Value:
         return self.position(side) if isinstance(side, T.Affine) else self.value(side)
 
-    def mask_of(self, conditions: Sequence[T.Condition]) -> Value:
-        return self.condition(conditions[0] if len(conditions) == 1 else _all(conditions))
 
-
-def _all(conditions: Sequence[T.Condition]) -> T.And:
-    return T.And(tuple(p for c in conditions for p in each(c)))
+_WAYS: dict[type, Callable[[Expressions, Any], Value]] = {
+    T.Num: lambda _, node: fraction(node.value),
+    T.Size: lambda write, node: number(write.scope.size(node.name)),
+    T.Ref: read,
+    T.Add: lambda write, node: write.add(node.terms),
+    T.Mul: product,
+    T.Neg: product,
+    T.Div: product,
+    T.Sum: total,
+    T.Pow: Expressions.power,
+    T.Call: lambda write, node: write.call(node.function, node.args),
+    T.Apply: Expressions.apply,
+    T.Softmax: lambda write, node: write.softmax(node, "softmax"),
+    T.Reduce: Expressions.reduce,
+    T.Concat: Expressions.concat,
+    T.Flatten: Expressions.flatten,
+    T.Position: lambda write, node: write.position(node.affine),
+    T.Cases: lambda write, node: write.cases(node.branches, node.otherwise),
+    T.Iverson: lambda write, node: write.condition(node.condition),
+}

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..tree import Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
+from ..indices import each
+from ..tree import And, Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
 from .layout import COMMA
 from .value import ADD, ATOM, MUL, POWER, Value, aligned, at_level
 
@@ -137,7 +138,7 @@ def _guarded(
         _multiplied(write, [write.value(f) for f in factors], ()),
         [write.value(d) for d in divisors],
     )
-    mask = write.mask_of(guards)
+    mask = write.condition(guards[0] if len(guards) == 1 else And(tuple(p for c in guards for p in each(c))))
     both = write.order({*inside.axes, *mask.axes})
     shown, holds = aligned(write.real(inside), both), aligned(mask, both)
     if mask.constant:

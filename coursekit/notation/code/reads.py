@@ -6,21 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import NotationError
-from ..tree import (
-    Affine,
-    Cases,
-    Iverson,
-    Lookup,
-    Reduce,
-    Ref,
-    SizeOf,
-    Softmax,
-    Sum,
-    free_indices,
-    index,
-    references,
-    walk,
-)
+from ..indices import difference, plus
+from ..meaning.reach import extent, shifted
+from ..tree import Affine, Lookup, Ref, SizeOf, free_indices, index, references
 from .value import ATOM, Value, aligned, at_level, slots
 
 if TYPE_CHECKING:
@@ -72,7 +60,7 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     every = dict(enumerate(ref.indices)) | {n: index(name) for name, n in computed.items()}
     outer = write.outside()
     outer.ranges = outer.ranges | {name: dims[n] for name, n in computed.items()}
-    whole = outer.read(replace(ref, indices=tuple(every.values())))
+    whole = read(outer, replace(ref, indices=tuple(every.values())))
     write.loop.before += [line.strip() for line in outer.before]
     line = next((li for li in write.loop.before if li.endswith(f" = {whole.text}")), None)
     if line is None:
@@ -102,32 +90,28 @@ def _at(write: Expressions, value: Value, axis: str, place: Value) -> Value:
 
 
 class Reader:
+    """An axis is cut or filled to the positions that are read; then a second index is a window along it."""
+
     def __init__(self, write: Expressions, ref: Ref, axes: list[Axis]) -> None:
         self.write, self.scope, self.ref, self.axes = write, write.scope, ref, axes
         self.padded = ref.name in write.system.padded
         self.names = [a.affine.plain or "" for a in axes]  # what each axis ends as
         self.pads: dict[int, tuple[str, str]] = {}
         self.cuts: dict[int, str] = {}
-        self.unfolds: list[str] = []
+        self.turns: list[str] = []  # what follows the cuts
         self.windows: list[str] = []
         self.picks: dict[int, str] = {}
-        self.flips: list[int] = []
         self.lookups: dict[int, Value] = {}
-        self.joins: list[tuple[Axis, int]] = []
+        self.joins: list[Axis] = []
 
     def value(self, text: str, kind: str) -> Value:
         if not all(self.axis(axis) for axis in self.axes) or len(self.lookups) > 1 or len(self.joins) > 1:
             return self.anywhere(text, kind)
-        if self.lookups and len(self.picks) and set(self.lookups) & set(self.picks):
-            return self.anywhere(text, kind)
-        text = self.outside(text)
-        for axis, shift in self.joins:
-            text = self.joined(text, axis, shift)
-        text += slots([self.cuts.get(k, ":") for k in range(len(self.axes))])
-        if self.flips:
-            text += f".flip({', '.join(map(str, self.flips))})"
-        text += "".join(self.unfolds)
-        if self.unfolds and self.pads:
+        text = self.filled(text)
+        for axis in self.joins:
+            text = self.joined(text, axis)
+        text += slots([self.cuts.get(k, ":") for k in range(len(self.axes))]) + "".join(self.turns)
+        if self.windows and self.pads:
             text = self.write.named(f"{self.scope.tensor[self.ref.name]}_windows", text)
         text += slots([self.picks.get(k, ":") for k in range(len(self.axes))])
         kept = [k for k in range(len(self.axes)) if k not in self.picks]
@@ -152,104 +136,90 @@ class Reader:
             own = affine.terms == ((1, SizeOf(axis.dim)),) and affine.const < 0
             self.picks[axis.place] = str(affine.const) if own else constant
             return affine.const >= 0 or own
-        strings = [(f, a) for f, a in affine.terms if isinstance(a, str)]
-        if not strings:
-            self.lookups[axis.place] = self.write.position(affine)
-            return not self.padded
+        indices = [(f, a) for f, a in affine.terms if isinstance(a, str)]
         if any(isinstance(a, Lookup) for _, a in affine.terms):
-            return False
-        if any(isinstance(a, SizeOf) for _, a in affine.terms):
-            if affine.terms == ((1, SizeOf(axis.dim)), (-1, strings[0][1])) and affine.const == -1:
-                self.flips.append(axis.place)
-                self.names[axis.place] = strings[0][1]
-                return True
-            return False
-        return self.shift(axis, strings) if len(strings) == 1 else self.window(axis, strings)
-
-    def shift(self, axis: Axis, strings: list[tuple[int, str]]) -> bool:
-        ((factor, name),) = strings
-        const, k = axis.affine.const, axis.place
-        self.names[k] = name
-        if self.write.centred(name) or factor < 1:
-            return False
-        if factor > 1:
-            if self.padded or self.write.guarded or const < 0:
-                return False
-            size = self.scope.size(self.write.ranges[name])
-            self.cuts[k] = f"{const or ''}:{f'{const} + ' if const else ''}{factor} * {size}:{factor}"
-        elif self.padded:
-            self.pads[k] = (str(-const), "0") if const < 0 else ("0", str(const))
-            self.cuts[k] = f":{const}" if const < 0 else f"{const}:"
-        elif (self.ref.name, axis.number, -1 if const < 0 else 1) in self.scope.edge:
-            self.joins.append((axis, const))
-        elif self.write.guarded:  # a condition keeps it inside
-            return False
-        else:
-            raise NotationError(f"the code cannot read `{self.ref.name}` outside its range here")
+            self.lookups[axis.place] = self.write.position(affine)
+            return not indices and not self.padded
+        if len(indices) > 2 or (self.write.guarded and not self.padded and not self.edged(axis)):
+            return False  # a condition may keep it inside
+        self.along(axis, indices)
         return True
 
-    def window(self, axis: Axis, strings: list[tuple[int, str]]) -> bool:
-        """`2*t+dt`: windows of dt's width, two apart."""
-        ranges, const = self.write.ranges, axis.affine.const
-        if len(strings) != 2 or (self.write.guarded and not self.padded):
-            return False
-        pair = next((p for p in (strings, strings[::-1]) if self.slides(axis, *p)), None)
-        if pair is None:
-            return False
-        (stride, main), (way, inner) = pair
-        derived = self.write.system.derived.get(ranges[main])
-        width, k = self.scope.size(ranges[inner]), axis.place
-        if self.padded and const == 0:
-            self.pads[k] = _around(width, way, self.write.centred(inner))
-        elif self.padded or self.write.centred(inner) or const < 0 or way < 0:
-            return False
-        elif const:
-            self.cuts[k] = f"{const}:"
-        self.unfolds.append(f".unfold({k}, {width}, {stride})" + (".flip(-1)" if way < 0 else ""))
-        if derived and len(derived.reaches) > 1:
-            self.unfolds.append(f".narrow({k}, 0, {self.scope.size(ranges[main])})")
+    def edged(self, axis: Axis) -> bool:
+        """Is it read a step on, with a boundary at the end that comes free?"""
+        key = (self.ref.name, axis.number, -1 if axis.affine.const < 0 else 1)
+        return key in self.scope.edge and shifted(axis.affine, self.write.ranges, axis.dim)
+
+    def along(self, axis: Axis, indices: list[tuple[int, str]]) -> None:
+        """`2*t+dt`: windows of dt's width, two apart, over the positions from the least to the greatest."""
+        ranges, k = self.write.ranges, axis.place
+        indices = sorted(indices, key=lambda term: not self.follows(ranges[term[1]], axis.dim))
+        (stride, main), *inner = indices
         self.names[k] = main
-        self.windows.append(inner)
-        return True
+        if self.edged(axis) and not self.padded:
+            self.joins.append(axis)
+            return
+        low, high = extent(axis.affine, self.scope.span, ranges)
+        over = difference(high, self.scope.span(axis.dim)[1])
+        if self.padded:
+            before, after = self.scope.spelled(difference(Affine(()), low)), self.scope.spelled(over)
+            if (before, after) != ("0", "0"):
+                self.pads[k] = before, after
+            start = stop = ""
+        elif any(f < 0 for f, _ in low.terms) or low.const < 0 or (over.const > 0 and not over.terms):
+            raise NotationError(f"the code cannot read `{self.ref.name}` outside its range here")
+        else:
+            start = self.scope.spelled(low).removeprefix("0")
+            derived = self.write.system.derived.get(
+                ranges[main]
+            )  # one read that tells a size leaves nothing over
+            whole = over == Affine(()) or (derived is not None and len(derived.reaches) == 1)
+            stop = "" if whole else self.scope.spelled(plus(high, Affine((), 1)))
+        step = f":{abs(stride)}" if not inner and abs(stride) > 1 else ""
+        if start or stop or step:
+            self.cuts[k] = f"{start}:{stop}{step}"
+        for factor, name in inner:
+            width, apart = self.scope.size(ranges[name]), abs(factor)
+            width = width if apart == 1 else f"{apart} * ({width} - 1) + 1"
+            self.turns.append(
+                f".unfold({k}, {width}, {abs(stride)})" + (f"[..., ::{apart}]" if apart > 1 else "")
+            )
+            self.windows.append(name)
+        turned = [str(k)] * (stride < 0) + ["-1"] * any(f < 0 for f, _ in inner)
+        self.turns += [f".flip({', '.join(turned)})"] if turned else []
 
-    def slides(self, axis: Axis, main: tuple[int, str], inner: tuple[int, str]) -> bool:
-        """Is the first index the window's place and the second the place inside the window?"""
-        ranges = self.write.ranges
-        dim = ranges[main[1]]
-        follows = dim in self.write.system.derived or dim == axis.dim
-        if self.write.centred(main[1]) or ranges[inner[1]] == axis.dim:
-            return False
-        return follows and main[0] > 0 and abs(inner[0]) == 1
+    def follows(self, dim: str, along: str) -> bool:
+        """Is an index over a dimension the place of a window along another, rather than a place inside it?"""
+        return dim in self.write.system.derived or dim == along
 
     # ── the text ─────────────────────────────────────────────────────────────────────────────
 
-    def outside(self, text: str) -> str:
-        """Zeros around the tensor, where `pad` says so."""
+    def filled(self, text: str) -> str:
+        """Zeros around the tensor, where `pad` says so; fewer than none cut it."""
         if not self.pads:
             return text
         first = min(self.pads)
         amounts = [self.pads.get(k, ("0", "0")) for k in range(len(self.axes) - 1, first - 1, -1)]
         self.scope.imports.add("from torch.nn.functional import pad")
         around = f"pad({text}, ({', '.join(part for pair in amounts for part in pair)}))"
-        return self.write.named(f"{self.scope.tensor[self.ref.name]}_pad", around) if self.unfolds else around
+        return self.write.named(f"{self.scope.tensor[self.ref.name]}_pad", around) if self.windows else around
 
-    def joined(self, text: str, axis: Axis, shift: int) -> str:
-        """The tensor one step on, with its boundary at the end that comes free."""
-        sign = -1 if shift < 0 else 1
-        key = (self.ref.name, axis.number, sign)
-        edge, k = self.scope.edge[key], axis.place
+    def joined(self, text: str, axis: Axis) -> str:
+        """The tensor a step on, with its boundary at the end that comes free."""
+        shift, k = axis.affine.const, axis.place
+        key = (self.ref.name, axis.number, -1 if shift < 0 else 1)
         if len(self.axes) != len(self.write.system.tensors[self.ref.name].dims):
             raise NotationError(f"the code cannot read the boundary of `{self.ref.name}` on two axes at once")
-        lead = [":"] * k
-        if self.scope.depth(*key) == 1:
-            edge += slots([*lead, "None"])
-        else:
-            edge += slots([*lead, f"{shift}:" if shift < 0 else f":{shift}"])
-        rest = text + slots([*lead, f":{shift}" if shift < 0 else f"{shift}:"])
-        parts = (edge, rest) if shift < 0 else (rest, edge)
-        joined = f"torch.cat([{parts[0]}, {parts[1]}], dim={k})"
-        word = "prev" if shift == -1 else "next" if shift == 1 else "shifted"
-        return self.write.named(f"{self.scope.tensor[self.ref.name]}_{word}", joined)
+        lead, cut = [":"] * k, (f"{shift}:", f":{shift}")
+        edge = self.scope.edge[key] + slots(
+            [*lead, "None" if self.scope.depth(*key) == 1 else cut[shift > 0]]
+        )
+        rest = text + slots([*lead, cut[shift < 0]])
+        parts = f"{edge}, {rest}" if shift < 0 else f"{rest}, {edge}"
+        word = {-1: "prev", 1: "next"}.get(shift, "shifted")
+        return self.write.named(
+            f"{self.scope.tensor[self.ref.name]}_{word}", f"torch.cat([{parts}], dim={k})"
+        )
 
     def looked_up(self, text: str, kind: str, names: list[str], place: int, found: Value) -> Value:
         kept = [n for k, n in enumerate(names) if k != place]
@@ -295,17 +265,3 @@ class Reader:
         if inside:
             found = f"torch.where({' & '.join(inside)}, {found}, 0)"
         return Value(found, axes, ATOM, kind)
-
-
-def _around(width: str, way: int, centred: bool) -> tuple[str, str]:
-    """How many zeros before and after, for windows that reach forward (1) or back (-1) from their place."""
-    before, after = (f"{width} // 2", f"({width} - 1) // 2") if centred else ("0", f"{width} - 1")
-    return (before, after) if way > 0 else (after, before)
-
-
-def has_conditions(node: object) -> bool:
-    """Is there a condition in an equation that may keep a read from being looked at?"""
-    return any(
-        isinstance(n, (Iverson, Cases)) or (isinstance(n, (Sum, Softmax, Reduce)) and n.where is not None)
-        for n in walk(node)
-    )

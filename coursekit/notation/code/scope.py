@@ -7,9 +7,10 @@ import keyword
 import re
 
 from ..errors import NotationError
-from ..indices import spelled
+from ..indices import difference, plus, spelled
+from ..meaning.reach import extent
 from ..system import System
-from ..tree import Affine, SizeOf, references
+from ..tree import Affine, Lookup, SizeOf, references
 
 _TAKEN = {"torch", "einsum", "math", "pad", "model", *keyword.kwlist, *dir(builtins)}
 
@@ -146,30 +147,36 @@ class Scope:
         found = []
         for reach in derived.reaches:
             stride = next((c for c, atom in reach.affine.terms if atom == derived.index), 0)
-            if stride < 1:
+            rest = Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
+            if stride < 1 or (any(isinstance(a, Lookup) for _, a in rest.terms) and not reach.padded):
                 return None
             if reach.padded:
                 size = self.size(reach.dim)
                 found.append(size if stride == 1 else self.floor(f"{size} + {stride - 1}", stride))
-                continue
-            # The greatest place is so far beyond the strided index.
-            high = [f" - {reach.affine.const}".replace("- -", "+ ")] if reach.affine.const else []
-            for factor, atom in reach.affine.terms:
-                if atom == derived.index or (
-                    isinstance(atom, str) and factor < 0 and not self.centred(others[atom])
-                ):
-                    continue
-                if not isinstance(atom, str) or factor != 1 or self.centred(others[atom]):
-                    return None
-                high.append(f" - ({self.size(others[atom])} - 1)")
-            found.append(self.floor(f"{self.size(reach.dim)} - 1{''.join(high)}", stride) + " + 1")
+            else:  # so much room is left beyond the greatest place of the others
+                room = difference(self.span(reach.dim)[1], extent(rest, self.span, others)[1])
+                found.append(self.floor(self.spelled(room), stride) + " + 1")
         return found[0] if len(found) == 1 else f"{self.least}({', '.join(found)})"
 
     least = "min"
 
     def floor(self, above: str, below: int) -> str:
         """The whole part of a quotient."""
-        return f"({above}) // {below}"
+        return f"({above}) // {below}" if below > 1 else above
+
+    half = "{} // 2"
+
+    def span(self, dim: str) -> tuple[Affine, Affine]:
+        """The first and the last value of an index over a dimension; its name is half its size, rounded down."""
+        first = Affine(((-1, dim),)) if self.centred(dim) else Affine(())
+        return first, plus(first, Affine(((1, SizeOf(dim)),), -1))
+
+    def spelled(self, form: Affine) -> str:
+        """The text of an expression of sizes and their halves."""
+        dims = {a: a if isinstance(a, str) else a.name for _, a in form.terms}  # type: ignore[union-attr]
+        return spelled(
+            form, lambda a: self.half.format(self.size(a)) if isinstance(a, str) else self.size(dims[a])
+        )
 
     # ── ranges ───────────────────────────────────────────────────────────────────────────────
 
@@ -191,7 +198,7 @@ class Scope:
         """The text of an index expression of sizes and numbers alone; None for any other."""
         if not all(isinstance(a, SizeOf) for _, a in affine.terms):
             return None
-        return spelled(affine, lambda atom: self.size(atom.name))  # type: ignore[union-attr]
+        return self.spelled(affine)
 
 
 def identifier(name: str) -> str:

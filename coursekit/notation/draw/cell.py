@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from ..show import show
 from ..system import System
 from ..tree import Ref
-from .graph import Arrow, arrows, operation, time_dims
+from .graph import arrows, operation, time_dims
 from .layout import layered
 from .svg import LABEL, Box, Label, Picture, Run, bend, curve, name_runs, width
 
 MARGIN = 16.0
 GAP = 26.0  # least distance of two boxes in a layer
 PORT = 25.0  # distance of two wires at a box
+
+Key = tuple[str, str]  # a tensor, and where it stands if not at the present step
 
 
 def label_runs(parameters: Iterable[str]) -> tuple[Run, ...]:
@@ -31,67 +33,78 @@ def sentence(source: str, target: str, parameters: Iterable[str]) -> str:
     return f"{source} goes into {target}" + (f" through {through}" if through else "") + "."
 
 
-def style_of(system: System, name: str, read: set[str]) -> str:
-    if not system.tensors[name].defined:
-        return "input"
-    if name in system.boundary:
-        return "state"
-    return "value" if name in read else "output"
+class Look:
+    """How the tensors of a system are shown; `read` are those that some other one reads."""
+
+    def __init__(self, system: System, read: set[str]):
+        self.system, self.read = system, read
+        self.definitions = {e.left.name: e for b in system.blocks for e in b.equations}
+
+    def style(self, name: str) -> str:
+        if not self.system.tensors[name].defined:
+            return "input"
+        if name in self.system.boundary:
+            return "state"
+        return "value" if name in self.read else "output"
+
+    def operation(self, name: str) -> str:
+        return operation(self.definitions[name]) if name in self.definitions else ""
+
+    def box(
+        self,
+        key: object,
+        name: str,
+        at: str,
+        corner: tuple[float, float],
+        size: tuple[float, float],
+        before: bool,
+    ) -> Box:
+        """The box of a tensor at a place; `before`: at a step that the picture does not compute."""
+        computed = name in self.definitions and not before
+        below, style = self.operation(name) if computed else "", "before" if before else self.style(name)
+        title = show(self.definitions[name]) if computed else f"{name}{at and f'[{at}]'} is given"
+        return Box(key, *corner, *size, tuple(name_runs(name, at)), below, style, title)
 
 
 class _Cell:
-    """The nodes of the cell: a tensor now, or at another step (its key then has the shifts)."""
+    """The nodes of the cell: a tensor now, or at another step (its key then says which: `t-1`)."""
 
     def __init__(self, system: System):
         self.system = system
         self.timed = set(time_dims(system)) if any(b.loops for b in system.blocks) else set()
-        self.arrows = arrows(system)
-        self.wires: dict[tuple, dict[str, None]] = {}
-        for arrow in self.arrows:
-            pair = self.key(arrow.source, arrow), self.key(arrow.target, arrow)
+        self.places: dict[
+            tuple[str, tuple[int, ...]], str
+        ] = {}  # a tensor and its shifts -> how they are first written
+        self.wires: dict[tuple[Key, Key], dict[str, None]] = {}
+        for arrow in arrows(system):
+            pair = self.key(arrow.source), self.key(arrow.target)
             self.wires.setdefault(pair, {}).update(dict.fromkeys(arrow.parameters))
-        self.nodes = list(dict.fromkeys(k for pair in self.wires for k in pair))
-        self.nodes += [(n, ()) for n in system.outputs if (n, ()) not in self.nodes]
+        now = [(n, "") for n in system.outputs]
+        self.nodes = list(dict.fromkeys([*(k for pair in self.wires for k in pair), *now]))
 
-    def key(self, ref: Ref, arrow: Arrow) -> tuple:
+    def key(self, ref: Ref) -> Key:
         dims = self.system.tensors[ref.name].dims
-        shifts = tuple(a.const for a, d in zip(ref.indices, dims, strict=True) if d in self.timed)
-        return (ref.name, shifts) if any(shifts) else (ref.name, ())
+        timed = [a for a, d in zip(ref.indices, dims, strict=True) if d in self.timed]
+        shifts = tuple(a.const for a in timed)
+        own = (ref.name, shifts)
+        return ref.name, self.places.setdefault(own, ",".join(map(show, timed))) if any(shifts) else ""
 
-    def place(self, key: tuple) -> str:
-        """`t−1` for a shifted node."""
-        name, shifts = key
-        if not shifts:
-            return ""
-        affines = next(
-            [
-                a
-                for a, d in zip(w.source.indices, self.system.tensors[name].dims, strict=True)
-                if d in self.timed
-            ]
-            for w in self.arrows
-            if self.key(w.source, w) == key
-        )
-        return ",".join(show(a) for a in affines)
 
-    def text(self, key: tuple) -> str:
-        return key[0] + (f"[{self.place(key)}]" if key[1] else "")
+def _text(key: Key) -> str:
+    return key[0] + (f"[{key[1]}]" if key[1] else "")
 
 
 def cell_picture(system: System) -> Picture:
     cell = _Cell(system)
-    read = {k[0] for k, _ in cell.wires}
+    look = Look(system, {name for (name, _), _ in cell.wires})
     incoming = {k: sum(1 for _, b in cell.wires if b == k) for k in cell.nodes}
-    runs = {k: tuple(name_runs(k[0], cell.place(k))) for k in cell.nodes}
     tall = {k: max(42.0, PORT * incoming[k] + 12) for k in cell.nodes}
+    small = {k: "" if k[1] else look.operation(k[0]) for k in cell.nodes}
+    wide = {k: max(52.0, width(name_runs(*k)) + 22, 6.4 * len(small[k]) + 18) for k in cell.nodes}
     laid = layered(cell.nodes, cell.wires, tall, GAP)
-    definitions = {e.left.name: e for b in system.blocks for e in b.equations}
 
     count = max(laid.layer.values(), default=0) + 1
-    wide = [
-        max((_wide(runs[k], k, definitions) for k in cell.nodes if laid.layer[k] == n), default=0.0)
-        for n in range(count)
-    ]
+    broad = [max((wide[k] for k in cell.nodes if laid.layer[k] == n), default=0.0) for n in range(count)]
     room = [0.0] * count  # before each layer, for the labels on the wires that end there
     for (_, target), names in cell.wires.items():
         room[laid.layer[target]] = max(room[laid.layer[target]], width(label_runs(names), LABEL))
@@ -99,20 +112,14 @@ def cell_picture(system: System) -> Picture:
     for n in range(count):
         x += (room[n] + 76.0) if n else 0.0
         left.append(x)
-        x += wide[n]
+        x += broad[n]
 
-    picture = Picture(_title(system), "")
-    boxes: dict[tuple, Box] = {}
+    picture = Picture("One step of the system that defines " + ", ".join(system.outputs))
+    boxes: dict[Key, Box] = {}
     for k in cell.nodes:
-        w = _wide(runs[k], k, definitions)
         n = laid.layer[k]
-        below = "" if k[1] or k[0] not in definitions else operation(definitions[k[0]])
-        style = "before" if k[1] else style_of(system, k[0], read)
-        equation = show(definitions[k[0]]) if k[0] in definitions else f"{k[0]} is given"
-        boxes[k] = Box(
-            k, left[n] + (wide[n] - w) / 2, MARGIN + laid.across[k] - tall[k] / 2, w, tall[k], runs[k], below, style,
-            equation,
-        )  # fmt: skip
+        corner = left[n] + (broad[n] - wide[k]) / 2, MARGIN + laid.across[k] - tall[k] / 2
+        boxes[k] = look.box(k, *k, corner, (wide[k], tall[k]), bool(k[1]))
     picture.boxes = list(boxes.values())
     words = []
     for target in cell.nodes:
@@ -122,49 +129,35 @@ def cell_picture(system: System) -> Picture:
             port = boxes[target].centre[1] + PORT * (at - (len(into) - 1) / 2)
             points = [(boxes[source].right, boxes[source].centre[1])]
             for via in path[1:-1]:
-                n = laid.layer[via]
-                points += [
-                    (left[n], MARGIN + laid.across[via]),
-                    (left[n] + wide[n], MARGIN + laid.across[via]),
-                ]
+                n, y = laid.layer[via], MARGIN + laid.across[via]
+                points += [(left[n], y), (left[n] + broad[n], y)]
             points += [(boxes[target].x - room[laid.layer[target]] - 18, port)] if names else []
-            points.append((boxes[target].x - 2, port))
-            picture.wires.append((curve(points), ""))
+            picture.wires.append((curve([*points, (boxes[target].x - 2, port)]), ""))
             if names:
                 text = label_runs(names)
                 picture.labels.append(Label(boxes[target].x - 16 - width(text, LABEL), port - 5, text))
-            words.append(sentence(cell.text(source), cell.text(target), names))
-    bottom = max([b.bottom for b in picture.boxes] + [MARGIN + y for y in laid.across.values()])
-    picture.width = max(b.right for b in picture.boxes) + MARGIN
-    loops = 0
-    for k in cell.nodes:
-        now = (k[0], ())
-        if k[1] and now in boxes and system.tensors[k[0]].defined:
-            bottom += 14
-            loops += 1
-            _loop(picture, boxes[now], boxes[k], bottom, 12.0 * loops)
-            words.append(f"{k[0]} of this step is {cell.text(k)} of another: the recurrence.")
-    picture.height = bottom + MARGIN
-    picture.words = " ".join(words)
+            words.append(sentence(_text(source), _text(target), names))
+    low = max([b.bottom for b in picture.boxes] + [MARGIN + y for y in laid.across.values()])
+    right = max(b.right for b in picture.boxes)
+    back = [k for k in cell.nodes if k[1] and (k[0], "") in boxes and system.tensors[k[0]].defined]
+    for number, k in enumerate(back, 1):
+        low += 14
+        points = _loop(picture.boxes, boxes[k[0], ""], boxes[k], low, right, 12.0 * number)
+        right = max(right, *(x for x, _ in points))
+        picture.wires.append((bend(points), " ck-loop"))
+        words.append(f"{k[0]} of this step is {_text(k)} of another: the recurrence.")
+    picture.size, picture.words = (right + MARGIN, low + MARGIN), " ".join(words)
     return picture
 
 
-def _wide(runs: tuple[Run, ...], key: tuple, definitions: dict) -> float:
-    small = 0.0 if key[1] or key[0] not in definitions else 6.4 * len(operation(definitions[key[0]]))
-    return max(52.0, width(runs) + 22, small + 18)
-
-
-def _loop(picture: Picture, now: Box, before: Box, low: float, out: float) -> None:
+def _loop(
+    boxes: list[Box], now: Box, before: Box, low: float, right: float, out: float
+) -> list[tuple[float, float]]:
     """The dashed wire from a state back to itself at the step before."""
     left, end = before.x - out - 2, (before.x - 2, before.centre[1])
-    if any(b.y > now.y and b.x < now.centre[0] < b.right for b in picture.boxes):  # not through a box below
-        right = max(now.right, picture.width - MARGIN) + out
-        picture.width = max(picture.width, right + MARGIN)
-        start = [(now.right, now.bottom - 8), (right, now.bottom - 8), (right, low)]
+    if any(b.y > now.y and b.x < now.centre[0] < b.right for b in boxes):  # not through a box below
+        side = max(now.right, right) + out
+        start = [(now.right, now.bottom - 8), (side, now.bottom - 8), (side, low)]
     else:
         start = [(now.centre[0], now.bottom), (now.centre[0], low)]
-    picture.wires.append((bend([*start, (left, low), (left, end[1]), end]), "loop"))
-
-
-def _title(system: System) -> str:
-    return "One step of the system that defines " + ", ".join(system.outputs)
+    return [*start, (left, low), (left, end[1]), end]

@@ -14,9 +14,13 @@ from itertools import product
 from ..compare.sites import Site, sites
 from ..errors import NotationError
 from ..system import System
-from ..tree import Affine, Call, Equation, Lookup, Mul, Neg, Pow, Ref, Softmax, Sum, references
+from ..tree import Affine, Apply, Call, Equation, Lookup, Mul, Neg, Ref, Sum, references
 
 _WEIGHTS = re.compile(r"(W\w*|[BUbeE](_\w*|\d*)|beta)$")
+_SIGNS = {
+    "sigmoid": "σ", "sqrt": "√", "Softmax": "softmax", "Mul": "×", "Pow": "power", "Add": "+", "Concat": ";",
+    "Flatten": ";", "Reduce": "max",
+}  # fmt: skip
 WINDOW = 3  # how wide a window is drawn
 
 
@@ -90,18 +94,17 @@ def arrows(system: System) -> list[Arrow]:
 
 
 def _read(site: Site, weights: frozenset[str]) -> Iterator[tuple[Ref, tuple[str, ...]]]:
+    """What is read at a place, and through which parameters; a parameter itself is no source."""
     node = site.node
     if not isinstance(node, Ref):
         return
-    through = tuple(dict.fromkeys(_beside(site, weights)))
-    looked_up = [a.ref for affine in node.indices for _, a in affine.terms if isinstance(a, Lookup)]
+    through = list(_beside(site, weights))
     if node.name in weights:
-        for ref in looked_up:
-            yield ref, tuple(dict.fromkeys((node.name, *through)))
+        through.insert(0, node.name)
     else:
-        yield node, through
-        for ref in looked_up:
-            yield ref, through
+        yield node, tuple(dict.fromkeys(through))
+    for ref in (a.ref for affine in node.indices for _, a in affine.terms if isinstance(a, Lookup)):
+        yield ref, tuple(dict.fromkeys(through))
 
 
 def _beside(site: Site, weights: frozenset[str]) -> Iterator[str]:
@@ -121,25 +124,11 @@ def operation(equation: Equation) -> str:
     while isinstance(node, (Neg, Sum)):
         node = node.body
     match node:
-        case Call(function, _):
-            return {"sigmoid": "σ", "sqrt": "√"}.get(function, function)
-        case Softmax():
-            return "softmax"
-        case Mul():
-            return "×"
-        case Pow():
-            return "power"
+        case Call(function) | Apply(function):
+            return _SIGNS.get(function, function)
         case Ref():
             return "look up" if any(isinstance(a, Lookup) for i in node.indices for _, a in i.terms) else "="
-    name = type(node).__name__
-    words = {
-        "Add": "+",
-        "Apply": getattr(node, "function", ""),
-        "Concat": ";",
-        "Flatten": ";",
-        "Reduce": "max",
-    }
-    return words.get(name, "")
+    return _SIGNS.get(type(node).__name__, "")
 
 
 # ── unrolling ────────────────────────────────────────────────────────────────────────────────
@@ -166,8 +155,6 @@ def _instances(system: System, arrow: Arrow, timed: set[str], steps: int) -> Ite
     names = sorted(
         {n for r, own in zip((source, target), axes, strict=True) for k in own for n in _names(r.indices[k])}
     )
-    if any(n is None for n in names):
-        return
     for values in product(*(_values(system, ranges, n, timed, steps) for n in names)):
         where = dict(zip(names, values, strict=True))
         at = tuple(_position(target.indices[k], where) for k in axes[1])

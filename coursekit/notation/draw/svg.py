@@ -92,15 +92,34 @@ class Label:
 
 @dataclass
 class Picture:
-    """What a drawing is made of, in its own coordinates."""
+    """What a drawing is made of, in its own coordinates; it shows itself in a notebook."""
 
     title: str
-    words: str
+    words: str = ""  # every wire as a sentence
     boxes: list[Box] = field(default_factory=list)
     wires: list[tuple[str, str]] = field(default_factory=list)  # path data, style
     labels: list[Label] = field(default_factory=list)
-    width: float = 0.0
-    height: float = 0.0
+    size: tuple[float, float] = (0.0, 0.0)
+
+    def svg(self) -> str:
+        """The picture as one self-contained SVG element."""
+        wires = "".join(_WIRE.format(path=path, style=style) for path, style in self.wires)
+        labels = "".join(_text(label.runs, label.x, label.y, LABEL, "start") for label in self.labels)
+        content = wires + "".join(map(_box, self.boxes)) + labels
+        tag = "ck" + hashlib.sha256((self.title + content).encode()).hexdigest()[:8]
+        w, h = self.size
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="ck-drawing" role="img" aria-labelledby="{tag}-t {tag}-d" '
+            f'viewBox="0 0 {w:.0f} {h:.0f}" width="{w:.0f}" height="{h:.0f}" '
+            f'style="min-width:{SHRINK * w:.0f}px;max-width:100%;height:auto">'
+            f'<title id="{tag}-t">{escape(self.title)}</title><desc id="{tag}-d">{escape(self.words)}</desc>'
+            f"<style>{_STYLE}</style><defs>{_HEAD.format(tag=tag)}</defs>{content.replace('HEAD', tag + '-head')}</svg>"
+        )
+
+    _repr_svg_ = svg
+
+    def _repr_html_(self) -> str:
+        return f'<div class="ck-figure" style="overflow-x:auto">{self.svg()}</div>'
 
 
 def curve(points: Sequence[tuple[float, float]], vertical: bool = False) -> str:
@@ -140,7 +159,6 @@ _STYLE = """
 .ck-drawing .ck-small{font-size:11px;opacity:.75;font-family:system-ui,sans-serif}
 .ck-drawing .ck-wire{fill:none;stroke:currentColor;stroke-opacity:.6;stroke-width:1.3}
 .ck-drawing .ck-loop{stroke-dasharray:5 4;stroke:#c2681d;stroke-opacity:1}
-.ck-drawing .ck-faint{stroke-opacity:.35}
 .ck-drawing .ck-head{fill:currentColor;fill-opacity:.75}
 .ck-drawing rect{stroke-width:1.4}
 .ck-drawing .ck-input rect{fill:#3b82c4;fill-opacity:.13;stroke:#3b82c4}
@@ -151,45 +169,22 @@ _STYLE = """
 """
 
 
-def render(picture: Picture) -> str:
-    """The picture as one self-contained SVG element."""
-    content = "".join(
-        [
-            *(_wire(path, style) for path, style in picture.wires),
-            *(_box(box) for box in picture.boxes),
-            *(_text(label.runs, label.x, label.y, LABEL, "start") for label in picture.labels),
-        ]
-    )
-    tag = "ck" + hashlib.sha256((picture.title + content).encode()).hexdigest()[:8]
-    head = (
-        f'<marker id="{tag}-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-        'orient="auto-start-reverse"><path class="ck-head" d="M0,0.5 L8,4 L0,7.5 z"/></marker>'
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="ck-drawing" role="img" aria-labelledby="{tag}-t {tag}-d" '
-        f'viewBox="0 0 {picture.width:.0f} {picture.height:.0f}" width="{picture.width:.0f}" '
-        f'height="{picture.height:.0f}" style="min-width:{SHRINK * picture.width:.0f}px;max-width:100%;height:auto">'
-        f'<title id="{tag}-t">{escape(picture.title)}</title><desc id="{tag}-d">{escape(picture.words)}</desc>'
-        f"<style>{_STYLE}</style><defs>{head}</defs>{content.replace('HEAD', tag + '-head')}</svg>"
-    )
-
-
-def _wire(path: str, style: str) -> str:
-    arrow = "" if style == "plain" else ' marker-end="url(#HEAD)"'
-    extra = f" ck-{style}" if style not in ("", "plain") else ""
-    return f'<path class="ck-wire{extra}" d="{path}"{arrow}/>'
+_WIRE = '<path class="ck-wire{style}" d="{path}" marker-end="url(#HEAD)"/>'
+_HEAD = (
+    '<marker id="{tag}-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+    'orient="auto-start-reverse"><path class="ck-head" d="M0,0.5 L8,4 L0,7.5 z"/></marker>'
+)
 
 
 def _box(box: Box) -> str:
     x, y = box.centre
-    up = 8.0 if box.below else 0.0
     small = (
         f'<text class="ck-small" x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle">{escape(box.below)}</text>'
     )
     return (
         f'<g class="ck-{box.style}"><title>{escape(box.title)}</title>'
         f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.w:.1f}" height="{box.h:.1f}" rx="7"/>'
-        f"{_text(box.runs, x, y + SIZE * 0.33 - up, SIZE, 'middle')}{small if box.below else ''}</g>"
+        f"{_text(box.runs, x, y + SIZE * 0.33 - 8.0 * bool(box.below), SIZE, 'middle')}{small if box.below else ''}</g>"
     )
 
 
@@ -197,13 +192,7 @@ def _text(runs: Sequence[Run], x: float, y: float, size: float, anchor: str) -> 
     spans, lowered = "", False
     for text, style in runs:
         down = style == "sub"
-        shift = (
-            f' dy="{0.28 * size:.1f}"'
-            if down and not lowered
-            else f' dy="{-0.28 * size:.1f}"'
-            if lowered
-            else ""
-        )
+        shift = f' dy="{0.28 * size * (down - lowered):.1f}"' if down != lowered else ""
         lowered = down
         sized = f' font-size="{SMALL * size:.1f}"' if down else ""
         kind = ' class="ck-name"' if style == "" and len(text.rstrip("′")) <= 3 else ""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from ..show import show
 from ..system import System
-from .cell import MARGIN, label_runs, sentence, style_of
-from .graph import Arrow, Point, operation, time_dims, unrolled
+from .cell import MARGIN, Look, label_runs, sentence
+from .graph import Arrow, Point, time_dims, unrolled
 from .layout import Layout, layered
 from .svg import LABEL, Box, Label, Picture, bend, curve, name_runs, width
 
@@ -26,6 +23,11 @@ def _row(point: Point) -> Point:
     return Point(point.name, point.at[:1])
 
 
+def _box(look: Look, p: Point, corner: tuple[float, float], w: float, steps: int) -> Box:
+    before = any(not 0 <= at < steps for at in p.at)
+    return look.box(p, p.name, ",".join(str(k + 1) for k in p.at), corner, (w, HIGH), before)
+
+
 class _Unrolled:
     def __init__(self, system: System, steps: int):
         self.system, self.steps = system, steps
@@ -35,7 +37,6 @@ class _Unrolled:
         }
         self.wires = list(rows.values())
         self.points = list(dict.fromkeys(p for s, t, _ in self.wires for p in (s, t)))
-        self.read = {s.name for s, _, _ in self.wires}
         self.inside = [w for w in self.wires if _column(w[0]) == _column(w[1])]
         self.across = [w for w in self.wires if _column(w[0]) != _column(w[1])]
         self.into = {p: [w for w in self.wires if w[1] == p] for p in self.points}
@@ -84,24 +85,14 @@ class _Unrolled:
         self.left = {t: start + t * (across + self.gutter) for t in range(self.steps + 1)}
         self.left[-1] = MARGIN
         self.right = {t: x + across for t, x in self.left.items()} | {-1: MARGIN + first}
-        definitions = {e.left.name: e for b in self.system.blocks for e in b.equations}
+        look = Look(self.system, {s.name for s, _, _ in self.wires})
         boxes = {}
         for p in self.points:
             w, step = self._width(p), _column(p)
-            outside = step in (-1, self.steps)
-            x = self.left[step] + (
-                (first - w) / 2 if step == -1 else 0.0 if outside else plan.across[p.name] - w / 2
-            )
+            here = plan.across[p.name] - w / 2 if step < self.steps else 0.0
+            x = self.left[step] + ((first - w) / 2 if step == -1 else here)
             y = MARGIN + (rows - 1 - plan.layer[p.name]) * (HIGH + self.gap)
-            style = (
-                "before"
-                if outside and p.name in self.system.boundary
-                else style_of(self.system, p.name, self.read)
-            )
-            below = operation(definitions[p.name]) if p.name in definitions and not outside else ""
-            title = show(definitions[p.name]) if below else f"{p} is given"
-            at = ",".join(str(k + 1) for k in p.at)
-            boxes[p] = Box(p, x, y, w, HIGH, tuple(name_runs(p.name, at)), below, style, title)
+            boxes[p] = _box(look, p, (x, y), w, self.steps)
         return boxes
 
     def _width(self, point: Point) -> float:
@@ -128,7 +119,7 @@ class _Unrolled:
 def unrolled_picture(system: System, steps: int) -> Picture:
     """Columns are steps; wires inside a step go up, wires between steps run in the space between rows."""
     net = _Unrolled(system, steps)
-    picture = Picture(f"The network that defines {', '.join(system.outputs)}, unrolled for {steps} steps", "")
+    picture = Picture(f"The network that defines {', '.join(system.outputs)}, unrolled for {steps} steps")
     picture.boxes = list(net.boxes.values())
     words = []
     labelled = set()
@@ -149,13 +140,10 @@ def unrolled_picture(system: System, steps: int) -> Picture:
             labelled.add((target, arrow.parameters, spot))
             picture.labels.append(Label(*spot, label))
         words.append(sentence(str(source), str(target), arrow.parameters))
-    picture.width = (
-        max(max(b.right for b in picture.boxes), *(lb.x + lb.w for lb in picture.labels), 0.0) + MARGIN
-    )
-    low = max(b.bottom for b in picture.boxes)
-    if any(net.boxes[w[1]].bottom == low and not net.level(w) for w in net.wires):
-        low += net.gap  # wires run below the lowest row
-    picture.height = low + MARGIN
+    _fit(picture)
+    # wires run below the lowest row
+    if any(net.boxes[w[1]].bottom + MARGIN == picture.size[1] and not net.level(w) for w in net.wires):
+        picture.size = picture.size[0], picture.size[1] + net.gap
     picture.words = " ".join(words)
     return picture
 
@@ -199,24 +187,14 @@ def lattice_picture(system: System, steps: int) -> Picture:
     others = [n for n in wide if n not in states]
     pitch_x = max(wide.values()) + label + 44
     pitch_y = HIGH + 52 + len(others) * (HIGH + 24)
-    read = {s.name for s, _, _ in wires}
-    definitions = {e.left.name: e for b in system.blocks for e in b.equations}
-    picture = Picture(
-        f"The grid that defines {', '.join(system.outputs)}, for {steps} by {steps} positions", ""
-    )
+    look = Look(system, {s.name for s, _, _ in wires})
+    picture = Picture(f"The grid that defines {', '.join(system.outputs)}, for {steps} by {steps} positions")
     boxes: dict[Point, Box] = {}
     for p in points:
-        w = wide[p.name]
-        outside = min(p.at) < 0
-        x = MARGIN + (p.at[0] + 1) * pitch_x
-        y = MARGIN + (p.at[1] + 1) * pitch_y
+        x, y = MARGIN + (p.at[0] + 1) * pitch_x, MARGIN + (p.at[1] + 1) * pitch_y
         if p.name not in states:
             x, y = x - 0.42 * pitch_x, y + (others.index(p.name) + 1) * (HIGH + 18)
-        style = "before" if outside else style_of(system, p.name, read)
-        below = operation(definitions[p.name]) if p.name in definitions and not outside else ""
-        title = show(definitions[p.name]) if below else f"{p} is given"
-        at = ",".join(str(k + 1) for k in p.at)
-        boxes[p] = Box(p, x, y, w, HIGH, tuple(name_runs(p.name, at)), below, style, title)
+        boxes[p] = _box(look, p, (x, y), wide[p.name], steps)
     picture.boxes = list(boxes.values())
     words = []
     for source, target, arrow in wires:
@@ -245,6 +223,5 @@ def _grid_wire(a: Box, b: Box) -> tuple[str, tuple[float, float]]:
 
 
 def _fit(picture: Picture) -> None:
-    right: Sequence[float] = [b.right for b in picture.boxes] + [lb.x + lb.w for lb in picture.labels]
-    picture.width = max(right) + MARGIN
-    picture.height = max(b.bottom for b in picture.boxes) + MARGIN
+    right = [b.right for b in picture.boxes] + [lb.x + lb.w for lb in picture.labels]
+    picture.size = max(right) + MARGIN, max(b.bottom for b in picture.boxes) + MARGIN

@@ -12,9 +12,10 @@ from ..system import System
 from .adjoint import hand_down
 from .forward import Forward, Network
 from .gather import Gather
-from .simplify import ONE, Term, combine, expression, terms
+from .simplify import ONE, Term, combine, expression, terms, whole
 
 NONLINEAR = (T.Call, T.Softmax, T.Reduce, T.Pow, T.Div, T.Concat, T.Flatten)
+WHOLE = (T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Apply)  # they take whole axes at once
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Made:
 
 
 class Backward:
-    """`made` are the equations that a sweep from `of` gives, `pads` the tensors that must be zero outside."""
+    """`made` are the equations that a sweep from `of` gives, `gather.pads` the tensors that must be zero outside."""
 
     def __init__(self, system: System, of: str, wrt: Sequence[str], one: frozenset[str] = frozenset()):
         self.system, self.of, self.one = system, of, one
@@ -51,10 +52,6 @@ class Backward:
         self.equation = self.forward[-1]
         self.scalar = not system.tensors[of].dims
         self._sweep()
-
-    @property
-    def pads(self) -> set[str]:
-        return self.gather.pads
 
     # ── names of adjoints ────────────────────────────────────────────────────────────────────
 
@@ -139,7 +136,7 @@ class Backward:
         if name == self.of and not self.scalar:
             seed = T.Ref(self.seed, tuple(T.index(i) for i in target))
             self.dims[self.seed] = self.dims[name]
-            found = [Term(factors=((seed, 1),))]
+            found = [whole(seed)]
         for read in self.reads.get(name, []):
             found += self.gather(read.ref, read.g, read.around, tuple(T.index(i) for i in target))
         return combine(found)
@@ -167,14 +164,14 @@ class Backward:
         ):
             if not self._count(part):
                 continue
-            found = self._ones(terms(self.scope.apart(adjoint), self.scope))
+            found = [self._one(t) for t in terms(self.scope.apart(adjoint), self.scope)]
             inner = (*around, *more)
-            worth = self._count(part) > 1 or any(isinstance(n, T.Sum) for n in T.walk(part))
+            worth = self._count(part) > 1 or _has(part, T.Sum)
             if found and worth and not _atomic(found):
                 left = tuple(i for i in inner if i in T.free_indices(part))
                 rest = tuple(i for i in inner if i not in left)
                 found = terms(T.Sum(rest, expression(found)), self.scope) if rest else found
-                found, inner = [Term(factors=((self._define(self._new("dz"), left, found), 1),))], left
+                found, inner = [whole(self._define(self._new("dz"), left, found))], left
             if found:
                 self._descend(part, expression(found), inner)
 
@@ -212,26 +209,21 @@ class Backward:
 
     def _value(self, node: T.Expr) -> T.Expr:
         """An expression for a forward value: itself where it is short, else a tensor that is computed again."""
-        if not any(
-            isinstance(n, (T.Sum, T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Apply)) for n in T.walk(node)
-        ):
+        if not _has(node, T.Sum, *WHOLE):
             return node
         free = T.free_indices(node)
         left = tuple(i for i in self.scope.dims if i in free)
-        known = next((w for w, m in self.made.items() if m.left == left and m.terms == [_whole(node)]), None)
+        known = next((w for w, m in self.made.items() if m.left == left and m.terms == [whole(node)]), None)
         if known is not None:
             return T.Ref(known, tuple(T.index(i) for i in left))
-        return self._define(self._new("u"), left, [_whole(node)])
+        return self._define(self._new("u"), left, [whole(node)])
 
     def _product(self, term: Term) -> T.Ref:
         left = tuple(i for i in self.scope.dims if i in term.free())
         return self._define(self._new("dz"), left, [term])
 
-    def _ones(self, found: list[Term]) -> list[Term]:
-        """Use that the sum of a distribution over an index is one."""
-        return [self._one(t) for t in found]
-
     def _one(self, term: Term) -> Term:
+        """Use that the sum of a distribution over an index is one."""
         for factor, exponent in term.factors:
             if isinstance(factor, T.Ref) and factor.name in self.one and exponent == 1:
                 others = set().union(*(T.free_indices(f) for f, _ in term.factors if f != factor))
@@ -253,21 +245,16 @@ def _uses_value(node: T.Expr) -> bool:
 
 def _product_like(node: T.Expr) -> bool:
     """A sum of products: it joins a product without a name of its own."""
-    return not any(
-        isinstance(n, (T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Apply, T.Call)) for n in T.walk(node)
-    ) or not any(
-        isinstance(n, (T.Sum, T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Apply)) for n in T.walk(node)
-    )
+    return not _has(node, T.Call, *WHOLE) or not _has(node, T.Sum, *WHOLE)
 
 
-def _whole(node: T.Expr) -> Term:
-    return Term(factors=((node, 1),))
+def _has(node: T.Expr, *kinds: type) -> bool:
+    return any(isinstance(n, kinds) for n in T.walk(node))
 
 
 def _atomic(found: list[Term]) -> bool:
     """A number times at most one tensor: nothing that would be computed twice."""
     if len(found) != 1 or found[0].sums:
         return False
-    return sum(1 for f, _ in found[0].factors if not isinstance(f, T.Size)) <= 1 and all(
-        isinstance(f, (T.Ref, T.Size)) for f, _ in found[0].factors
-    )
+    kinds = [type(f) for f, _ in found[0].factors if not isinstance(f, T.Size)]
+    return kinds in ([], [T.Ref])

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from ..errors import NotationError
 from ..system import System
 from ..tree import Affine, Ref, SizeOf, index
-from .backward import Backward, Made, Read
+from .backward import Backward, Made
 from .simplify import combine
 from .written import written
 
@@ -113,9 +113,8 @@ def _step_gradient(sweep: Backward, name: str, at: str) -> str:
         if len(own) != 1:
             message = f"{name} is not read once at each {at}, so its gradient has no steps to tell apart."
             raise NotationError(message)
-        timed = Read(Ref(name, (index(own[0]), *read.ref.indices)), read.g, read.around)
-        place = tuple(index(i) for i in (step, *target))
-        found += sweep.gather(timed.ref, timed.g, timed.around, place)
+        timed = Ref(name, (index(own[0]), *read.ref.indices))
+        found += sweep.gather(timed, read.g, read.around, tuple(map(index, (step, *target))))
     word = sweep.adjoint(name)
     sweep.made.pop(word, None)
     sweep.made[word] = Made((step, *target), combine(found))

@@ -78,18 +78,9 @@ def sizes_by_letter(equation: T.Equation, ranges: Mapping[str, str]) -> T.Equati
         letters = [i for i, d in ranges.items() if d == dim and not (inside and i == capital_of(i))]
         return capital_of(letters[0]) if letters and dim not in map(capital_of, letters) else dim
 
-    def rename(node):
-        if isinstance(node, T.Size):
-            return replace(node, name=name(node.name, False))
-        if hasattr(node, "terms") and any(isinstance(a, T.SizeOf) for _, a in _pairs(node)):
-            terms = tuple(
-                (f, T.SizeOf(name(a.name, True)) if isinstance(a, T.SizeOf) else a) for f, a in node.terms
-            )
-            return replace(node, terms=terms)
+    def rename(node: object) -> object:
+        if isinstance(node, (T.Size, T.SizeOf)):
+            return replace(node, name=name(node.name, isinstance(node, T.SizeOf)))
         return node
 
     return T.transform(equation, rename)
-
-
-def _pairs(node) -> list:
-    return [t for t in node.terms if isinstance(t, tuple)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from .. import tree as T
-from ..functions import ONE, ZERO
+from ..functions import ONE, ZERO, times
 from ..indices import each, equality, put, solve
 from .scope import Scope, fixed
 
@@ -69,7 +69,12 @@ def terms(node: T.Expr, scope: Scope) -> list[Term]:
             return combine([s for t in inside for s in _settle(t.over(indices), scope)])
         case T.Iverson(condition):
             return _settle(_conditions(condition), scope)
-    return [Term(factors=((_inside(node, scope), 1),))]
+    return [whole(_inside(node, scope))]
+
+
+def whole(node: T.Expr, exponent: int = 1) -> Term:
+    """A power of an expression, as one term."""
+    return Term(factors=((node, exponent),))
 
 
 def simplify(node: T.Expr, scope: Scope) -> T.Expr:
@@ -95,7 +100,7 @@ def _power(node: T.Expr, exponent: int, scope: Scope) -> list[Term]:
         return []
     if len(found) == 1 and not found[0].sums and found[0].coefficient:
         return [found[0].power(exponent)]
-    return [Term(factors=((expression(found), exponent),))]
+    return [whole(expression(found), exponent)]
 
 
 def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
@@ -115,7 +120,7 @@ def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
     if len(brackets) == 1 and not single.factors and not single.sums:
         return [replace(t, coefficient=t.coefficient * single.coefficient) for t in brackets[0]]
     for side in brackets:
-        single = single.times(Term(factors=((expression(side), 1),)))
+        single = single.times(whole(expression(side)))
     return _settle(single, scope)
 
 
@@ -141,15 +146,14 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             if not tied and scope.inside(value, scope.dims[name]):
                 start = Term(term.coefficient, tuple(s for s in term.sums if s != name))
                 for f, e in rest:
-                    start = start.times(Term(factors=((put(f, {name: value}), e),)))
+                    start = start.times(whole(put(f, {name: value}), e))
                 return _settle(start, scope)
     term = _named_lookups(term)
     used = set().union(*(T.free_indices(f) for f, _ in term.factors))
     for name in term.sums:
         if name not in used and name in scope.dims:
             rest_sums = tuple(s for s in term.sums if s != name)
-            size = Term(factors=((T.Size(scope.dims[name]), 1),))
-            return _settle(replace(term, sums=rest_sums).times(size), scope)
+            return _settle(replace(term, sums=rest_sums).times(whole(T.Size(scope.dims[name]))), scope)
     if len(term.factors) == 1 and isinstance(term.factors[0][0], T.Add) and term.factors[0][1] == 1:
         parts = terms(term.factors[0][0], scope)
         return [
@@ -215,10 +219,10 @@ def _write(term: Term) -> T.Expr:
     above = [_raised(f, e) for f, e in term.factors if e > 0]
     below = [_raised(f, -e) for f, e in term.factors if e < 0]
     if below and not any(True for f in below for _ in T.references(f)):
-        above, below = [T.Div(ONE, _join(below)), *above], []
+        above, below = [T.Div(ONE, times(*below)), *above], []
     if size != 1:
         above.insert(0, T.Num(size))
-    body = _join(above) if not below else T.Div(_join(above), _join(below))
+    body = times(*above) if not below else T.Div(times(*above), times(*below))
     if term.sums:
         body = T.Sum(term.sums, body)
     return T.Neg(body) if term.coefficient < 0 else body
@@ -226,9 +230,3 @@ def _write(term: Term) -> T.Expr:
 
 def _raised(factor: T.Expr, exponent: int) -> T.Expr:
     return factor if exponent == 1 else T.Pow(factor, T.Num(Fraction(exponent)))
-
-
-def _join(factors: list[T.Expr]) -> T.Expr:
-    if not factors:
-        return ONE
-    return factors[0] if len(factors) == 1 else T.Mul(tuple(factors))

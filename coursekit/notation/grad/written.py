@@ -30,11 +30,17 @@ def written(sweep: Backward, last: list[str]) -> System:
         pen = Pen(sweep.scope.dims, lambda d: sweep.network.letters.get(d, []), sweep.dims, _scalars(sweep))
         ranges[len(equations)] = pen.ranges
         equations.append(T.rename_tensors(_equation(sweep, name, pen), short))
-    padded = frozenset(short.get(n, n) for n in sweep.pads | sweep.system.padded) & _used(equations)
+    used = {r.name for e in equations for r in T.references(e)}
+    padded = frozenset(short.get(n, n) for n in sweep.gather.pads | sweep.system.padded) & used
     long = {v: k for k, v in short.items()}
     shapes = _shapes(sweep, equations, ranges, long)
     measures = dict.fromkeys([*shapes.values(), *_sized(sweep, equations, ranges)])
-    program = T.Program((*_directives(sweep, padded, ranges, shapes, measures), *_text(equations, ranges)))
+    program = T.Program(
+        (
+            *_directives(sweep, padded, ranges, shapes, measures),
+            *map(sizes_by_letter, equations, ranges.values()),
+        )
+    )
     ordered, by_equation = blocks(equations, ranges, "")
     tensors = _tensors(sweep, equations, measures, long)
     system = sweep.system
@@ -99,14 +105,6 @@ def _equation(sweep: Backward, name: str, pen: Pen) -> T.Equation:
 def _scalars(sweep: Backward) -> set[str]:
     """Names that in brackets would be read as a lookup: tensors of indices, and scalars."""
     return {t.name for t in sweep.system.tensors.values() if t.indexes is not None or not t.dims}
-
-
-def _used(equations: list[T.Equation]) -> set[str]:
-    return {r.name for e in equations for r in T.references(e)}
-
-
-def _text(equations: list[T.Equation], ranges: dict[int, dict[str, str]]) -> list[T.Equation]:
-    return [sizes_by_letter(e, ranges[n]) for n, e in enumerate(equations)]
 
 
 def _shapes(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from .. import tree as T
 from ..meaning.pairing import Pairing, cheapest
+from ..meaning.reach import has_conditions
 from ..system import Block, System, Tensor
 
 _SIZE = 16
@@ -25,10 +26,9 @@ def factored(system: System) -> System:
         before: list[T.Equation] = []
         within: list[T.Equation] = []
         for equation in block.equations:
-            split = _Split(system.ranges[equation], own, looped, tensors, ranges, before, within)
             # Under a condition a read may be outside, where it must not be looked at.
-            nodes = T.walk(equation.right)
-            split.asked = any(isinstance(n, (T.Cases, T.Iverson)) or getattr(n, "where", None) for n in nodes)
+            asked = has_conditions(equation.right)
+            split = _Split(system.ranges[equation], own, looped, tensors, ranges, before, within, asked)
             within.append(replace(equation, right=T.transform(equation.right, split.node)))
             ranges[within[-1]] = split.ranges
         blocks += [*(Block((e,)) for e in before), Block(tuple(within), block.loops)]
@@ -46,7 +46,7 @@ class _Split:
     all_ranges: dict[T.Equation, dict[str, str]]
     before: list[T.Equation]
     within: list[T.Equation]
-    asked: bool = False
+    asked: bool
     factors: tuple[T.Expr, ...] = ()
     left: tuple[str, ...] = ()  # indices that are still to be summed
 

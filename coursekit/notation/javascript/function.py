@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 
 from ..code.function import needed
 from ..errors import NotationError
-from ..meaning.reach import reads
+from ..indices import plus
+from ..meaning.reach import extent, reads, shifted
 from ..system import Block, System
-from ..tree import Equation, SizeOf, references
+from ..tree import Affine, Equation, references
 from .factor import factored
 from .levels import Words
-from .reads import shifted
 from .values import Values
 
 _HELPERS = """
@@ -132,12 +132,8 @@ def _checks(scope: Words, equation: Equation) -> Iterator[str]:
             fits = affine.const == 0 or any(s * affine.const > 0 for s in sides)
             if any(references(affine)) or (shifted(affine, ranges, dim) and fits):
                 continue
-            low, high = [str(affine.const)], [str(affine.const)]
-            for factor, part in affine.terms:
-                first = scope.size(part.name) if isinstance(part, SizeOf) else scope.first(ranges[part])  # type: ignore[index]
-                last = first if isinstance(part, SizeOf) else f"({scope.size(ranges[part])} - 1 + {first})"  # type: ignore[index]
-                low.append(f"{factor} * {last if factor < 0 else first}")
-                high.append(f"{factor} * {first if factor < 0 else last}")
-            start = f"{scope.first(dim)} - {-min([0, *sides])}"
-            stop = f"{scope.size(dim)} + {scope.first(dim)} + {max([0, *sides])}"
-            yield f"within({json.dumps(ref.name)}, {' + '.join(low)}, {' + '.join(high)}, {start}, {stop});"
+            low, high = (scope.spelled(end) for end in extent(affine, scope.span, ranges))
+            first, last = scope.span(dim)
+            start = scope.spelled(plus(first, Affine((), min([0, *sides]))))
+            stop = scope.spelled(plus(last, Affine((), 1 + max([0, *sides]))))
+            yield f"within({json.dumps(ref.name)}, {low}, {high}, {start}, {stop});"

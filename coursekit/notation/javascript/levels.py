@@ -28,10 +28,10 @@ class Words(Scope):
     """The names of a JavaScript function. Flat arrays have no shape: a size that no other tells is given."""
 
     words = frozenset(_RESERVED.split())
-    least = "Math.min"
+    least, half = "Math.min", "({} >> 1)"
 
     def floor(self, above: str, below: int) -> str:
-        return f"Math.floor(({above}) / {below})"
+        return f"Math.floor(({above}) / {below})" if below > 1 else above
 
     def size(self, dim: str) -> str:
         dim = self.system.aliases.get(dim, dim)
@@ -48,7 +48,7 @@ class Words(Scope):
 
     def first(self, dim: str) -> str:
         """The first value of an index over a dimension."""
-        return f"-({self.size(dim)} >> 1)" if self.centred(dim) else "0"
+        return self.spelled(self.span(dim)[0])
 
     def length(self, dims: Iterable[str]) -> str:
         return " * ".join(self.size(d) for d in dims) or "1"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..indices import as_index, each, spelled
+from ..meaning.reach import shifted
 from ..tree import Affine, And, Compare, Condition, Expr, IndexAtom, Lookup, Ref, SizeOf, references
 from ..tree import free_indices as free
 from .levels import Level, Levels
@@ -231,8 +232,3 @@ def alone(c: Compare) -> Iterator[str]:
     for a, b in ((left, right), (right, left)):
         if isinstance(a, Affine) and isinstance(b, Affine) and a.plain and a.plain not in free(b):
             yield a.plain
-
-
-def shifted(affine: Affine, ranges: dict[str, str], dim: str) -> bool:
-    """Is it `t`, `t-1` or the like, with `t` over this very dimension?"""
-    return len(affine.terms) == 1 and affine.terms[0][0] == 1 and ranges.get(affine.terms[0][1]) == dim  # type: ignore[arg-type]

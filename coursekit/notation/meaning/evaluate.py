@@ -63,7 +63,8 @@ def tables(
     machine = Machine(system, known, inputs, edges, functions)
     for block in system.blocks:
         machine.running = frozenset(e.left.name for e in block.equations)
-        loops = [(name, machine.range_of(block.equations[0], name)[::step]) for name, step in block.loops]
+        ranges = system.ranges[block.equations[0]]
+        loops = [(name, machine.span(ranges[name])[::step]) for name, step in block.loops]
         defining = [machine.definition(equation, [name for name, _ in loops]) for equation in block.equations]
         for point in product(*(values for _, values in loops)):
             fixed = dict(zip((name for name, _ in loops), point, strict=True))

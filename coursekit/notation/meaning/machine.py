@@ -14,11 +14,11 @@ from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
 from .arithmetic import COMPARE, divide, power, real
 from .closures import At, Value, along, always, apart, entry, joined, linear, nested, plus, times
-from .reach import conditions, fail, interval, nth, starts
+from .reach import Extents, conditions, fail, nth
 from .table import Place, Table, strides
 
 
-class Machine:
+class Machine(Extents):
     """The entries computed so far, and for any expression the function that gives its value at a point."""
 
     def __init__(
@@ -29,19 +29,13 @@ class Machine:
         edges: Mapping[str, Sequence],
         functions: Mapping[str, Callable],
     ):
-        self.system, self.sizes, self.edges, self.functions = system, sizes, edges, functions
-        self.first = starts(system, sizes)
+        super().__init__(system, sizes)
+        self.edges, self.functions = edges, functions
         self.tables = dict(inputs)
         self.running: frozenset[str] = frozenset()  # the tensors of the block that is computed
         self.ranges: Mapping[str, str] = {}
         self.bound: frozenset[str] = frozenset()  # the indices that have a value where an expression stands
         self.memo: dict = {}
-
-    def range_of(self, equation: T.Equation, name: str) -> range:
-        return self.span(self.system.ranges[equation][name])
-
-    def span(self, dim: str) -> range:
-        return range(self.first[dim], self.first[dim] + self.sizes[dim])
 
     def definition(self, equation: T.Equation, looped: Sequence[str]) -> Callable[[At], None]:
         """What computes the entries of the left side at which the looped indices have their values."""
@@ -218,19 +212,11 @@ class Machine:
         )
         return lambda at: compare(left(at), right(at))
 
-    def size(self, name: str) -> int:
-        return self.sizes[self.system.aliases.get(name, name)]
-
     def position(self, affine: T.Affine, whole: bool = True) -> Callable[[At], int]:
         """An index expression; where it is no place but one side of a condition, it need not be `whole`."""
-        const, terms, looked_up = affine.const, [], []
-        for factor, atom in affine.terms:
-            if isinstance(atom, T.SizeOf):
-                const += factor * self.size(atom.name)
-            elif isinstance(atom, T.Lookup):
-                looked_up.append((factor, self.whole(atom.ref) if whole else self.read(atom.ref)))
-            else:
-                terms.append((factor, atom))
+        terms, const = self.terms(affine)
+        read = self.whole if whole else self.read
+        looked_up = [(f, read(atom.ref)) for f, atom in affine.terms if isinstance(atom, T.Lookup)]
         rest = linear(const, terms)
         if not looked_up:
             return rest
@@ -254,12 +240,10 @@ class Machine:
         steps, dims = strides(self.tables[ref.name].shape), self.system.tensors[ref.name].dims
         for affine, dim, step in zip(ref.indices, dims, steps, strict=True):
             if not any(isinstance(atom, T.Lookup) for _, atom in affine.terms):
-                const += step * (affine.const - self.first[dim])
-                for factor, atom in affine.terms:
-                    if isinstance(atom, T.SizeOf):
-                        const += step * factor * self.size(atom.name)
-                    elif isinstance(atom, str):
-                        terms[atom] = terms.get(atom, 0) + step * factor
+                own, start = self.terms(affine)
+                const += step * (start - self.first[dim])
+                for factor, name in own:
+                    terms[name] = terms.get(name, 0) + step * factor
         return const, [(factor, name) for name, factor in terms.items()]
 
     def read(self, ref: T.Ref) -> Value:
@@ -290,7 +274,7 @@ class Machine:
         return [self.span(d) for d in self.system.tensors[ref.name].dims]
 
     def ends(self, ref: T.Ref) -> list[tuple[int, int] | None]:
-        return [interval(self.system, a, self.ranges, self.sizes, self.first) for a in ref.indices]
+        return [self.interval(a, self.ranges) for a in ref.indices]
 
     def doubtful(self, ref: T.Ref) -> list[tuple[Callable[[At], int], int, int]]:
         """The positions that may leave their axis, and where that begins and ends."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .. import tree as T
 from ..errors import NotationError
+from ..indices import plus, scaled
 from ..show import show
 from ..system import System
 
@@ -31,29 +32,56 @@ def nth(axis: int) -> str:
     return f"{words[axis] if axis < len(words) else f'{axis + 1}th'} axis"
 
 
-def interval(
-    system: System,
-    affine: T.Affine,
-    ranges: Mapping[str, str],
-    sizes: Mapping[str, int],
-    first: Mapping[str, int],
-) -> tuple[int, int] | None:
-    """The least and greatest value of an index expression; None where a lookup decides it.
+class Extents:
+    """How far the indices of a system run, once the sizes are known."""
 
-    `first` is where each dimension's indices start.
-    """
-    low = high = affine.const
-    for factor, atom in affine.terms:
-        if isinstance(atom, T.Lookup):
+    def __init__(self, system: System, sizes: Mapping[str, int]):
+        self.system, self.sizes, self.first = system, sizes, starts(system, sizes)
+
+    def span(self, dim: str) -> range:
+        """The values of an index over a dimension."""
+        return range(self.first[dim], self.first[dim] + self.sizes[dim])
+
+    def size(self, name: str) -> int:
+        return self.sizes[self.system.aliases.get(name, name)]
+
+    def terms(self, affine: T.Affine) -> tuple[list[tuple[int, str]], int]:
+        """The index terms of an expression, and its constant with the sizes put in."""
+        sized = sum(f * self.size(atom.name) for f, atom in affine.terms if isinstance(atom, T.SizeOf))
+        return [(f, atom) for f, atom in affine.terms if isinstance(atom, str)], affine.const + sized
+
+    def interval(self, affine: T.Affine, ranges: Mapping[str, str]) -> tuple[int, int] | None:
+        """The least and greatest value of an index expression; None where a lookup decides it."""
+        if any(isinstance(atom, T.Lookup) for _, atom in affine.terms):
             return None
-        if isinstance(atom, T.SizeOf):
-            ends = [sizes[system.aliases.get(atom.name, atom.name)]] * 2
-        else:
-            dim = ranges[atom]
-            ends = [first[dim], first[dim] + sizes[dim] - 1]
-        low += min(factor * e for e in ends)
-        high += max(factor * e for e in ends)
+        terms, const = self.terms(affine)
+        ends = [sorted((f * self.span(ranges[n])[0], f * self.span(ranges[n])[-1])) for f, n in terms]
+        return const + sum(low for low, _ in ends), const + sum(high for _, high in ends)
+
+
+def extent(
+    affine: T.Affine, span: Callable[[str], tuple[T.Affine, T.Affine]], ranges: Mapping[str, str]
+) -> tuple[T.Affine, T.Affine]:
+    """The same where sizes have no numbers yet, as expressions of sizes; `span` has those of a dimension's indices."""
+    low = high = T.Affine((), affine.const)
+    for factor, atom in affine.terms:
+        ends = span(ranges[atom]) if isinstance(atom, str) else (T.Affine(((1, atom),)),) * 2
+        first, last = ends if factor > 0 else ends[::-1]
+        low, high = plus(low, scaled(first, factor)), plus(high, scaled(last, factor))
     return low, high
+
+
+def shifted(affine: T.Affine, ranges: Mapping[str, str], dim: str) -> bool:
+    """Is it `t`, `t-1` or the like, with `t` over this very dimension?"""
+    match affine.terms:
+        case ((1, str(name)),):
+            return ranges.get(name) == dim
+    return False
+
+
+def has_conditions(node: object) -> bool:
+    """Is there a condition that may keep a read from being looked at?"""
+    return any(isinstance(n, (T.Iverson, T.Cases)) or getattr(n, "where", None) for n in T.walk(node))
 
 
 def conditions(node: object) -> list[T.Condition]:
@@ -107,15 +135,17 @@ class Doubt:
 
 def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
     """Reads that leave their tensor for some values of the indices, conditions left aside."""
-    first = starts(system, sizes)
+    extents = Extents(system, sizes)
     for equation, ranges in system.ranges.items():
         for ref, guards in reads(equation.right):
             if ref.name in system.padded:
                 continue
             for axis, affine in enumerate(ref.indices):
-                bounds = interval(system, affine, ranges, sizes, first)
-                dim = system.tensors[ref.name].dims[axis]
-                low, high = first[dim], first[dim] + sizes[dim] - 1
+                bounds, span = (
+                    extents.interval(affine, ranges),
+                    extents.span(system.tensors[ref.name].dims[axis]),
+                )
+                low, high = span[0], span[-1]
                 for side, steps in system.boundary.get(ref.name, ()):
                     if side == axis:
                         low, high = (low + steps, high) if steps < 0 else (low, high + steps)
@@ -137,8 +167,8 @@ def check_reads(system: System, sizes: Mapping[str, int]) -> list[Doubt]:
 def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationError:
     ref, axis = doubt.ref, doubt.axis
     affine, dim = ref.indices[axis], system.tensors[ref.name].dims[axis]
-    at = starts(system, sizes)[dim]
+    span = Extents(system, sizes).span(dim)
     message = f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs "
-    message += f"from {at} to {at + sizes[dim] - 1} (`{dim}` is {sizes[dim]}); "
+    message += f"from {span[0]} to {span[-1]} (`{dim}` is {sizes[dim]}); "
     message += f"say `pad {ref.name}` if it is zero outside"
     return fail(system, message, affine.span if affine.span.line else ref.span)

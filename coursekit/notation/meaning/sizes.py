@@ -14,7 +14,7 @@ from .. import tree as T
 from ..show import show
 from ..system import Derived, Joined, System
 from .links import Axis, hops, told
-from .reach import fail, interval, nth, starts
+from .reach import Extents, fail, nth
 
 Shape = tuple[int, ...]
 
@@ -243,7 +243,7 @@ class _Book:
             rest = T.Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
             if any(isinstance(a, str) and others.get(a) not in self.sizes for _, a in rest.terms):
                 return None
-            bounds = interval(self.system, rest, others, self.sizes, starts(self.system, self.sizes))
+            bounds = Extents(self.system, self.sizes).interval(rest, others)
             if bounds is None:
                 continue
             low, high = bounds

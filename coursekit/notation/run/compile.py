@@ -15,7 +15,7 @@ from .. import tree as T
 from ..functions import FUNCTIONS
 from ..meaning.arithmetic import COMPARE
 from ..meaning.evaluate import constant_value
-from ..meaning.reach import conditions, fail, starts
+from ..meaning.reach import Extents, conditions, fail
 from ..system import System
 from .named import LANE, Code, Env, as_tensor, elementwise, expand, number
 from .product import product
@@ -53,7 +53,7 @@ _CALLS = {name: _call(name) for name in FUNCTIONS}
 _CALLS |= {"max": _extreme(torch.maximum, "min"), "min": _extreme(torch.minimum, "max")}
 
 
-class Compiler:
+class Compiler(Extents):
     """Makes `Code` of one equation's expressions. Inside a recurrence, `frame` is its loop.
 
     `whole_numbers` are the inputs that hold whole numbers only, by their type.
@@ -67,9 +67,8 @@ class Compiler:
         whole_numbers: frozenset[str] = frozenset(),
         frame: Frame | None = None,
     ):
-        self.whole_numbers = whole_numbers
-        self.system, self.sizes, self.equation, self.frame = system, sizes, equation, frame
-        self.first = starts(system, sizes)
+        super().__init__(system, sizes)
+        self.whole_numbers, self.equation, self.frame = whole_numbers, equation, frame
         self.ranges = dict(system.ranges[equation])
         left = [a.plain for a in equation.left.indices]
         self.rank = {name: n for n, name in enumerate(left) if name is not None}
@@ -88,39 +87,23 @@ class Compiler:
         """The one order in which axes stand in this equation: the left side's, then by name."""
         return tuple(sorted(names, key=lambda n: (self.rank.get(n, -1 if n == LANE else 99), n)))
 
-    def span(self, name: str) -> range:
-        dim = self.ranges[name]
-        return range(self.first[dim], self.first[dim] + self.sizes[dim])
-
-    def size(self, name: str) -> int:
-        return self.sizes[self.system.aliases.get(name, name)]
+    def values(self, name: str) -> range:
+        return self.span(self.ranges[name])
 
     def length(self, name: str) -> int:
         return 1 if name == LANE else self.sizes[self.ranges[name]]
 
-    def terms(self, affine: T.Affine) -> tuple[list[tuple[int, str]], int]:
-        """The index terms of an expression without lookups, and its constant with the sizes put in."""
-        const = affine.const
-        terms: list[tuple[int, str]] = []
-        for factor, atom in affine.terms:
-            if isinstance(atom, T.SizeOf):
-                const += factor * self.size(atom.name)
-            elif isinstance(atom, str):
-                terms.append((factor, atom))
-        return terms, const
-
     def ends(self, affine: T.Affine) -> tuple[int, int]:
         """The least and the greatest value of an index expression without lookups."""
-        terms, const = self.terms(affine)
-        spans = [(f, self.span(n)) for f, n in terms]
-        low = const + sum(min(f * s[0], f * s[-1]) for f, s in spans)
-        return low, const + sum(max(f * s[0], f * s[-1]) for f, s in spans)
+        found = self.interval(affine, self.ranges)
+        assert found is not None
+        return found
 
     def counter(self, name: str) -> Code:
         """The index itself as whole numbers."""
         if self.frame is not None and name in self.frame.looped:
             return self.frame.hoist(self.outer.counter(name))
-        span = self.span(name)
+        span = self.values(name)
         key = ("counter", span.start, span.stop)
         return Code(
             (name,),

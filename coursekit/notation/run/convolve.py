@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ..tree import Expr, Iverson, Lookup, Ref
-from .named import Code, Env
-from .reads import Step, cut, windows
+from .named import Code, Env, Step, through
+from .reads import cut, windows
 
 if TYPE_CHECKING:
     from .compile import Compiler
@@ -78,7 +78,6 @@ def _convolve(
     # With more taps than places the roles are the other way round: a gradient of weights, better as einsum.
     if not fits or prod(lengths(taps)) > prod(lengths([w.out for w in found.values()])):
         return None
-    prepare = _cuts(compiler, image, found)
     where = {name: axis for axis, name in names.items()}
     order = tuple([where[n] for n in batch + channels] + list(found))
     lay = tuple(weights.axes.index(n) for n in outs + channels + taps)
@@ -89,13 +88,10 @@ def _convolve(
     conv = _CONV[len(found)]
     n, c, o = prod(lengths(batch)), prod(lengths(channels)), prod(lengths(outs))
     shape = lengths(batch) + lengths(outs)
-    name = image.name
+    fetch = through(lambda env: env.tensors[image.name], _cuts(compiler, image, found))
 
     def run(env: Env) -> Tensor:
-        x = env.tensors[name]
-        for step in prepare:
-            x = step(env, x)
-        x = x.permute(order)
+        x = fetch(env).permute(order)
         x = x.reshape(n, c, *x.shape[len(batch + channels) :])
         w = weights.run(env).permute(lay)
         w = w.reshape(o, c, *w.shape[len(outs + channels) :])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,7 +15,8 @@ from torch import Tensor
 
 from ..meaning.reach import fail
 from ..tree import Ref
-from .named import LANE, Code, Env, expand
+from .named import LANE, Code, Env, expand, full
+from .reads import at_a_corner, beyond
 
 if TYPE_CHECKING:
     from .recur import Frame
@@ -104,7 +106,7 @@ class _Bank:
     """Every value that a tensor can have outside its grid, as rows of one matrix."""
 
     def __init__(self, frame: Frame, ref: Ref, lanes: Lanes):
-        self.frame, self.name, self.lanes, self.ref = frame, ref.name, lanes, ref
+        self.frame, self.lanes, self.ref = frame, lanes, ref
         self.places = frame.places[ref.name]
         padded = ref.name in frame.system.padded
         self.sides = () if padded else frame.system.boundary.get(ref.name, ())
@@ -118,7 +120,7 @@ class _Bank:
                 shape[self.places.index(axis)] = abs(steps)
             self.starts.append(total)
             self.shapes.append(shape)
-            total += torch.Size(shape).numel()
+            total += prod(shape)
 
     def row(self, source: tuple[int, ...]) -> int:
         out = [n for n, p in enumerate(source) if not 0 <= p < self.lanes.counts[n]]
@@ -137,22 +139,19 @@ class _Bank:
         return 0  # `check_reads` refuses every such read, but for those that a condition keeps from being looked at
 
     def rows(self, env: Env) -> Tensor:
-        dims = self.frame.system.tensors[self.name].dims
-        rest = [self.frame.sizes[d] for n, d in enumerate(dims) if n not in self.places]
-        parts = [torch.zeros((1, *rest), dtype=env.dtype, device=env.device)]
-        for number, (axis, _) in enumerate(self.sides):
-            value = env.edges[self.name][number]
-            count = torch.Size(self.shapes[number]).numel()
+        system, ends = self.frame.system, tuple(range(len(self.places)))
+        rest = [
+            self.frame.sizes[d]
+            for n, d in enumerate(system.tensors[self.ref.name].dims)
+            if n not in self.places
+        ]
+        parts = [full(env, 0.0, (1, *rest))]
+        for (axis, steps), shape in zip(self.sides, self.shapes, strict=True):
+            value = beyond(env, system, self.ref.name, axis, steps < 0)
             if not isinstance(value, Tensor):
-                parts.append(
-                    torch.full((), float(value), dtype=env.dtype, device=env.device).expand(count, *rest)
-                )
-                continue
-            if self.corner:
-                message = f"`{self.name}` is read outside two axes at once: its boundary must be one number"
-                raise fail(self.frame.system, message, self.ref.span)
-            if value.ndim < len(dims):
-                value = value.unsqueeze(axis)
-            ends = tuple(range(len(self.places)))
-            parts.append(value.movedim(tuple(self.places), ends).reshape(count, *rest))
+                parts.append(full(env, value, (prod(shape), *rest)))
+            elif self.corner:
+                raise at_a_corner(system, self.ref)
+            else:
+                parts.append(value.movedim(tuple(self.places), ends).reshape(prod(shape), *rest))
         return torch.cat(parts)

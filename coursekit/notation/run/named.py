@@ -43,6 +43,9 @@ class Env:
         return self.constants[key]
 
 
+Step = Callable[[Env, Tensor], Tensor]
+
+
 @dataclass(slots=True, frozen=True)
 class Code:
     axes: tuple[str, ...]
@@ -51,10 +54,25 @@ class Code:
 
 
 def number(value: float) -> Code:
-    def no_tensor(env: Env) -> Tensor:
-        return torch.full((), value, dtype=env.dtype, device=env.device)
+    return Code((), lambda env: full(env, value, ()), value)
 
-    return Code((), no_tensor, value)
+
+def through(source: Callable[[Env], Tensor], steps: Sequence[Step]) -> Callable[[Env], Tensor]:
+    """What is fetched, taken through some views."""
+    if not steps:
+        return source
+
+    def run(env: Env) -> Tensor:
+        x = source(env)
+        for step in steps:
+            x = step(env, x)
+        return x
+
+    return run
+
+
+def full(env: Env, value: float, shape: Sequence[int]) -> Tensor:
+    return torch.full((), value, dtype=env.dtype, device=env.device).expand(shape)
 
 
 def rename(code: Code, names: dict[str, str]) -> Code:

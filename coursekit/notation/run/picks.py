@@ -16,7 +16,6 @@ from torch import Tensor
 
 from .. import tree as T
 from ..indices import equality, put, solve
-from ..meaning.reach import interval
 from .named import LANE, Code, Env
 from .reads import affine_code
 
@@ -57,7 +56,7 @@ def pick(compiler: Compiler, flat: Flat) -> bool:
             others = [f for n, f in enumerate(flat.factors) if n != place]
             if not all(_can_replace(f, name, value) for f in others):
                 continue
-            span = compiler.span(name)
+            span = compiler.values(name)
             flat.factors = [put(f, {name: value}) for f in others]
             flat.factors += _inside_range(compiler, value, span)
             flat.summed.remove(name)
@@ -89,7 +88,7 @@ def _can_replace(node: T.Expr, name: str, value: T.Affine) -> bool:
 
 def _inside_range(compiler: Compiler, value: T.Affine, span: range) -> list[T.Expr]:
     """Conditions that keep `value` in `span`, where the index ranges do not do so by themselves."""
-    bounds = interval(compiler.system, value, compiler.ranges, compiler.sizes, compiler.first)
+    bounds = compiler.interval(value, compiler.ranges)
     conditions = []
     if bounds is None or bounds[0] < span.start:
         conditions.append(T.Compare(value, ">=", T.Affine((), span.start)))
@@ -114,24 +113,15 @@ def scatter(compiler: Compiler, flat: Flat, assemble: Callable[[Compiler, Flat],
         if LANE in where.axes:
             continue
         rest = compiler.full(assemble(compiler, inner), where.axes)
-        kept = [a for a in where.axes if a not in flat.summed]  # rows of their own for each of these
-        gone = [a for a in where.axes if a in flat.summed]
-        others = [a for a in rest.axes if a not in where.axes]
-        return _add_to_rows(compiler, name, where, rest, kept, gone, others)
+        return _add_to_rows(compiler, name, where, rest, set(flat.summed))
     return None
 
 
-def _add_to_rows(
-    compiler: Compiler,
-    name: str,
-    where: Code,
-    rest: Code,
-    kept: list[str],
-    gone: list[str],
-    others: list[str],
-) -> Code:
-    span = compiler.span(name)
-    rows, start = len(span), span.start
+def _add_to_rows(compiler: Compiler, name: str, where: Code, rest: Code, summed: set[str]) -> Code:
+    kept = [a for a in where.axes if a not in summed]  # rows of their own for each of these
+    gone = [a for a in where.axes if a in summed]
+    others = [a for a in rest.axes if a not in where.axes]
+    rows, start = len(compiler.values(name)), compiler.values(name).start
     to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *others])
     address = tuple(where.axes.index(a) for a in [*kept, *gone])
     width = [compiler.length(a) for a in kept]

@@ -6,21 +6,20 @@ asked for; then each index becomes an axis of its own by `unfold`, which copies 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ..errors import NotationError
 from ..meaning.reach import fail, nth
+from ..system import System
 from ..tree import Affine, Lookup, Ref, SizeOf
-from .named import Code, Env, align, elementwise
+from .named import Code, Env, Step, elementwise, full, through
 
 if TYPE_CHECKING:
     from .compile import Compiler
-
-Step = Callable[[Env, Tensor], Tensor]
 
 
 def whole_name(name: str) -> str:
@@ -32,16 +31,7 @@ def read(compiler: Compiler, ref: Ref, whole: bool = False) -> Code:
     """The entries `name[…]` for all values of the indices; `whole` asks for the whole numbers as given."""
     name = whole_name(ref.name) if whole and not compiler.system.tensors[ref.name].defined else ref.name
     axes, steps = read_axes(compiler, ref, list(range(len(ref.indices))))
-    if not steps:
-        return Code(axes, lambda env: env.tensors[name])
-
-    def run(env: Env) -> Tensor:
-        x = env.tensors[name]
-        for step in steps:
-            x = step(env, x)
-        return x
-
-    return Code(axes, run)
+    return Code(axes, through(lambda env: env.tensors[name], steps))
 
 
 def read_axes(
@@ -55,13 +45,13 @@ def read_axes(
     cuts: list[list[Step]] = []
     splits: list[Step] = []
     names: list[str] = []
-    looked_up: list[tuple[str, Affine]] = []
+    looked_up: list[int] = []
     for place in reversed(range(len(axes))):  # from the last, so that earlier places stay what they are
         axis = axes[place]
         place += len(lead)
         affine = ref.indices[axis]
         if any(isinstance(atom, Lookup) for _, atom in affine.terms):
-            looked_up.append((f"?{axis}", affine))
+            looked_up.append(axis)
             names.insert(0, f"?{axis}")
             continue
         terms, _ = compiler.terms(affine)
@@ -76,8 +66,8 @@ def read_axes(
     names[:0] = lead
     steps = [step for cutting in cuts for step in cutting] + splits
     _diagonals(names, steps)
-    for mark, affine in looked_up:
-        _look_up(compiler, ref, mark, affine, names, steps)
+    for axis in looked_up:
+        look_up(compiler, ref, axis, f"?{axis}", names, steps)
     return tuple(names), steps
 
 
@@ -141,15 +131,13 @@ def _filler(
 
     `ends` has, before (True) and after (False) the range, the first position and how many there are.
     """
-    name, rank = ref.name, len(ref.indices)
+    name = ref.name
     if name in compiler.system.padded:
         return None
-    sides = {
-        s < 0: (n, abs(s)) for n, (a, s) in enumerate(compiler.system.boundary.get(name, ())) if a == axis
-    }
+    deep = {s < 0: abs(s) for a, s in compiler.system.boundary.get(name, ()) if a == axis}
     for is_before, (first, count) in ends.items():
         away = -first if is_before else first + count
-        if count and away > (sides[is_before][1] if is_before in sides else 0):
+        if count and away > deep.get(is_before, 0):
             # `sizes` refuses every such read, but for those that a condition keeps from being looked at.
             return None
 
@@ -157,22 +145,32 @@ def _filler(
         first, count = ends[is_before]
         if count == 0:
             return []
-        number, deep = sides[is_before]
-        value = env.edges[name][number]
+        value = beyond(env, compiler.system, name, axis, is_before)
         if not isinstance(value, Tensor):
-            shape = [*x.shape[:place], count, *x.shape[place + 1 :]]
-            return [torch.full((), float(value), dtype=x.dtype, device=x.device).expand(shape)]
-        if value.ndim < rank:
-            value = value.unsqueeze(axis)
-        value = value.narrow(axis, deep + first if is_before else first, count)
+            return [full(env, value, [*x.shape[:place], count, *x.shape[place + 1 :]])]
+        value = value.narrow(axis, value.shape[axis] + first if is_before else first, count)
         if value.ndim != x.ndim or any(
             n != place and a != b for n, (a, b) in enumerate(zip(value.shape, x.shape, strict=True))
         ):
-            message = f"`{name}` is read outside two axes at once: its boundary must be one number"
-            raise fail(compiler.system, message, ref.span)
+            raise at_a_corner(compiler.system, ref)
         return [value]
 
     return lambda env, x: torch.cat([*rows(env, x, True), x, *rows(env, x, False)], place)
+
+
+def beyond(env: Env, system: System, name: str, axis: int, before: bool) -> Tensor | float:
+    """What a tensor is before or after an axis: a number, or a tensor that is as deep there as it is read."""
+    for (own, steps), value in zip(system.boundary.get(name, ()), env.edges.get(name, ()), strict=False):
+        if own == axis and (steps < 0) == before:
+            if not isinstance(value, Tensor):
+                return float(value)
+            return value.unsqueeze(axis) if value.ndim < len(system.tensors[name].dims) else value
+    return 0.0
+
+
+def at_a_corner(system: System, ref: Ref) -> NotationError:
+    message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
+    return fail(system, message, ref.span)
 
 
 def _first(place: int) -> Step:
@@ -194,18 +192,16 @@ def _diagonals(names: list[str], steps: list[Step]) -> None:
             names.append(name)
 
 
-def _look_up(
-    compiler: Compiler, ref: Ref, mark: str, affine: Affine, names: list[str], steps: list[Step]
-) -> None:
+def look_up(compiler: Compiler, ref: Ref, axis: int, mark: str, names: list[str], steps: list[Step]) -> None:
     """Replace the axis `mark` by the axes of the whole numbers that are looked up along it."""
-    axis = int(mark[1:])
+    affine = ref.indices[axis]
+    where, guarded = affine_code(compiler, affine), compiler.guarded(affine)
     dim = compiler.system.tensors[ref.name].dims[axis]
     size, start = compiler.sizes[dim], compiler.first[dim]
-    where = affine_code(compiler, affine)
     shared = [a for a in where.axes if a in names]
     others = [a for a in where.axes if a not in names]
     rest = [n for n in names if n != mark and n not in shared]
-    may_leave = ref.name in compiler.system.padded or compiler.guarded(affine)
+    may_leave = ref.name in compiler.system.padded or guarded
 
     def positions(env: Env) -> tuple[Tensor, Tensor | None]:
         index = where.run(env)
@@ -250,27 +246,6 @@ def _look_up(
 
     steps.append(gather)
     names[:] = [*index_axes, *rest]
-
-
-def pick(compiler: Compiler, ref: Ref, values: Code, name: str, where: Code, dim: str) -> Code:
-    """The entries of `values` at the places `where` along its axis `name`."""
-    axes = compiler.order({*values.axes, *where.axes} - {name})
-    mine, theirs = align(values, (*axes, name)), align(where, (*axes, name))
-    size, start, guarded = compiler.sizes[dim], compiler.first[dim], bool(compiler.guards)
-
-    def run(env: Env) -> Tensor:
-        x, place = mine(env), theirs(env) - start
-        inside = place.clamp(0, size - 1)
-        if not guarded and not place.is_meta and not torch.equal(inside, place):
-            wrong = int(place[inside != place].flatten()[0]) + start
-            message = (
-                f"`{ref.name}` is looked up at {wrong}, but `{dim}` runs from {start} to {start + size - 1}"
-            )
-            raise fail(compiler.system, message, ref.span)
-        shape = torch.broadcast_shapes(x.shape[:-1], inside.shape[:-1])
-        return x.expand(*shape, size).gather(-1, inside.expand(*shape, 1)).squeeze(-1)
-
-    return Code(axes, run)
 
 
 def affine_code(compiler: Compiler, affine: Affine) -> Code:

@@ -19,8 +19,8 @@ from ..meaning.reach import fail
 from ..system import Block, System
 from ..tree import Expr, Ref, index, references
 from .lanes import Lanes
-from .named import LANE, Code, Env
-from .reads import affine_code, pick, read_axes
+from .named import LANE, Code, Env, Step, full, through
+from .reads import beyond, look_up, read_axes
 
 if TYPE_CHECKING:
     from .compile import Compiler
@@ -103,38 +103,41 @@ class Frame:
         else:
             axes, steps = read_axes(compiler, ref, rest)
             fetch = self._step(ref, places[0], shifts[0])
-        if not steps:
-            return Code(axes, fetch)
-
-        def run(env: Env) -> Tensor:
-            x = fetch(env)
-            for step in steps:
-                x = step(env, x)
-            return x
-
-        return Code(axes, run)
+        return Code(axes, through(fetch, steps))
 
     def _look_up(self, compiler: Compiler, ref: Ref) -> Code:
         """Another tensor at what the recurrence computes, `p[t+1,y[t+1]]`: read before the loop for every value of that
         axis, and picked from step by step."""
         moving = [n for n, affine in enumerate(ref.indices) if self.moves(affine)]
         fresh = [f"?{n}{ref.name}" for n in moving]
-        dims = [self.system.tensors[ref.name].dims[n] for n in moving]
-        compiler.ranges.update(zip(fresh, dims, strict=True))
+        compiler.ranges.update(
+            (f, self.system.tensors[ref.name].dims[n]) for f, n in zip(fresh, moving, strict=True)
+        )
         every = list(ref.indices)
         for n, name in zip(moving, fresh, strict=True):
             every[n] = index(name)
         whole = self.hoist(compiler.outer.code(replace(ref, indices=tuple(every))))
-        for n, name, dim in zip(moving, fresh, dims, strict=True):
-            whole = pick(compiler, ref, whole, name, affine_code(compiler, ref.indices[n]), dim)
-        return whole
+        names, steps = list(whole.axes), list[Step]()
+        for n, name in zip(moving, fresh, strict=True):
+            look_up(compiler, ref, n, name, names, steps)
+        return Code(tuple(names), through(whole.run, steps))
 
     def _step(self, ref: Ref, place: int, shift: int) -> Callable[[Env], Tensor]:
         name, count = ref.name, self.counts[0]
         if shift == 0:
             return lambda env: env.states[name][env.step]  # type: ignore[return-value]
         outside = [k for k in range(shift, count + shift) if not 0 <= k < count]
-        slot = self.before(lambda env: {k: edge(self, env, name, place, k) for k in outside})
+        shape = self.shape(name, without=place)
+
+        def edge(env: Env, k: int) -> Tensor:
+            value = beyond(env, self.system, name, place, k < 0)
+            return (
+                value.select(place, k if k < 0 else k - count)
+                if isinstance(value, Tensor)
+                else full(env, value, shape)
+            )
+
+        slot = self.before(lambda env: {k: edge(env, k) for k in outside})
 
         def fetch(env: Env) -> Tensor:
             k = env.step + shift
@@ -153,17 +156,15 @@ class Frame:
         axes, steps = read_axes(compiler, ref, list(range(len(ref.indices))))
         shape = self.shape(name, without=place)
 
-        def run(env: Env) -> Tensor:
-            states = env.states[name]
-            blank = torch.zeros(shape, dtype=env.dtype, device=env.device)
-            x = torch.stack([blank if s is None else s for s in states], place)
-            for step in steps:
-                x = step(env, x)
-            return x.select(axes.index(looped), env.step) if looped in axes else x
+        def stacked(env: Env) -> Tensor:
+            blank = full(env, 0.0, shape)
+            return torch.stack([blank if s is None else s for s in env.states[name]], place)
 
-        return Code(tuple(a for a in axes if a != looped), run)
+        if looped in axes:
+            steps.append(lambda env, x: x.select(axes.index(looped), env.step))
+        return Code(tuple(a for a in axes if a != looped), through(stacked, steps))
 
-    def shape(self, name: str, without: int | None = None) -> list[int]:
+    def shape(self, name: str, without: int) -> list[int]:
         return [self.sizes[d] for n, d in enumerate(self.system.tensors[name].dims) if n != without]
 
     def linear(
@@ -224,23 +225,6 @@ class Frame:
             else:
                 env.tensors[name] = self.lanes.join(env, states[name], self.places[name])
         env.states, env.hoisted = {}, []
-
-
-def edge(frame: Frame, env: Env, name: str, place: int, position: int) -> Tensor:
-    """One step of a tensor outside its range: its boundary value there, or zeros."""
-    count = frame.sizes[frame.system.tensors[name].dims[place]]
-    shape = frame.shape(name, without=place)
-    sides = frame.system.boundary.get(name, ()) if name in env.edges else ()
-    for number, (axis, steps) in enumerate(sides):
-        if axis != place or (steps < 0) != (position < 0):
-            continue
-        value = env.edges[name][number]
-        if not isinstance(value, Tensor):
-            return torch.full((), float(value), dtype=env.dtype, device=env.device).expand(shape)
-        if value.ndim == len(shape):
-            return value
-        return value.select(place, position - steps if position < 0 else position - count)
-    return torch.zeros((), dtype=env.dtype, device=env.device).expand(shape)
 
 
 class Linear:

@@ -74,7 +74,7 @@ def reduce(compiler: Compiler, node: Reduce) -> Code:
         take = _WHOLE[node.function]
         return Code(axes, lambda env: take(run(env), dims))
     if node.function == "argmax":
-        start = compiler.span(node.indices[0]).start
+        start = compiler.values(node.indices[0]).start
         return Code(axes, lambda env: (run(env).argmax(dims[0]) + start).to(env.dtype))
 
     def multiply(env: Env) -> Tensor:
