@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from ..judging.digests import choice_text, label
+from ..judging.digests import label
 from ..judging.student import a_thing, check, listed, unanswered
 from ..shown.locked import Outcome
 from ..shown.result import Result, combine, formed, right, wrong
@@ -45,7 +45,7 @@ def choice(
     result = _against(chosen, {label(e) for e in expected} if many else {label(expected)}, known)  # type: ignore[attr-defined]
     if result.ok or result.outcomes:
         return result
-    return replace(result, outcomes=(Outcome(text=choice_text(chosen)),))
+    return replace(result, outcomes=(Outcome(text="\n".join(sorted(chosen))),))
 
 
 def _spoken(labels: Sequence[str]) -> str:
