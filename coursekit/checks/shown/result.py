@@ -227,9 +227,9 @@ def wrong(kind: str, *, own: str = "", whole: str = "", of: str = "", **more) ->
     return Result(False, (Finding(kind, own, whole, of),), **more)
 
 
-def formed(reading: str, **more) -> Result:
+def formed(read: str, **more) -> Result:
     """An answer of the right form to a question whose few answers could all be tried: it is judged after hand-in."""
-    said = f"{reading} The form is right; whether the answer is, you hear after you have handed in."
+    said = f"{read} The form is right; whether the answer is, you hear after you have handed in."
     return Result(True, (Finding("form", said),), **more)
 
 
