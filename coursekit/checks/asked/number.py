@@ -36,7 +36,7 @@ def value(
     if units is not None:
         return _in_unit(answer, unit, units, within, relative)
     if isinstance(expected, (list, tuple)):
-        expected = dict(enumerate(expected))
+        return _entries(answer, dict(enumerate(expected)), within, relative)
     if isinstance(expected, Mapping):
         return _entries(answer, expected, within, relative)
     return _single(answer, expected, within, relative)  # type: ignore[arg-type]

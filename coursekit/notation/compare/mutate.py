@@ -72,7 +72,8 @@ def mutations(system: System, only: Collection[str] | None = None) -> Iterator[M
                 seen.add((site.equation, new))
                 statements = tuple(new if s is site.equation else s for s in base.statements)
                 program = replace(base, statements=statements)
-                yield Mutation(*other or [kind], sentence, program, site.tensor, site.equation, new)
+                own = other[0] if other else kind
+                yield Mutation(own, sentence, program, site.tensor, site.equation, new)
 
 
 # Likely mistakes first. Of two rules that make the same system, the one named first gives the sentence.

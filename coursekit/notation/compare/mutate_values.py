@@ -197,10 +197,11 @@ def residual(site: Site) -> Iterator[Change]:
 @rule("missing factor", T.Mul, T.Sum, T.Div)
 def missing_factor(site: Site) -> Iterator[Change]:
     node = site.node
-    whole = node.body if isinstance(node, T.Sum) else node if not isinstance(site.parent, T.Sum) else None
-    for k, factor in enumerate(whole.factors if isinstance(whole, T.Mul) else ()):
+    whole = node.body if isinstance(node, T.Sum) else None if isinstance(site.parent, T.Sum) else node
+    factors = whole.factors if isinstance(whole, T.Mul) else ()
+    for k, factor in enumerate(factors):
         if not is_scale(factor):
-            rest = product(without(whole.factors, k))
+            rest = product(without(factors, k))
             kept = _those(node.indices, rest) if isinstance(node, T.Sum) else ()
             text = f"The factor {code(factor)} is missing from `{site.tensor}`."
             yield text, replace(node, indices=kept, body=rest) if kept else rest

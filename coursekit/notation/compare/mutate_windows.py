@@ -83,7 +83,7 @@ def missing_sum(site: Site) -> Iterator[Change]:
     """Only the middle of a window, or only one position, instead of the sum over it."""
     node = site.node
     affines = [affine for r in references(node.body) for affine in r.indices if len(affine.terms) > 1]
-    windows = sorted({a for affine in affines for _, a in affine.terms if a in node.indices})
+    windows = sorted({str(a) for affine in affines for _, a in affine.terms if a in node.indices})
     if not windows:
         return
     names = indices(tuple(windows))
