@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from ..shown.locked import Outcome
+from ..shown.panel import listed as listed
 from ..shown.panel import shorten
 from ..shown.result import Result, wrong
 from .mistakes import Mistake, recognised
@@ -84,11 +85,6 @@ def name_of(function: object, default: str = "your function") -> str:
 def upper(noun: str) -> str:
     """A noun that begins a sentence."""
     return noun[:1].upper() + noun[1:]
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words in a sentence: "a, b and c"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def unanswered(answer: object) -> bool:
