@@ -16,7 +16,7 @@ printers know it again: a `Sum` over capitals whose body is a product prints as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Union
@@ -343,22 +343,17 @@ def children(node: object) -> list:
     """The nodes directly below this one, in order of writing."""
     if direct := _DIRECT.get(type(node)):
         return direct(node)
+    return _nodes([getattr(node, part) for part in _PARTS[type(node)]])
+
+
+def _nodes(values: Iterable) -> list:
     found: list = []
-    for part in _PARTS[type(node)]:
-        value = getattr(node, part)
+    for value in values:
         if type(value) in _KINDS:
             found.append(value)
         elif type(value) is tuple:
-            _collect(value, found)
+            found += _nodes(value)
     return found
-
-
-def _collect(items: tuple, found: list) -> None:
-    for item in items:
-        if type(item) in _KINDS:
-            found.append(item)
-        elif type(item) is tuple:
-            _collect(item, found)
 
 
 def walk(node: object) -> Iterator[object]:
