@@ -59,10 +59,11 @@ def tried(path: Path) -> Counter:
                 score = _told(cell.source, dict(own))
                 points += float(score) if isinstance(score, (int, float)) else cell.points * bool(score)
                 found[at] = (f"{told} {said}".strip(), seconds, points)
-            if question and question.tests and cell.grade_id == question.tests[-1]:
+            if question and question.tests and cell.grade_id == [*question.tests][-1]:
                 for at, (right, variant, _) in enumerate(answers):
                     counted += _one(f"{name}/{question.id}", right, variant, *found[at], question)
-            _exec(_definitions(cell.released), scope)
+            for names in (scope, *(own for _, _, own in answers)):  # the next test may use them
+                _exec(_definitions(cell.released), names)
         elif cell.role == "given":
             _exec(cell.source, scope)
     return counted

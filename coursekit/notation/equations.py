@@ -74,8 +74,7 @@ class Equations:
         that its forward pass had; a name that may be a missing one misspelt is refused."""
         from .run.runner import run
 
-        names = [outputs] if isinstance(outputs, str) else outputs
-        wanted = None if names is None else [self._output(name) for name in names]
+        wanted = self._outputs(outputs)
         return run(self.system, *self._keys(inputs, boundary, sizes), dict(functions), wanted)
 
     def evaluate(
@@ -132,17 +131,13 @@ class Equations:
         """
         from .code.function import function
 
-        names = [outputs] if isinstance(outputs, str) else outputs
-        return function(self.system, None if names is None else [self._output(name) for name in names])
+        return function(self.system, self._outputs(outputs))
 
     def javascript(self, name: str = "model", outputs: str | Sequence[str] | None = None) -> str:
         """The same as plain JavaScript over flat arrays (see `javascript.function`), to run in a page."""
         from .javascript.function import javascript
 
-        names = [outputs] if isinstance(outputs, str) else outputs
-        return javascript(
-            self.system, name, None if names is None else [self._output(name) for name in names]
-        )
+        return javascript(self.system, name, self._outputs(outputs))
 
     def draw(self, steps: int | None = None):
         """The graph of one step, or the network unrolled for `steps`."""
@@ -176,10 +171,12 @@ class Equations:
             raise NotationError(f"there is no tensor `{name}` here{hint}")
         return name
 
-    def _output(self, key: str) -> str:
-        if not self.system.tensors[name := self._name(key)].defined:
-            raise NotationError(f"`{name}` is an input, so it is no output")
-        return name
+    def _outputs(self, keys: str | Sequence[str] | None) -> list[str] | None:
+        names = [self._name(key) for key in ([keys] if isinstance(keys, str) else keys or ())]
+        for name in names:
+            if not self.system.tensors[name].defined:
+                raise NotationError(f"`{name}` is an input, so it is no output")
+        return None if keys is None else names
 
     def _keys(self, inputs: Mapping, boundary: Mapping, sizes: Mapping) -> tuple[dict, dict, dict]:
         given = {canonical(k): v for k, v in inputs.items()}

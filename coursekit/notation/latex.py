@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from . import tree as T
-from .functions import FUNCTIONS, PI, REDUCERS
-from .names import ACCENTS, GREEK, halves
-from .show import ADD, ATOM, CONCAT, MUL, POWER, bound_apart, capital_left, implicit, spell_affine
+from .functions import FUNCTIONS, REDUCERS
+from .names import ACCENTS, GREEK
+from .show import ADD, ATOM, MUL, POWER, Bound, Text, Writer
 
 _SIGNS = {"==": "=", "!=": r"\ne", "<": "<", "<=": r"\le", ">": ">", ">=": r"\ge"}
 _HATS = set(ACCENTS.values())
@@ -21,18 +20,13 @@ def latex(node: object, page: bool = False) -> str:
     With `page` it is for the eye alone: `b1` is b₁ and `dz_y_hat` is dz with ŷ below. Reading that back could give
     another name (`b_1`), so it is not the default.
     """
-    write = Writer(page_name, r" \, ") if page else Writer(name, " ")
+    write = Latex(page)
     if isinstance(node, T.Program):
-        statements = [write.statement(s) for s in node.statements]
+        statements = [write.line(s) for s in node.statements]
         lines = " \\\\\n".join(map(_folded, statements) if page else statements)
         return f"\\begin{{aligned}}\n{lines}\n\\end{{aligned}}"
-    if isinstance(node, (T.Equation, T.Directive)):
-        return write.statement(node).replace("&", "")
-    if isinstance(node, T.Affine):
-        return write.affine(node)
-    if isinstance(node, (T.Compare, T.And)):
-        return write.condition(node)
-    return write.formula(implicit(node))
+    line = write.line(node)
+    return line.replace("&", "") if isinstance(node, (T.Equation, T.Directive)) else line
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────
@@ -140,18 +134,29 @@ def index(text: str) -> str:
 # ── statements and expressions ───────────────────────────────────────────────────────────────
 
 
-class Writer:
-    """Writes nodes, with one way to write a tensor's name and one to set factors apart."""
+class Latex(Writer):
+    """Writes nodes for MathJax: as they are read back, or, with `page`, for the eye alone."""
 
-    def __init__(self, name: Callable[[str], str], between: str) -> None:
-        self.name, self.between = name, between
+    comma, times, equals, coefficient, pi = ", ", r" \cdot ", " &= ", " ", r"\pi"
+    conjunction, signs = r" \text{ and } ", _SIGNS
 
-    def statement(self, node: T.Equation | T.Directive) -> str:
-        if isinstance(node, T.Equation):
-            left, right = capital_left(node)
-            return f"{self.formula(left)} &= {self.formula(implicit(right))}"
+    def __init__(self, page: bool) -> None:
+        self.page = page
+        self.between = r" \, " if page else " "
+
+    def name(self, text: str) -> str:
+        return page_name(text) if self.page else name(text)
+
+    def index(self, text: str) -> str:
+        return index(text)
+
+    def brackets(self, text: str) -> str:
+        tall = "\\frac" in text or "\\sum" in text or "\\underset" in text
+        return f"\\left({text}\\right)" if tall else f"({text})"
+
+    def directive(self, node: T.Directive) -> str:
         if node.word == "parameters":
-            return f"\\Phi &= ({', '.join(self.name(n) for n in node.names)})"
+            return f"\\Phi &= ({', '.join(map(self.name, node.names))})"
         if node.word == "size":
             return f"\\text{{size}}\\; {index(node.names[0])} &= {node.values[0]}"
         if node.word == "shape":
@@ -161,118 +166,64 @@ class Writer:
             )
             return "& " + r" \quad ".join(shapes)
         spell = index if node.word == "centered" else self.name
-        return f"&\\text{{{node.word}}}\\; {', '.join(spell(n) for n in node.names)}".rstrip()
+        return f"&\\text{{{node.word}}}\\; {', '.join(map(spell, node.names))}".rstrip()
 
-    def formula(self, node, level: int = CONCAT) -> str:
-        text, own = _FORMS[type(node)](self, node)
-        return text if own >= level else _brackets(text)
+    def fraction(self, above: str, below: str) -> str:
+        return f"\\frac{{{above}}}{{{below}}}"
 
-    def num(self, node: T.Num) -> tuple[str, int]:
-        value = node.value
-        if value == PI.value:
-            return r"\pi", ATOM
-        if value.denominator == 1:
-            return str(value.numerator), ATOM if value >= 0 else ADD
-        text = f"\\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
-        return (text, MUL) if value >= 0 else ("-" + text, ADD)
+    def size(self, node: T.Size) -> Text:
+        return index(node.name) if "_" not in node.name else self.name(node.name), ATOM
 
-    def ref(self, node: T.Ref) -> tuple[str, int]:
-        if parts := halves(node.name):
-            above, rank, below = parts
-            over, under = T.Ref(above, node.indices[:rank]), T.Ref(below, node.indices[rank:])
-            return f"\\frac{{\\partial {self.ref(over)[0]}}}{{\\partial {self.ref(under)[0]}}}", ATOM
-        if not node.indices:
-            return self.name(node.name), ATOM
-        return f"{self.name(node.name)}[{', '.join(self.affine(i) for i in node.indices)}]", ATOM
+    def derivative(self, above: str, below: str) -> str:
+        return self.fraction(f"\\partial {above}", f"\\partial {below}")
 
-    def add(self, node: T.Add) -> tuple[str, int]:
-        text = ""
-        for term in node.terms:
-            negative = isinstance(term, T.Neg) or (isinstance(term, T.Num) and term.value < 0)
-            body = term.body if isinstance(term, T.Neg) else T.Num(-term.value) if negative else term  # type: ignore[union-attr]
-            sign = (" - " if text else "-") if negative else (" + " if text else "")
-            text += sign + self.formula(body, MUL)
-        return text, ADD
+    def beside(self, factor: T.Expr, first: bool) -> int:
+        return MUL if isinstance(factor, (T.Div, T.Num)) else POWER
 
-    def mul(self, node: T.Mul) -> tuple[str, int]:
-        text = ""
-        for factor in node.factors:
-            part = self.formula(factor, MUL if isinstance(factor, (T.Div, T.Num)) else POWER)
-            if not text:
-                text = part
-            elif (
-                part[0].isdigit()
-                or part.startswith(("[", "\\left["))
-                or (part.startswith(("(", "\\left(")) and text[-1] != "]")
-            ):
-                text += r" \cdot " + part
-            else:
-                text += self.between + part
-        return text, MUL
+    def div(self, node: T.Div) -> Text:
+        return self.fraction(self.formula(node.above, ADD), self.formula(node.below, ADD)), MUL
 
-    def div(self, node: T.Div) -> tuple[str, int]:
-        return f"\\frac{{{self.formula(node.above, ADD)}}}{{{self.formula(node.below, ADD)}}}", MUL
-
-    def pow(self, node: T.Pow) -> tuple[str, int]:
+    def pow(self, node: T.Pow) -> Text:
         indexed = isinstance(node.base, T.Ref) and node.base.indices
-        base = self.formula(node.base, ATOM) if indexed else _brackets(self.formula(node.base))
+        base = self.formula(node.base, ATOM) if indexed else self.brackets(self.formula(node.base))
         return f"{base}^{{{self.formula(node.exponent)}}}", POWER
 
-    def call(self, node: T.Call) -> tuple[str, int]:
+    def call(self, node: T.Call) -> Text:
         if node.function == "sqrt":
             return f"\\sqrt{{{self.formula(node.args[0])}}}", ATOM
         word = FUNCTIONS[node.function].latex if node.function in FUNCTIONS else r"\text{transpose}"
-        return word + self.arguments(node), ATOM
+        return word + self.brackets(self.formulas(node.args)), ATOM
 
-    def apply(self, node: T.Apply) -> tuple[str, int]:
-        return f"{self.name(node.function)}_{{\\Phi}}{self.arguments(node)}", ATOM
+    def apply(self, node: T.Apply) -> Text:
+        return f"{self.name(node.function)}_{{\\Phi}}{self.brackets(self.formulas(node.args))}", ATOM
 
-    def arguments(self, node: T.Call | T.Apply) -> str:
-        return _brackets(", ".join(self.formula(a, ADD) for a in node.args))
+    def sum(self, node: Bound) -> Text:
+        word = node.function if isinstance(node, T.Reduce) else "sum"
+        if word in ("sum", "prod"):
+            return f"\\{word}_{{{self.bound(node)}}} {self.formula(node.body, MUL)}", MUL
+        head = REDUCERS[word].latex
+        head = self.under(self.bound(node), head) if "text" in head else f"{head}_{{{self.bound(node)}}}"
+        return head + self.brackets(self.formula(node.body)), ATOM
 
-    def sum(self, node: T.Sum | T.Reduce) -> tuple[str, int]:
-        word = "sum" if isinstance(node, T.Sum) else node.function
-        if word not in ("sum", "prod"):
-            head = REDUCERS[word].latex
-            bound = self.bound(node)
-            head = f"\\underset{{{bound}}}{{{head}}}" if "text" in head else f"{head}_{{{bound}}}"
-            return head + _brackets(self.formula(node.body)), ATOM
-        return f"\\{word}_{{{self.bound(node)}}} {self.formula(node.body, MUL)}", MUL
+    def softmax(self, node: T.Softmax) -> Text:
+        head = r"\text{softmax}"
+        head = self.under(self.bound(node), head) if node.indices else head
+        return head + self.brackets(self.formula(node.body)), ATOM
 
-    def softmax(self, node: T.Softmax) -> tuple[str, int]:
-        head = f"\\underset{{{self.bound(node)}}}{{\\text{{softmax}}}}" if node.indices else r"\text{softmax}"
-        return head + _brackets(self.formula(node.body)), ATOM
+    def flatten(self, node: T.Flatten) -> Text:
+        head = self.under(", ".join(map(index, node.indices)), r"\text{concat}")
+        return head + self.brackets(self.formula(node.body)), ATOM
 
-    def bound(self, node: T.Sum | T.Softmax | T.Reduce) -> str:
-        names, conditions = bound_apart(node)
-        return ", ".join([*map(index, names), *map(self.condition, conditions)])
+    def under(self, below: str, word: str) -> str:
+        return f"\\underset{{{below}}}{{{word}}}"
 
-    def flatten(self, node: T.Flatten) -> tuple[str, int]:
-        indices = ", ".join(index(i) for i in node.indices)
-        return f"\\underset{{{indices}}}{{\\text{{concat}}}}{_brackets(self.formula(node.body))}", ATOM
-
-    def cases(self, node: T.Cases) -> tuple[str, int]:
+    def cases(self, node: T.Cases) -> Text:
         rows = [f"{self.formula(v, ADD)} & \\text{{if }} {self.condition(c)}" for v, c in node.branches]
         rows.append(f"{self.formula(node.otherwise, ADD)} & \\text{{otherwise}}")
         return "\\begin{cases} " + r" \\ ".join(rows) + " \\end{cases}", ATOM
 
-    def affine(self, node: T.Affine) -> str:
-        spell = lambda atom: index(atom if isinstance(atom, str) else atom.name)
-        return spell_affine(node, spell, lambda ref: self.ref(ref)[0], " ")
-
-    def condition(self, node: T.Compare | T.And) -> str:
-        if isinstance(node, T.And):
-            return r" \text{ and } ".join(self.condition(p) for p in node.parts)
-        left, right = (
-            self.affine(s) if isinstance(s, T.Affine) else self.formula(s, ADD)
-            for s in (node.left, node.right)
-        )
-        return f"{left} {_SIGNS[node.operator]} {right}"
-
-
-def _brackets(text: str) -> str:
-    tall = "\\frac" in text or "\\sum" in text or "\\underset" in text
-    return f"\\left({text}\\right)" if tall else f"({text})"
+    def iverson(self, node: T.Iverson) -> Text:
+        return f"\\left[{self.condition(node.condition)}\\right]", ATOM
 
 
 WIDE = 62  # signs that fit beside both sidebars of a page
@@ -305,25 +256,3 @@ def _signs(line: str) -> int:
 
 def _shape(dims: str) -> str:
     return r" \times ".join(index(d) for d in dims.split(","))
-
-
-_FORMS: dict[type, Callable[..., tuple[str, int]]] = {
-    T.Num: Writer.num,
-    T.Size: lambda self, n: (index(n.name) if "_" not in n.name else self.name(n.name), ATOM),
-    T.Ref: Writer.ref,
-    T.Add: Writer.add,
-    T.Mul: Writer.mul,
-    T.Neg: lambda self, n: ("-" + self.formula(n.body, MUL), ADD),
-    T.Div: Writer.div,
-    T.Pow: Writer.pow,
-    T.Call: Writer.call,
-    T.Apply: Writer.apply,
-    T.Softmax: Writer.softmax,
-    T.Sum: Writer.sum,
-    T.Reduce: Writer.sum,
-    T.Concat: lambda self, n: ("; ".join(self.formula(p, ADD) for _, p in n.parts), CONCAT),
-    T.Flatten: Writer.flatten,
-    T.Position: lambda self, n: (self.affine(n.affine), ATOM if n.affine.plain else ADD),
-    T.Cases: Writer.cases,
-    T.Iverson: lambda self, n: (f"\\left[{self.condition(n.condition)}\\right]", ATOM),
-}

@@ -5,8 +5,9 @@ Sums over capitals are printed as bare products wherever the reader's rule (`sum
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from . import tree as T
 from .functions import PI
@@ -16,6 +17,8 @@ from .tree import substitute, walk
 
 # How tightly a form binds: what stands inside a looser place needs no brackets.
 CONCAT, ADD, MUL, POWER, ATOM = range(5)
+Text = tuple[str, int]  # what is written, and how tightly it binds
+Bound = T.Sum | T.Softmax | T.Reduce
 
 
 def show(node: object, explicit: bool = False) -> str:
@@ -23,18 +26,8 @@ def show(node: object, explicit: bool = False) -> str:
 
     With `explicit`, every sum is written out: `y[j] = sum[I](W[j,I] x[I])`.
     """
-    if isinstance(node, T.Program):
-        return "\n".join(show(s, explicit) for s in node.statements)
-    if isinstance(node, T.Directive):
-        return _directive(node)
-    if isinstance(node, T.Equation):
-        left, right = capital_left(node)
-        return f"{expression(left)} = {expression(right if explicit else implicit(right))}"
-    if isinstance(node, T.Affine):
-        return affine(node)
-    if isinstance(node, (T.Compare, T.And)):
-        return condition(node)
-    return expression(node if explicit else implicit(node))
+    statements = node.statements if isinstance(node, T.Program) else (node,)
+    return "\n".join(Writer().line(s, explicit) for s in statements)
 
 
 def capital_left(equation: T.Equation) -> tuple[T.Ref, T.Expr]:
@@ -80,185 +73,196 @@ def implicit(node):
     return stripped if close(stripped, free) == node and doubtful(stripped) is None else node
 
 
-# ── expressions ──────────────────────────────────────────────────────────────────────────────
+# ── the writer ───────────────────────────────────────────────────────────────────────────────
 
 
-def expression(node, level: int = CONCAT) -> str:
-    text, own = _FORMS[type(node)](node)
-    return text if own >= level else f"({text})"
+class Writer:
+    """Writes nodes in ASCII; `latex` has one that spells differently.
 
+    The method of a node's kind gives its text, and how tightly that binds.
+    """
 
-def _num(node: T.Num) -> tuple[str, int]:
-    value: Fraction = node.value
-    if value == PI.value:
-        return "pi", ATOM
-    if value.denominator == 1:
-        return str(value.numerator), ATOM if value >= 0 else ADD
-    return f"{value.numerator}/{value.denominator}", MUL if value >= 0 else ADD
+    comma, between, times, equals, conjunction, coefficient, pi = ",", " ", " * ", " = ", " and ", "*", "pi"
+    signs: Mapping[str, str] = {}  # comparisons that are not written as they are called
 
+    def name(self, text: str) -> str:
+        return text
 
-def _ref(node: T.Ref) -> tuple[str, int]:
-    if parts := halves(node.name):
-        above, rank, below = parts
-        over, under = T.Ref(above, node.indices[:rank]), T.Ref(below, node.indices[rank:])
-        return f"d{_ref(over)[0]}/d{_ref(under)[0]}", ATOM
-    if not node.indices:
+    def index(self, text: str) -> str:
+        return text
+
+    def brackets(self, text: str) -> str:
+        return f"({text})"
+
+    def line(self, node: Any, explicit: bool = False) -> str:
+        """A statement, an expression, an index expression or a condition."""
+        if isinstance(node, T.Equation):
+            left, right = capital_left(node)
+            return f"{self.formula(left)}{self.equals}{self.line(right, explicit)}"
+        if isinstance(node, T.Directive):
+            return self.directive(node)
+        if isinstance(node, T.Affine):
+            return self.affine(node)
+        if isinstance(node, (T.Compare, T.And)):
+            return self.condition(node)
+        return self.formula(node if explicit else implicit(node))
+
+    def directive(self, node: T.Directive) -> str:
+        if node.word == "size":
+            return f"size {node.names[0]} = {node.values[0]}"
+        if node.word == "shape":
+            pairs = zip(node.names, node.values, strict=True)
+            return "  ".join(
+                f"{name} in R^{{{dims.replace(',', ' x ')}}}" if dims else f"{name} in R"
+                for name, dims in pairs
+            )
+        return f"{node.word} {', '.join(node.names)}".rstrip()
+
+    def formula(self, node: Any, level: int = CONCAT) -> str:
+        text, own = getattr(self, type(node).__name__.lower())(node)
+        return text if own >= level else self.brackets(text)
+
+    def formulas(self, nodes: Iterable[Any], between: str = ", ") -> str:
+        return between.join(self.formula(n, ADD) for n in nodes)
+
+    # ── numbers and entries ──
+
+    def num(self, node: T.Num) -> Text:
+        value: Fraction = node.value
+        if value == PI.value:
+            return self.pi, ATOM
+        if value.denominator == 1:
+            return str(value.numerator), ATOM if value >= 0 else ADD
+        text = self.fraction(str(abs(value.numerator)), str(value.denominator))
+        return (text, MUL) if value >= 0 else (f"-{text}", ADD)
+
+    def fraction(self, above: str, below: str) -> str:
+        return f"{above}/{below}"
+
+    def size(self, node: T.Size) -> Text:
         return node.name, ATOM
-    return f"{node.name}[{','.join(affine(i) for i in node.indices)}]", ATOM
 
+    def ref(self, node: T.Ref) -> Text:
+        if parts := halves(node.name):
+            above, rank, below = parts
+            over, under = T.Ref(above, node.indices[:rank]), T.Ref(below, node.indices[rank:])
+            return self.derivative(self.ref(over)[0], self.ref(under)[0]), ATOM
+        indices = self.comma.join(map(self.affine, node.indices))
+        return self.name(node.name) + (f"[{indices}]" if indices else ""), ATOM
 
-def _add(node: T.Add) -> tuple[str, int]:
-    text = ""
-    for term in node.terms:
-        if isinstance(term, T.Neg):
-            text += (" - " if text else "-") + expression(term.body, MUL)
-        elif isinstance(term, T.Num) and term.value < 0:
-            text += (" - " if text else "-") + expression(T.Num(-term.value), MUL)
-        else:
-            text += (" + " if text else "") + expression(term, MUL)
-    return text, ADD
+    def derivative(self, above: str, below: str) -> str:
+        return f"d{above}/d{below}"
 
+    def position(self, node: T.Position) -> Text:
+        return self.affine(node.affine), ATOM if node.affine.plain else ADD
 
-def _mul(node: T.Mul) -> tuple[str, int]:
-    text = ""
-    for k, factor in enumerate(node.factors):
+    def affine(self, node: T.Affine) -> str:
+        """`2*t+dt-1`; after a size the constant comes first, as one writes it: `T-1-t`."""
+        text, const = "", node.const
+        for coefficient, atom in node.terms:
+            if const and text and not isinstance(atom, T.SizeOf) and isinstance(node.terms[0][1], T.SizeOf):
+                text, const = f"{text}{const:+d}", 0
+            if isinstance(atom, T.Lookup):
+                part = self.ref(atom.ref)[0]
+            else:
+                part = self.index(atom.name if isinstance(atom, T.SizeOf) else atom)
+            many = "" if abs(coefficient) == 1 else f"{abs(coefficient)}{self.coefficient}"
+            text += ("-" if coefficient < 0 else "+" if text else "") + many + part
+        if const or not text:
+            text += f"{const:+d}" if text else str(const)
+        return text
+
+    # ── arithmetic ──
+
+    def add(self, node: T.Add) -> Text:
+        text = ""
+        for term in node.terms:
+            if isinstance(term, T.Num) and term.value < 0:
+                term = T.Neg(T.Num(-term.value))
+            minus = isinstance(term, T.Neg)
+            text += (" - " if text else "-") if minus else " + " if text else ""
+            text += self.formula(term.body if isinstance(term, T.Neg) else term, MUL)
+        return text, ADD
+
+    def neg(self, node: T.Neg) -> Text:
+        return f"-{self.formula(node.body, MUL)}", ADD
+
+    def mul(self, node: T.Mul) -> Text:
+        text = ""
+        for factor in node.factors:
+            part = self.formula(factor, self.beside(factor, not text))
+            opens = part.removeprefix("\\left")[0]
+            clear = not opens.isdigit() and opens != "[" and (opens != "(" or text.endswith("]"))
+            text += (self.between if clear else self.times) + part if text else part
+        return text, MUL
+
+    def beside(self, factor: T.Expr, first: bool) -> int:
+        """How tightly a factor must bind: a fraction that stands first can be taken for nothing else."""
         fraction = isinstance(factor, T.Div) or (isinstance(factor, T.Num) and factor.value.denominator != 1)
-        part = expression(factor, MUL if k == 0 and fraction else POWER)
-        if not text:
-            text = part
-        elif part[0].isdigit() or part[0] == "[" or (part[0] == "(" and not text.endswith("]")):
-            text += " * " + part
-        else:
-            text += " " + part
-    return text, MUL
+        return MUL if first and fraction else POWER
 
+    def div(self, node: T.Div) -> Text:
+        return f"{self.formula(node.above, MUL)}/{self.formula(node.below, POWER)}", MUL
 
-def _neg(node: T.Neg) -> tuple[str, int]:
-    return "-" + expression(node.body, MUL), ADD
+    def pow(self, node: T.Pow) -> Text:
+        base = self.formula(node.base, ATOM)
+        number = node.exponent.value if isinstance(node.exponent, T.Num) else Fraction(-1)
+        bare = isinstance(node.base, T.Ref) and not node.base.indices
+        if number.denominator == 1 and number >= (2 if bare else 0):  # x^1 would be a name
+            return f"{base}^{number}", POWER
+        if bare:
+            base = f"({base})"  # a bare name would take the bracket into itself
+        return f"{base}^({self.formula(node.exponent)})", POWER
 
+    # ── functions ──
 
-def _div(node: T.Div) -> tuple[str, int]:
-    return f"{expression(node.above, MUL)}/{expression(node.below, POWER)}", MUL
+    def call(self, node: T.Call) -> Text:
+        return f"{node.function}({self.formulas(node.args)})", ATOM
 
+    def apply(self, node: T.Apply) -> Text:
+        plain = node.function[:1].isupper() and len(node.function) > 1
+        return f"{node.function}{'' if plain else '_Phi'}({self.formulas(node.args)})", ATOM
 
-def _pow(node: T.Pow) -> tuple[str, int]:
-    base = expression(node.base, ATOM)
-    number = node.exponent.value if isinstance(node.exponent, T.Num) else Fraction(-1)
-    layer = isinstance(node.base, T.Ref) and not node.base.indices and number in (0, 1)  # x^1 would be a name
-    if number.denominator == 1 and number >= 0 and not layer:
-        return f"{base}^{number}", POWER
-    if isinstance(node.base, T.Ref) and not node.base.indices:
-        base = f"({base})"  # a bare name would take the bracket into itself
-    return f"{base}^({expression(node.exponent)})", POWER
+    def sum(self, node: Bound) -> Text:
+        word = node.function if isinstance(node, T.Reduce) else type(node).__name__.lower()
+        over = f"[{self.bound(node)}]" if node.indices else ""
+        return f"{word}{over}({self.formula(node.body)})", ATOM
 
+    def reduce(self, node: T.Reduce) -> Text:
+        return self.sum(node)
 
-def _call(node: T.Call) -> tuple[str, int]:
-    return f"{node.function}({', '.join(expression(a, ADD) for a in node.args)})", ATOM
+    def softmax(self, node: T.Softmax) -> Text:
+        return self.sum(node)
 
+    def bound(self, node: Bound) -> str:
+        """What stands under a sum: its indices and its conditions; `t2 <= t1` alone binds t2 already."""
+        where, names = node.where, node.indices
+        parts = () if where is None else (where,) if isinstance(where, T.Compare) else where.parts
+        if len(parts) == len(names) == 1 and isinstance(parts[0].left, T.Affine):
+            names = () if parts[0].left.plain == names[0] else names
+        listed = self.comma.join(map(self.index, names))
+        return ", ".join(filter(None, [listed, *map(self.condition, parts)]))
 
-def _apply(node: T.Apply) -> tuple[str, int]:
-    plain = node.function[:1].isupper() and len(node.function) > 1
-    name = node.function if plain else f"{node.function}_Phi"
-    return f"{name}({', '.join(expression(a, ADD) for a in node.args)})", ATOM
+    def concat(self, node: T.Concat) -> Text:
+        return self.formulas((part for _, part in node.parts), "; "), CONCAT
 
+    def flatten(self, node: T.Flatten) -> Text:
+        return f"concat[{','.join(node.indices)}]({self.formula(node.body)})", ATOM
 
-def _reduction(node: T.Sum | T.Softmax | T.Reduce) -> tuple[str, int]:
-    word = {T.Sum: "sum", T.Softmax: "softmax"}.get(type(node)) or node.function  # type: ignore[union-attr]
-    body = expression(node.body)
-    if not node.indices:
-        return f"{word}({body})", ATOM
-    return f"{word}[{_bound(node)}]({body})", ATOM
+    # ── conditions ──
 
+    def cases(self, node: T.Cases) -> Text:
+        branches = [f"{self.formula(v, ADD)} if {self.condition(c)}" for v, c in node.branches]
+        return f"cases({', '.join(branches)}, {self.formula(node.otherwise, ADD)} otherwise)", ATOM
 
-def bound_apart(node: T.Sum | T.Softmax | T.Reduce) -> tuple[tuple[str, ...], tuple[T.Compare, ...]]:
-    """The names to print under a sum, and its conditions: `t2 <= t1` alone binds t2 already."""
-    where = node.where
-    parts = () if where is None else (where,) if isinstance(where, T.Compare) else where.parts
-    if len(parts) == len(node.indices) == 1 and isinstance(parts[0].left, T.Affine):
-        names = () if parts[0].left.plain == node.indices[0] else node.indices
-        return names, parts
-    return node.indices, parts
+    def iverson(self, node: T.Iverson) -> Text:
+        return f"[{self.condition(node.condition)}]", ATOM
 
-
-def _bound(node: T.Sum | T.Softmax | T.Reduce) -> str:
-    names, conditions = bound_apart(node)
-    return ", ".join(filter(None, [",".join(names), *map(condition, conditions)]))
-
-
-def _concat(node: T.Concat) -> tuple[str, int]:
-    return "; ".join(expression(p, ADD) for _, p in node.parts), CONCAT
-
-
-def _flatten(node: T.Flatten) -> tuple[str, int]:
-    return f"concat[{','.join(node.indices)}]({expression(node.body)})", ATOM
-
-
-def _cases(node: T.Cases) -> tuple[str, int]:
-    branches = [f"{expression(v, ADD)} if {condition(c)}" for v, c in node.branches]
-    return f"cases({', '.join(branches)}, {expression(node.otherwise, ADD)} otherwise)", ATOM
-
-
-_FORMS: dict[type, Callable[..., tuple[str, int]]] = {
-    T.Num: _num,
-    T.Size: lambda n: (n.name, ATOM),
-    T.Ref: _ref,
-    T.Add: _add,
-    T.Mul: _mul,
-    T.Neg: _neg,
-    T.Div: _div,
-    T.Pow: _pow,
-    T.Call: _call,
-    T.Apply: _apply,
-    T.Softmax: _reduction,
-    T.Sum: _reduction,
-    T.Reduce: _reduction,
-    T.Concat: _concat,
-    T.Flatten: _flatten,
-    T.Position: lambda n: (affine(n.affine), ATOM if n.affine.plain else ADD),
-    T.Cases: _cases,
-    T.Iverson: lambda n: (f"[{condition(n.condition)}]", ATOM),
-}
-
-
-# ── indices, conditions, directives ──────────────────────────────────────────────────────────
-
-
-def affine(node: T.Affine) -> str:
-    return spell_affine(
-        node, lambda atom: atom if isinstance(atom, str) else atom.name, lambda ref: _ref(ref)[0], "*"
-    )
-
-
-def spell_affine(node: T.Affine, name: Callable, lookup: Callable, times: str) -> str:
-    """`2*t+dt-1`; after a size the constant comes first, as one writes it: `T-1-t`."""
-    text, const = "", node.const
-    for coefficient, atom in node.terms:
-        if const and text and not isinstance(atom, T.SizeOf) and isinstance(node.terms[0][1], T.SizeOf):
-            text, const = f"{text}{const:+d}", 0
-        spelt = lookup(atom.ref) if isinstance(atom, T.Lookup) else name(atom)
-        part = spelt if abs(coefficient) == 1 else f"{abs(coefficient)}{times}{spelt}"
-        text += ("-" if coefficient < 0 else "+" if text else "") + part
-    if const or not text:
-        text += f"{const:+d}" if text else str(const)
-    return text
-
-
-def condition(node: T.Compare | T.And) -> str:
-    if isinstance(node, T.And):
-        return " and ".join(condition(p) for p in node.parts)
-    return f"{_side(node.left)} {node.operator} {_side(node.right)}"
-
-
-def _side(node) -> str:
-    return affine(node) if isinstance(node, T.Affine) else expression(node, ADD)
-
-
-def _directive(node: T.Directive) -> str:
-    if node.word == "size":
-        return f"size {node.names[0]} = {node.values[0]}"
-    if node.word == "shape":
-        pairs = zip(node.names, node.values, strict=True)
-        return "  ".join(
-            f"{name} in R^{{{dims.replace(',', ' x ')}}}" if dims else f"{name} in R" for name, dims in pairs
+    def condition(self, node: T.Condition) -> str:
+        if isinstance(node, T.And):
+            return self.conjunction.join(map(self.condition, node.parts))
+        left, right = (
+            self.affine(side) if isinstance(side, T.Affine) else self.formula(side, ADD)
+            for side in (node.left, node.right)
         )
-    return f"{node.word} {', '.join(node.names)}".rstrip()
+        return f"{left} {self.signs.get(node.operator, node.operator)} {right}"

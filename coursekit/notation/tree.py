@@ -14,10 +14,9 @@ explicit as a `Sum` node, so that nothing after the parser needs to know the con
 printers know it again: a `Sum` over capitals whose body is a product prints as the bare product.
 """
 
-# ruff: noqa: RUF009 (the span of a node is immutable)
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Union
@@ -35,8 +34,11 @@ class Span:
 NOWHERE = Span()
 
 
-def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False, kw_only=True)  # type: ignore[return-value]
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Whatever stands somewhere in a text."""
+
+    span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 # ── index expressions ────────────────────────────────────────────────────────────────────────
@@ -60,7 +62,7 @@ IndexAtom = Union[str, Lookup, SizeOf]
 
 
 @dataclass(frozen=True, slots=True)
-class Affine:
+class Affine(Node):
     """`const + Σ coefficient · atom`: every index expression of the language, in one form.
 
     `terms` are in order of first writing, without zero coefficients and without repeated atoms.
@@ -68,7 +70,6 @@ class Affine:
 
     terms: tuple[tuple[int, IndexAtom], ...]
     const: int = 0
-    span: Span = _span()
 
     @property
     def plain(self) -> str | None:
@@ -102,73 +103,64 @@ def single(affine: Affine) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Num:
+class Num(Node):
     """A constant. Exact where it was written exactly (`1/2` and `0.5` are both Fraction(1, 2))."""
 
     value: Fraction
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class Size(Node):
     """A bare capital outside brackets: the size of that dimension, as in `1/sqrt(I)`."""
 
     name: str
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(Node):
     """One entry of a tensor, `W_hG[j,I]`; a scalar has no indices. `name` is the ASCII spelling."""
 
     name: str
     indices: tuple[Affine, ...] = ()
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Add:
+class Add(Node):
     terms: tuple[Expr, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Mul:
+class Mul(Node):
     factors: tuple[Expr, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Neg:
+class Neg(Node):
     body: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Div:
+class Div(Node):
     above: Expr
     below: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Pow:
+class Pow(Node):
     base: Expr
     exponent: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """A function the language knows, entry by entry: sigmoid tanh relu exp log sqrt abs min max."""
 
     function: str
     args: tuple[Expr, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(Node):
     """A named function the language does not know: `CELL(h[t-1,J], V[t,K])`.
 
     `slices` has, for each argument, the indices along which the function takes a whole vector
@@ -179,42 +171,38 @@ class Apply:
     args: tuple[Expr, ...]
     slices: tuple[tuple[str, ...], ...]
     out: tuple[str, ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Softmax:
+class Softmax(Node):
     """`softmax[x,y](body)`: positive, and one in sum over `indices` jointly (where `where` holds)."""
 
     indices: tuple[str, ...]
     body: Expr
     where: Condition | None = None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(Node):
     """The sum of `body` over `indices` (where `where` holds), written `sum[i](…)` or by a capital."""
 
     indices: tuple[str, ...]
     body: Expr
     where: Condition | None = None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Reduce:
+class Reduce(Node):
     """`max[t](…)`, `min[t](…)`, `prod[t](…)`: another way to use up indices."""
 
     function: str
     indices: tuple[str, ...]
     body: Expr
     where: Condition | None = None
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Concat:
+class Concat(Node):
     """`a[t,I]; b[t,K]`: the parts laid end to end along the left side's `axis`.
 
     Part n is a pair: the index that runs along the axis inside that part, and the part itself.
@@ -222,37 +210,33 @@ class Concat:
 
     axis: str
     parts: tuple[tuple[str, Expr], ...]
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Flatten:
+class Flatten(Node):
     """`a[0,t,I]; ...; a[K-1,t,I]`: the entries of `body` laid end to end along the left side's `axis`,
     the last of `indices` running fastest (`("K", "I")`: position k·I + i holds `body` at k, i)."""
 
     axis: str
     indices: tuple[str, ...]
     body: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class Position(Node):
     """An index used as a number: the `t1` and the `t2` of `(t1-t2)^2` (the parser makes one for each)."""
 
     affine: Affine
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Node):
     """A condition on indices (`t2 <= t1`) or on values (`norm <= n`); `operator` is one of
     `==  !=  <  <=  >  >=`."""
 
     left: Affine | Expr
     operator: str
     right: Affine | Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,20 +248,18 @@ Condition = Union[Compare, And]
 
 
 @dataclass(frozen=True, slots=True)
-class Cases:
+class Cases(Node):
     """The first branch whose condition holds, else `otherwise`."""
 
     branches: tuple[tuple[Expr, Condition], ...]
     otherwise: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Iverson:
+class Iverson(Node):
     """`[i == j]`: one where the condition holds, zero elsewhere."""
 
     condition: Condition
-    span: Span = _span()
 
 
 Expr = Union[
@@ -290,23 +272,21 @@ Expr = Union[
 
 
 @dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(Node):
     """`left = right` for every value of the left side's indices."""
 
     left: Ref
     right: Expr
-    span: Span = _span()
 
 
 @dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Node):
     """A statement about the system: `pad L` (read zero outside L; no names: everywhere),
     `parameters W, B`, `size t = 5`, `shape L = V, d`."""
 
     word: str
     names: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
-    span: Span = _span()
 
 
 Statement = Union[Equation, Directive]
@@ -363,22 +343,17 @@ def children(node: object) -> list:
     """The nodes directly below this one, in order of writing."""
     if direct := _DIRECT.get(type(node)):
         return direct(node)
+    return _nodes([getattr(node, part) for part in _PARTS[type(node)]])
+
+
+def _nodes(values: Iterable) -> list:
     found: list = []
-    for part in _PARTS[type(node)]:
-        value = getattr(node, part)
+    for value in values:
         if type(value) in _KINDS:
             found.append(value)
         elif type(value) is tuple:
-            _collect(value, found)
+            found += _nodes(value)
     return found
-
-
-def _collect(items: tuple, found: list) -> None:
-    for item in items:
-        if type(item) in _KINDS:
-            found.append(item)
-        elif type(item) is tuple:
-            _collect(item, found)
 
 
 def walk(node: object) -> Iterator[object]:

@@ -8,19 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from ..judging.digests import choice_text, label
-from ..judging.student import a_thing, check, listed, unanswered
+from ..judging.digests import label
+from ..judging.student import a_thing, check, listed, stop, unanswered
 from ..shown.locked import Outcome
 from ..shown.result import Result, combine, formed, right, wrong
 
 
 @check
-def choice(
-    answer: object,
-    expected: object = None,
-    *,
-    options: Iterable[str] = (),
-) -> Result:
+def choice(answer: object, expected: object = None, *, options: Iterable[str] = ()) -> Result:
     """Is this the right option, or the right set of options?
 
     expected  a label or a set of labels; nothing leaves it to the grader, as in a notebook whose few options could
@@ -28,24 +23,21 @@ def choice(
     options   the labels there are: another one gets a sentence of its own. Where the expected set is known
               each option is a part, right if it was rightly picked or rightly left
     """
-    if unanswered(answer):
-        return wrong("empty", own="You have not chosen yet.")
     many = isinstance(expected, (set, frozenset, list, tuple))
-    chosen = _labels(answer, many or expected is None, options)
+    chosen = set() if unanswered(answer) else _labels(answer, many or expected is None, options)
     if chosen is None:
-        return wrong("type", own=f"Answer with the label of an option, and not with {a_thing(answer)}.")
+        stop("type", f"Answer with the label of an option, and not with {a_thing(answer)}.")
     if not chosen:
-        return wrong("empty", own="You have not chosen yet.")
+        stop("empty", "You have not chosen yet.")
     known = {label(option) for option in options}
-    strange = sorted(chosen - known) if known else []
-    if strange:
-        return wrong("type", own=f"`{strange[0]}` is not one of the options {_spoken(list(options))}.")
+    for strange in sorted(chosen - known) if known else ():
+        stop("type", f"`{strange}` is not one of the options {_spoken(list(options))}.")
     if expected is None:
         return formed(f"You chose {_spoken(sorted(chosen))}.")
     result = _against(chosen, {label(e) for e in expected} if many else {label(expected)}, known)  # type: ignore[attr-defined]
     if result.ok or result.outcomes:
         return result
-    return replace(result, outcomes=(Outcome(text=choice_text(chosen)),))
+    return replace(result, outcomes=(Outcome(text="\n".join(sorted(chosen))),))
 
 
 def _spoken(labels: Sequence[str]) -> str:
@@ -95,20 +87,17 @@ def ordering(
               right; neither leaves it to the grader
     items     the labels there are, each to be used once
     """
-    if unanswered(answer):
-        return wrong("empty", own="There is no order here yet.")
     if isinstance(answer, str):
         answer = [piece for piece in answer.replace(";", ",").split(",") if piece.strip()]
+    if unanswered(answer) or answer in ([], ()):
+        stop("empty", "There is no order here yet.")
     if not isinstance(answer, (list, tuple)) or not all(isinstance(item, (str, int)) for item in answer):
-        return wrong("type", own=f"Answer with a list of labels in order, and not with {a_thing(answer)}.")
+        stop("type", f"Answer with a list of labels in order, and not with {a_thing(answer)}.")
     given = [label(item) for item in answer]
-    if not given:
-        return wrong("empty", own="There is no order here yet.")
     wanted = [] if expected is None else [label(item) for item in expected]  # type: ignore[attr-defined]
     pairs = [(label(a), label(b)) for a, b in before] or list(pairwise(wanted))
     known = [label(i) for i in items] or wanted or list(dict.fromkeys(e for pair in pairs for e in pair))
-    if (problem := _used_once(given, known)) is not None:
-        return problem
+    _used_once(given, known)
     if expected is None and not pairs:
         return formed(f"Your order was read: {_spoken(given)}.")
     place = {item: n for n, item in enumerate(given)}
@@ -120,14 +109,12 @@ def ordering(
     return wrong("order", own="Not in order yet.", whole=whole, outcomes=(outcome,))
 
 
-def _used_once(given: list[str], known: list[str]) -> Result | None:
-    strange = [item for item in given if known and item not in known]
-    if strange:
-        return wrong("extra", own=f"`{strange[0]}` is not one of the items to order.")
-    twice = [item for item, n in Counter(given).items() if n > 1]
-    if twice:
-        return wrong("extra", own=f"`{twice[0]}` stands in your order more than once.")
-    absent = [item for item in known if item not in given]
-    if absent:
-        return wrong("missing", own=f"`{absent[0]}` is missing from your order.")
-    return None
+def _used_once(given: list[str], known: list[str]) -> None:
+    for item, times in Counter(given).items():
+        if known and item not in known:
+            stop("extra", f"`{item}` is not one of the items to order.")
+        if times > 1:
+            stop("extra", f"`{item}` stands in your order more than once.")
+    for item in known:
+        if item not in given:
+            stop("missing", f"`{item}` is missing from your order.")

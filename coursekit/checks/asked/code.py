@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from ..diagnosis.compare import Known, judge_all
-from ..judging.by_hand import looking, refusal
+from ..judging.by_hand import by_hand_alone
 from ..judging.cases import Case, Missing, cases_of, collect, split
 from ..judging.precision import float64, on_host
-from ..judging.student import check, name_of, upper
+from ..judging.student import check, name_of
 from ..shown.result import Result, combine
 
 
@@ -35,11 +35,8 @@ def function(
     """
     cases, moved = float64(cases_of(given))
     rights = _rights(oracle, on_host(cases), takes, returns)
-    seen: set[str] = set()
-    with looking(seen) if by_hand else nullcontext():
+    with by_hand_alone(answer) if by_hand else nullcontext():
         answers = collect(answer, cases, takes, returns)
-    if (problem := refusal(upper(name_of(answer)), seen)) is not None:
-        return problem
     nouns = {part: f"`{part}`" if len(returns) > 1 else f"what {name_of(answer)} returns" for part in returns}
 
     def known(part: str) -> Known:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..judging.outcome import as_torch, coarse, outcome_of
-from ..judging.student import Stopped, check, name_of, run, stop, unanswered, upper
+from ..judging.student import Stopped, check, name_of, run, stop, stopped, unanswered, upper
 from ..shown.result import Result, combine, right, wrong
 
 SINGLE = 2e-5  # what float32 may cost
@@ -25,31 +25,41 @@ class Property:
 
 
 @check
-def properties(
-    answer: object,
-    required: Sequence[Property],
-    *,
-    returns: Sequence[str] = (),
-) -> Result:
+def properties(answer: object, required: Sequence[Property], *, returns: Sequence[str] = ()) -> Result:
     """Try every property on the student's function, or on the data that they wrote; one part a property.
 
     returns  the names of the several values that it returns: the tests get them in this order, also out of a dict
     """
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")
-    parts, values = _trial(answer, required, returns)
+    values: list[object] = [] if callable(answer) else [answer]  # every one that the answer gives on the way
+
+    def given(change: Callable[[object], object]) -> object:
+        """The answer, with what it gives changed for a test."""
+        if not callable(answer):
+            return change(answer)
+
+        def watched(*args, **kwargs):
+            value = run(answer, *args, **kwargs)
+            if isinstance(value, Mapping) and returns:
+                value = tuple(value[name] for name in returns if name in value)
+            values.append(value)
+            return change(value)
+
+        watched.__wrapped__ = answer  # type: ignore[attr-defined]
+        return watched
+
+    parts = {p.name: stopped(_try, given, p, values) for p in required}
     result = combine(parts, f"{upper(name_of(answer, 'your answer'))} has all {len(parts)} properties.")
     if result.ok:
         return result
     failed = {name: part for name, part in parts.items() if not part.ok}
     # A test that broke is told only where none failed: it breaks as a consequence.
-    told = {name: part for name, part in failed.items() if part.kind not in BROKEN} or dict(
-        [*failed.items()][:1]
-    )
-    outcome = outcome_of(
-        [values, sorted(failed), [part.sentence for part in failed.values() if part.kind in BROKEN]]
-    )
-    return replace(result, findings=combine(told, "").findings, outcomes=(outcome,))
+    told = {name: part for name, part in failed.items() if part.kind not in BROKEN}
+    first = dict([*failed.items()][:1])
+    broken = [part.sentence for part in failed.values() if part.kind in BROKEN]
+    outcome = outcome_of([values, sorted(failed), broken])
+    return replace(result, findings=combine(told or first, "").findings, outcomes=(outcome,))
 
 
 BROKEN = ("untried", "error")
@@ -66,29 +76,6 @@ def near(first: object, second: object, within: float = 1e-9) -> bool:
     return a.shape == b.shape and bool(((a - b).abs() <= within * b.abs().max().clamp_min(1.0)).all())
 
 
-def _trial(
-    answer: object, required: Sequence[Property], returns: Sequence[str]
-) -> tuple[dict[str, Result], list[object]]:
-    """The results by property, and every value that the answer gave on the way."""
-    values: list[object] = [] if callable(answer) else [answer]
-
-    def given(change: Callable[[object], object]) -> object:
-        if not callable(answer):
-            return change(answer)
-
-        def watched(*args, **kwargs):
-            value = run(answer, *args, **kwargs)
-            if isinstance(value, Mapping) and returns:
-                value = tuple(value[name] for name in returns if name in value)
-            values.append(value)
-            return change(value)
-
-        watched.__wrapped__ = answer  # type: ignore[attr-defined]
-        return watched
-
-    return {p.name: _try(given, p, values) for p in required}, values
-
-
 def _try(given: Callable, wanted: Property, values: list[object]) -> Result:
     begun = len(values)
     try:
@@ -99,8 +86,8 @@ def _try(given: Callable, wanted: Property, values: list[object]) -> Result:
         except Exception:  # the test may need tensors where the answer is a list
             del values[begun:]
             seen = wanted.test(given(lambda value: as_torch(value, lists=True)))
-    except Stopped as stop:
-        return stop.result
+    except Stopped:
+        raise
     except Exception as error:  # the test could not use what it was given
         reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"
         return wrong("untried", own=f"{wanted.sentence} (It could not be tried: {reason}.)")

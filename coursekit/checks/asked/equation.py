@@ -93,14 +93,9 @@ def equations(
 
 def _reading(system: Equations, values: Mapping, given: Mapping, failed: Sequence[str]) -> str:
     """The equations as they were read, with the shape of every tensor in the first case, the wrong ones marked."""
-    lines = [
-        (
-            latex(e, page=True),
-            shape_of(values[e.left.name]) if e.left.name in values else "",
-            e.left.name in failed,
-        )
-        for e in system.program.equations
-    ]
+    shape = lambda name: shape_of(values[name]) if name in values else ""
+    left = [(e, e.left.name) for e in system.program.equations]
+    lines = [(latex(e, page=True), shape(name), name in failed) for e, name in left]
     shapes = {name: given[name] for name in system.inputs if name in given}
     return equations_html(lines, ", ".join(f"{name}: {shape_of(value)}" for name, value in shapes.items()))
 
@@ -138,10 +133,8 @@ def _calls(system: Equations, functions: Mapping[str, Callable]) -> None:
         takes = [p for p in signature(functions[call.function]).parameters.values() if p.default is p.empty]
         if len(takes) != len(call.args) and all(p.kind is p.POSITIONAL_OR_KEYWORD for p in takes):
             names = listed([f"`{p.name}`" for p in takes])
-            sentence = (
-                f"`{call.function}` takes {len(takes)} arguments, {names}, and you gave it {len(call.args)}."
-            )
-            stop("arguments", sentence)
+            sentence = f"`{call.function}` takes {len(takes)} arguments, {names}"
+            stop("arguments", f"{sentence}, and you gave it {len(call.args)}.")
 
 
 def _compared(
@@ -149,9 +142,8 @@ def _compared(
 ) -> Result:
     compared = Equations(reference).compare(system, **options)
     if compared.equal:
-        return right(
-            "Your equations are right: on random tensors they give the same numbers as the course's."
-        )
+        praise = "on random tensors they give the same numbers as the course's."
+        return right(f"Your equations are right: {praise}")
     for mistake in mistakes:
         try:
             made = reads(str(mistake.wrong)).compare(system, **{**options, "diagnose": False}).equal
@@ -194,31 +186,24 @@ class _Run:
         return {name: rank for name, rank in ranks.items() if name not in starts}
 
     def judge(self, system: Equations) -> Result:
-        rights, wanted = self.rights, self.wanted
-        _defines(system, wanted)
+        _defines(system, self.wanted)
         answers = [self._outputs(system, case) for case in self.cases]
-        nouns = {name: f"`{name}`" for name in wanted}
-        by_name = {name: [r[name] for r in rights] for name in wanted}
-        parts = judge_all(
-            nouns,
-            {name: [a[name] for a in answers] for name in wanted},
-            by_name,
-            lambda part: Known(
-                {n: values for n, values in by_name.items() if n != part},
-                self.cases,
-                again=self.oracle,
-                read={n for n in self.cases[0] if canonical(n) in system.system.tensors},
-            ),
-        )
-        result = combine(
-            parts, f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
-        )
+        mine, rights = ({n: [r[n] for r in runs] for n in self.wanted} for runs in (answers, self.rights))
+        read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
+
+        def known(part: str) -> Known:
+            others = {n: values for n, values in rights.items() if n != part}
+            return Known(others, self.cases, again=self.oracle, read=read)
+
+        parts = judge_all({name: f"`{name}`" for name in self.wanted}, mine, rights, known)
+        praise = f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
+        result = combine(parts, praise)
         failed = [name for name, part in parts.items() if not part.ok]
         given = {canonical(name): value for name, value in self.cases[0].items()}
         result = replace(result, reading=_reading(system, answers[0], given, failed))
         if result.ok:
             return result
-        look = cache(partial(nearby, system, self._agrees, wanted, failed, self._needed))
+        look = cache(partial(nearby, system, self._agrees, self.wanted, failed, self._needed))
         told = any(finding.kind != "other" for finding in result.findings)
         return replace(result, look=None if told else look)
 
@@ -226,13 +211,11 @@ class _Run:
         """The variables that what is right depends on; where a recurrence starts is not written."""
         case, found = on_host(self.cases)[0], []
         for name, value in case.items():
-            if name in self.boundary.values() or not (
-                isinstance(value, Tensor) and value.is_floating_point()
-            ):
-                continue
             with suppress(Exception):
-                moved = self.oracle({**case, name: value + 1})
-                if not all(close(moved[n], self.rights[0][n]) for n in self.wanted):
+                real = isinstance(value, Tensor) and value.is_floating_point()
+                moved = self.oracle({**case, name: value + 1}) if real else self.rights[0]  # type: ignore[operator]
+                same = all(close(moved[n], self.rights[0][n]) for n in self.wanted)
+                if not same and name not in self.boundary.values():
                     found.append(canonical(name))
         return found
 

@@ -17,13 +17,7 @@ from ..shown.result import Result, formed, right, wrong
 
 
 @check
-def big_o(
-    answer: object,
-    expected: object = None,
-    *,
-    symbols: Sequence[str],
-    given: str = "",
-) -> Result:
+def big_o(answer: object, expected: object = None, *, symbols: Sequence[str], given: str = "") -> Result:
     """Does the answer grow as it should?
 
     expected  the growth as text; or what the language counted, `equations.cost().multiply_adds`; nothing leaves
@@ -32,19 +26,15 @@ def big_o(
     given     side conditions that the question states: "V >= d, V >= D"
     """
     growth = written(answer, lambda text: Growth(text, given, symbols), "the growth")
-    result = _grown(growth, expected, symbols, given)
-    return replace(result, reading=_typeset(growth.text, symbols))
-
-
-def _grown(growth: Growth, expected: object, symbols: Sequence[str], given: str) -> Result:
+    reading = _typeset(growth.text, symbols)
     if expected is None:
-        return formed(f"Your growth was read as `{growth}`.")
-    outcomes = (Outcome(text=str(growth)),)
+        return formed(f"Your growth was read as `{growth}`.", reading=reading)
     compared = Growth(str(expected), given, symbols).compare(growth)
     if compared.equal:
-        return right(f"`{growth}` is right.")
-    own = compared.message if compared.verdict == "too loose" else _GROWTH[compared.verdict]
-    return wrong(compared.verdict, own=own, whole=compared.message, outcomes=outcomes)
+        return right(f"`{growth}` is right.", reading=reading)
+    kind, outcome = compared.verdict, Outcome(text=str(growth))
+    own = compared.message if kind == "too loose" else _GROWTH[kind]
+    return wrong(kind, own=own, whole=compared.message, outcomes=(outcome,), reading=reading)
 
 
 # What a comparison says of the student's own formula, by its kind; its message names pieces of the right one.

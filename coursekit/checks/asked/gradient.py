@@ -8,12 +8,12 @@ from contextlib import nullcontext
 from torch import Tensor
 
 from ..diagnosis.compare import Known, judge_all
-from ..diagnosis.truth import Truth, disagreement, explanation, targets_of
-from ..judging.by_hand import looking, measured, refusal
+from ..diagnosis.truth import Truth, agreed, explanation, targets_of
+from ..judging.by_hand import by_hand_alone, measured
 from ..judging.cases import Case, cases_of, collect
 from ..judging.precision import float64, on_host
-from ..judging.student import check, name_of, upper
-from ..shown.result import Result, combine, wrong
+from ..judging.student import check, stop
+from ..shown.result import Result, combine
 
 
 @check
@@ -40,13 +40,9 @@ def gradients(
     names = [target.part for target in targets]
     cases, moved = float64(cases_of(given))
     truth = [Truth(loss, case, targets) for case in on_host(cases)]
-    if (problem := disagreement(truth[0])) is not None:
-        return problem
-    seen: set[str] = set()
-    with looking(seen) if by_hand else nullcontext():
+    agreed(truth[0])
+    with by_hand_alone(answer) if by_hand else nullcontext():
         answers = collect(answer, cases, takes, names)
-    if (problem := refusal(upper(name_of(answer)), seen)) is not None:
-        return problem
     rights = {name: [t.gradients[name] for t in truth] for name in names}
     by_name = {target.part: target for target in targets}
 
@@ -66,5 +62,5 @@ def gradients(
     result = combine(parts, praise)
     if result.ok and by_hand and all(measured(answers[name], rights[name]) for name in names):
         own = "The numbers have the small errors of finite differences; this question asks for the formula itself."
-        return wrong("by hand", own=own)
+        stop("by hand", own)
     return result

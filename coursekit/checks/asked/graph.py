@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..judging.digests import edges_text
-from ..judging.student import a_thing, check, stop, unanswered
+from ..judging.student import a_thing, check, listed, stop, unanswered
 from ..shown.locked import Outcome
 from ..shown.result import Finding, Result, formed, right, wrong
 
@@ -38,7 +37,7 @@ def edges(
     if expected is None:
         return formed(f"{len(drawn)} edges were read: {_list(sorted(drawn))}.")
     result = _judge(drawn, {_edge(edge) for edge in expected} - free, free)
-    outcomes = () if result.ok else (Outcome(text=edges_text(drawn - free)),)
+    outcomes = () if result.ok else (Outcome(text="\n\n".join(sorted(map("\n".join, drawn - free)))),)
     return replace(result, outcomes=outcomes)
 
 
@@ -52,19 +51,17 @@ def _judge(drawn: set[Edge], wanted: set[Edge], free: set[Edge]) -> Result:
         for edge in sorted(lost)
         if (kind := "reversed" if edge == (e[1], e[0], *e[2:]) else "label" if edge[:2] == e[:2] else "")
     }
-    of = lambda kind: [
-        e for e in extra if any(k == kind and set(e[:2]) == set(x[:2]) for x, k in meant.items())
-    ]
-    backwards, relabelled = of("reversed"), of("label")
-    strange = [e for e in extra if e not in backwards and e not in relabelled]
+    slips = {  # an edge too many -> what is wrong with it
+        e: next((kind for edge, kind in meant.items() if set(e[:2]) == set(edge[:2])), "extra") for e in extra
+    }
     absent = sorted(lost - meant.keys())
     findings = []
-    for kind, found, one, many in (
-        ("reversed", backwards, "points the wrong way.", "point the wrong way."),
-        ("label", relabelled, "has the wrong label.", "have the wrong label."),
-        ("extra", strange, "does not belong to the graph.", "do not belong to the graph."),
+    for kind, one, many in (
+        ("reversed", "points the wrong way.", "point the wrong way."),
+        ("label", "has the wrong label.", "have the wrong label."),
+        ("extra", "does not belong to the graph.", "do not belong to the graph."),
     ):
-        if found:
+        if found := [edge for edge, slip in slips.items() if slip == kind]:
             findings.append(Finding(kind, f"{_list(found)} {_go(found, one, many)}"))
     if absent:
         count = f"{len(absent)} {_go(absent, 'edge is', 'edges are')} missing."
@@ -94,9 +91,7 @@ def _edge(edge: object) -> Edge:
 
 def _list(found: Sequence[Edge]) -> str:
     words = [f"`{e[0]} → {e[1]}`" + (f" ({e[2]})" if len(e) == 3 else "") for e in found[:SHOWN]]
-    if len(found) > SHOWN:
-        words.append(f"{len(found) - SHOWN} more")
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return listed([*words, f"{len(found) - SHOWN} more"] if len(found) > SHOWN else words)
 
 
 def _go(found: Sequence[Edge], one: str, many: str) -> str:

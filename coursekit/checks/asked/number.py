@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from ..judging.digests import is_digest, reach_of, same_number
-from ..judging.student import a_thing, check, listed, unanswered
+from ..judging.student import a_thing, check, listed, stop, stopped, unanswered
 from ..shown.locked import Outcome
-from ..shown.result import Finding, Result, combine, formed, right, wrong
+from ..shown.result import Result, combine, formed, right, wrong
+from .several import about
 
 Expected = float | str  # the number itself, or its digest
 
@@ -33,34 +34,26 @@ def value(
               carries its own)
     """
     if units is not None:
-        result = _in_unit(answer, unit, units, within, relative)
-    elif isinstance(expected, Mapping):
-        if not isinstance(answer, Mapping) and _counted(answer) == len(
-            expected
-        ):  # in the order of the question
-            answer = dict(zip(expected, _listed(answer), strict=True))
-        result = _entries(answer, expected, within, relative)
-    elif isinstance(expected, (list, tuple)):
-        if not isinstance(answer, Mapping) and _counted(answer) is not None:
-            answer = dict(enumerate(_listed(answer)))
-        result = _entries(answer, dict(enumerate(expected)), within, relative)
-    else:
-        result = _single(answer, expected, within, relative)  # type: ignore[arg-type]
-    return result
+        return _in_unit(answer, unit, units, within, relative)
+    if isinstance(expected, (list, tuple)):
+        return _entries(answer, dict(enumerate(expected)), within, relative)
+    if isinstance(expected, Mapping):
+        return _entries(answer, expected, within, relative)
+    return _single(answer, expected, within, relative)  # type: ignore[arg-type]
 
 
-def number_of(answer: object) -> float | Result:
-    """The student's number as a float, or the sentence about what it is instead."""
+def number_of(answer: object) -> float:
+    """The student's number as a float; Stopped with the sentence about what it is instead."""
     if unanswered(answer):
-        return wrong("empty", own="There is no answer here yet.")
-    if isinstance(answer, (bool, str, bytes)) or callable(answer):
-        return wrong("type", own=f"A number is needed here, and this is {a_thing(answer)}.")
-    try:
-        number = float(answer)  # type: ignore[arg-type]
-    except Exception:
-        return wrong("type", own=f"A number is needed here, and this is {a_thing(answer)}.")
+        stop("empty", "There is no answer here yet.")
+    number = None
+    if not isinstance(answer, (bool, str, bytes)) and not callable(answer):
+        with suppress(Exception):
+            number = float(answer)  # type: ignore[arg-type]
+    if number is None:
+        stop("type", f"A number is needed here, and this is {a_thing(answer)}.")
     if not math.isfinite(number):
-        return wrong("nan", own=f"The answer is {number}; it must be a finite number.")
+        stop("nan", f"The answer is {number}; it must be a finite number.")
     return number
 
 
@@ -76,101 +69,86 @@ def _reach(expected: Expected, within: float, relative: bool) -> float:
     return within * abs(float(expected)) if relative and float(expected) else within
 
 
-def _single(answer: object, expected: Expected | None, within, relative) -> Result:
+def _single(answer: object, expected: Expected | None, within: float, relative: bool) -> Result:
     number = number_of(answer)
-    if isinstance(number, Result):
-        return number
     if expected is None:
         return formed(f"Your answer was read as {number:.10g}.")
     if same(number, expected, within, relative):
         return right(f"{number:.6g} is right.")
-    found = None if is_digest(expected, "number") else _relation(number, float(expected))
-    kind, reason = found or ("other", "")
+    kind, reason = "other", "."
+    if not is_digest(expected, "number"):
+        kind, reason = _relation(number, float(expected))
     outcome = Outcome(numbers=(number,), reach=_reach(expected, within, relative))
-    return wrong(
-        kind, own=f"{number:.6g} is not right{': ' + reason if reason else '.'}", outcomes=(outcome,)
-    )
+    return wrong(kind, own=f"{number:.6g} is not right{reason}", outcomes=(outcome,))
 
 
-def _relation(number: float, expected: float) -> tuple[str, str] | None:
-    """How a wrong number hangs together with the right one, where that is plain."""
-
-    def near(x: float) -> bool:
-        return abs(number - x) <= 1e-3 * abs(x)
-
-    if expected == 0:
-        return None
-    if near(-expected):
-        return "sign", "its sign is wrong."
-    if near(expected / math.log(2)):
-        return "unit", "it is the right number divided by ln 2. Bits, where nats are asked for?"
-    if near(expected * math.log(2)):
-        return "unit", "it is the right number times ln 2. Nats, where bits are asked for?"
-    if near(expected / math.log(10)):
-        return "unit", "it is the right number divided by ln 10. Was the logarithm to base 10?"
-    if near(100 * expected) or near(expected / 100):
-        return "factor", "it is off by a factor of 100: a share and a percentage differ by that."
-    if near(1 / expected):
-        return "inverse", "it is one over the right number."
-    return None
+# How a wrong number hangs together with the right one, where that is plain.
+_RELATIONS: tuple[tuple[Callable[[float], float], str, str], ...] = (
+    (lambda x: -x, "sign", "its sign is wrong."),
+    (lambda x: x / math.log(2), "unit",
+     "it is the right number divided by ln 2. Bits, where nats are asked for?"),
+    (lambda x: x * math.log(2), "unit", "it is the right number times ln 2. Nats, where bits are asked for?"),
+    (lambda x: x / math.log(10), "unit",
+     "it is the right number divided by ln 10. Was the logarithm to base 10?"),
+    (lambda x: 100 * x, "factor", "it is off by a factor of 100: a share and a percentage differ by that."),
+    (lambda x: x / 100, "factor", "it is off by a factor of 100: a share and a percentage differ by that."),
+    (lambda x: 1 / x, "inverse", "it is one over the right number."),
+)  # fmt: skip
 
 
-def _in_unit(answer, unit, units: Mapping[str, Expected], within, relative) -> Result:
+def _relation(number: float, expected: float) -> tuple[str, str]:
+    for related, kind, reason in _RELATIONS if expected else ():
+        if abs(number - related(expected)) <= 1e-3 * abs(related(expected)):
+            return kind, f": {reason}"
+    return "other", "."
+
+
+def _in_unit(
+    answer: object, unit: object, units: Mapping[str, Expected], within: float, relative: bool
+) -> Result:
     number = number_of(answer)
-    if isinstance(number, Result):
-        return number
     names = ", ".join(f"`{name}`" for name in units)
     if unanswered(unit):
-        return wrong("empty", own=f"Name the unit of your number as well: one of {names}.")
+        stop("empty", f"Name the unit of your number as well: one of {names}.")
     chosen = str(unit).strip().lower()
     if chosen not in units:
-        return wrong("unit", own=f"The unit must be one of {names}, and this is {a_thing(unit)}.")
-    if same(number, units[chosen], within, relative):
+        stop("unit", f"The unit must be one of {names}, and this is {a_thing(unit)}.")
+    meant = [name for name, expected in units.items() if same(number, expected, within, relative)]
+    if chosen in meant:
         return right(f"{number:.6g} {chosen} is right.")
-    for name, expected in units.items():
-        if same(number, expected, within, relative):
-            return wrong("unit", own=f"{number:.6g} is the right number in {name}, and you said {chosen}.")
+    if meant:
+        stop("unit", f"{number:.6g} is the right number in {meant[0]}, and you said {chosen}.")
     return _single(answer, units[chosen], within, relative)
 
 
-def _entries(answer: object, expected: Mapping, within, relative) -> Result:
+def _entries(answer: object, expected: Mapping, within: float, relative: bool) -> Result:
     if unanswered(answer):
-        return wrong("empty", own="There is no answer here yet.")
+        stop("empty", "There is no answer here yet.")
+    numbered = all(isinstance(key, int) for key in expected)
+    count = None if isinstance(answer, (str, bytes, Mapping)) else _length(answer)
+    if count is not None and (numbered or count == len(expected)):  # in the order of the question
+        values = answer.tolist() if hasattr(answer, "tolist") else list(answer)  # type: ignore[call-overload]
+        answer = dict(zip(range(count) if numbered else expected, values, strict=True))
     if not isinstance(answer, Mapping):
-        if all(isinstance(key, int) for key in expected):
-            return wrong(
-                "type", own=f"{len(expected)} numbers are needed here, and this is {a_thing(answer)}."
-            )
-        keys = listed([f"`{key}`" for key in expected])
-        return wrong("type", own=f"Answer with a dict that has the keys {keys}; this is {a_thing(answer)}.")
-    extra = [key for key in answer if key not in expected]
-    if extra:
-        return wrong("extra", own=f"There is no entry `{extra[0]}` in this question.")
+        wanted = f"Answer with a dict that has the keys {listed([f'`{key}`' for key in expected])};"
+        wanted = f"{len(expected)} numbers are needed here, and" if numbered else wanted
+        stop("type", f"{wanted} this is {a_thing(answer)}.")
+    for key in (key for key in answer if key not in expected):
+        stop("extra", f"There is no entry `{key}` in this question.")
     parts = {}
     for key, right_one in expected.items():
         if key not in answer:
             parts[str(key)] = wrong("missing", own=f"The entry `{key}` is missing.")
             continue
-        result = _single(answer[key], right_one, within, relative)
+        result = stopped(_single, answer[key], right_one, within, relative)
         parts[str(key)] = result if result.ok else about(f"entry `{key}`:", result)
     if all(part.kind == "form" for part in parts.values()):
         return formed(f"Your answer was read as {listed([str(number_of(answer[key])) for key in expected])}.")
     return combine(parts, f"All {len(parts)} numbers are right.")
 
 
-def about(noun: str, result: Result) -> Result:
-    """The same result, said of one thing among several."""
-    findings = [Finding(f.kind, f.said(own=True), f.said(), noun) for f in result.findings]
-    return replace(result, findings=tuple(findings))
-
-
-def _counted(answer: object) -> int | None:
-    """How many numbers a list, a tuple or an array has."""
+def _length(answer: object) -> int | None:
     try:
-        return None if isinstance(answer, (str, bytes, Mapping)) else len(answer)  # type: ignore[arg-type]
+        return len(answer)  # type: ignore[arg-type]
     except TypeError:
         return None
-
-
-def _listed(answer) -> list:
-    return answer.tolist() if hasattr(answer, "tolist") else list(answer)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from math import inf
 
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from ..judging.cases import Case, Missing, cases_of, split
 from ..judging.counting import Count, count
 from ..judging.student import Stopped, check, listed, name_of, run, stop, upper
 from ..judging.tensors import close, dtype_of, read
 from ..shown.locked import Outcome
-from ..shown.result import Finding, Result, right, wrong
+from ..shown.result import Finding, Result, right
 
 ENTRIES = 8  # so many entries may be computed for each multiply-add that is enough
 
-Bound = (
-    int | Sequence[int] | Callable[..., int]
-)  # a number, one a case, or a function of the case's variables
+# A number, one a case, or a function of the case's variables.
+Bound = int | Sequence[int] | Callable[..., int]
 
 
 @check
@@ -53,37 +52,26 @@ def operations(
             _right(answer, counted.value, oracle, case, returns)
     totals = [c.multiply_adds for c in counts]
     name = upper(name_of(answer))
-    rows = tuple((operator, number) for operator, number in counts[-1].by.items())
-    numbers: dict = {"columns": ("operator", "multiply-adds"), "rows": rows}
     if not all(totals):
-        return wrong(
-            "uncounted",
-            own=f"No multiply-adds were seen in {name_of(answer)}: does it compute with the tensors it is given?",
-        )
-    fault = _bound(name, totals, _each(exactly, cases), exact=True) or _bound(
-        name, totals, _each(at_most, cases), exact=False
-    )
-    fault = fault or (_growth(name, totals, grows) if grows is not None else None)
-    bounds = _each(exactly, cases) or _each(at_most, cases)
-    fault = fault or _entries(name, [c.entries for c in counts], bounds, grows)
+        seen = f"No multiply-adds were seen in {name_of(answer)}"
+        stop("uncounted", f"{seen}: does it compute with the tensors it is given?")
+    exact, most = _each(exactly, cases), _each(at_most, cases)
+    fault = _bound(name, totals, exact, exact=True) or _bound(name, totals, most, exact=False)
+    fault = fault or _growth(name, totals, grows)
+    fault = fault or _entries(name, [c.entries for c in counts], exact or most, grows)
+    numbers: dict = {"columns": ("operator", "multiply-adds"), "rows": tuple(counts[-1].by.items())}
     if fault is None:
         return right(f"{name} does {_number(totals[-1])} multiply-adds, as it should.", **numbers)
-    outcomes = (Outcome(text=" ".join(map(str, totals))),)
-    return replace(wrong(fault.kind, **numbers), findings=(fault,), outcomes=outcomes)
+    return Result(False, (fault,), **numbers, outcomes=(Outcome(text=" ".join(map(str, totals))),))
 
 
 def _count(answer: Callable, case: Case) -> Count:
     counted = count(lambda: run(answer, *case.values()))
     if counted.escapes:
         ways = " and ".join(f"`{way}`" for way in counted.escapes)
-        stop(
-            "escape",
-            (
-                f"{upper(name_of(answer))} takes numbers out of torch by {ways}, and work outside torch cannot be "
-                "counted: stay with torch's tensors."
-            ),
-        )
-    if not any(isinstance(v, Tensor) for v in _values(counted.value)):
+        where = f"{upper(name_of(answer))} takes numbers out of torch by {ways}"
+        stop("escape", f"{where}, and work outside torch cannot be counted: stay with torch's tensors.")
+    if not any(isinstance(value, Tensor) for value in tree_leaves(counted.value)):
         stop("escape", f"{upper(name_of(answer))} must return a torch tensor to be counted.")
     return counted
 
@@ -110,26 +98,17 @@ def _entries(
     """Numbers computed by any operator: not many times the multiply-adds that are enough, nor growing faster."""
     for number, bound in zip(entries, bounds or entries, strict=True):
         if number > ENTRIES * bound:
-            return Finding(
-                "operations", f"{name} computes {_number(number)} entries, far more than it needs."
-            )
+            far = f"{name} computes {_number(number)} entries, far more than it needs."
+            return Finding("operations", far)
     for at, (before, after) in enumerate(pairwise(entries)):
-        most = grows if grows is not None else None
-        if bounds is not None:
-            most = min(most or inf, 1.25 * bounds[at + 1] / bounds[at])
-        if most is not None and after > most * max(before, 1):
+        most = min(grows or inf, 1.25 * bounds[at + 1] / bounds[at] if bounds else inf)
+        if after > most * max(before, 1):
             own = (
                 f"The number of entries that {name[0].lower() + name[1:]} computes grows from {_number(before)} to "
                 f"{_number(after)}, {after / max(before, 1):.3g} times"
             )
             return Finding("growth", f"{own}, faster than it may.", f"{own}; it may grow {most:.3g} times.")
     return None
-
-
-def _values(value: object):
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    return value if isinstance(value, (tuple, list)) else (value,)
 
 
 def _each(bound: Bound | None, cases: Sequence[Case]) -> list[int] | None:
@@ -151,9 +130,9 @@ def _bound(name: str, totals: Sequence[int], bounds: Sequence[int] | None, *, ex
     return None
 
 
-def _growth(name: str, totals: Sequence[int], grows: float) -> Finding | None:
+def _growth(name: str, totals: Sequence[int], grows: float | None) -> Finding | None:
     for before, after in pairwise(totals):
-        if after > grows * before:
+        if grows is not None and after > grows * before:
             own = (
                 f"The work of {name[0].lower() + name[1:]} grows from {_number(before)} to {_number(after)} "
                 f"multiply-adds, {after / before:.3g} times"

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..judging.student import check, stop, unanswered
-from ..shown.result import Result, combine
-from .number import about
+from ..shown.result import Finding, Result, combine
 
 Check = Callable[[object, object, tuple], Result]
 
@@ -20,12 +19,14 @@ def parts(results: Mapping[str, Result], praise: str = "Every part is right.") -
     return combine(results, praise)
 
 
+def about(noun: str, result: Result) -> Result:
+    """The same result, said of one thing among several."""
+    findings = [Finding(f.kind, f.said(own=True), f.said(), noun) for f in result.findings]
+    return replace(result, findings=tuple(findings))
+
+
 @check
-def entries(
-    one: Check,
-    answer: object,
-    expected: Mapping[str, object],
-) -> Result:
+def entries(one: Check, answer: object, expected: Mapping[str, object]) -> Result:
     """Check an answer that is a dict, entry by entry: `one(entry, what is expected of it, ())`; one part an entry."""
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")

@@ -225,27 +225,16 @@ def _products(operator, place: int, sites: Sequence[tuple], owners: Mapping[int,
     """
     square = [args[place] for args in sites if args[place].shape[0] == args[place].shape[1]]
     for name in dict.fromkeys(owners[m.data_ptr()] for m in square if m.data_ptr() in owners):
-        rules = (
-            ("transpose", f"multiplies by `{name}` where its transpose belongs.", _untransposed),
-            ("path", f"forgets the product with `{name}` on the way back.", _forgotten),
-        )
-        for kind, says, rule in rules:
-            yield Bend(kind, says, {operator: _with(name, owners, place, operator, rule)})
 
+        def turned(n: int, args: tuple, name: str = name) -> Tensor | None:
+            other = [m.t() if k == place else m for k, m in enumerate(args)]
+            return operator(*other) if owners.get(args[place].data_ptr()) == name else None
 
-def _with(name: str, owners: Mapping[int, str], place: int, operator, rule) -> Rule:
-    """The rule for the calls that multiply by the named matrix."""
+        def forgotten(n: int, args: tuple, name: str = name) -> Tensor | None:
+            return args[1 - place].clone() if owners.get(args[place].data_ptr()) == name else None
 
-    def only(n: int, args: tuple) -> Tensor | None:
-        return rule(operator, args, place) if owners.get(args[place].data_ptr()) == name else None
-
-    return only
-
-
-def _untransposed(operator, args: tuple, place: int) -> Tensor:
-    changed = list(args)
-    changed[place] = args[place].t()
-    return operator(*changed)
+        yield Bend("transpose", f"multiplies by `{name}` where its transpose belongs.", {operator: turned})
+        yield Bend("path", f"forgets the product with `{name}` on the way back.", {operator: forgotten})
 
 
 def _late(activation, right: str, operator, place: int) -> Bend:
@@ -267,10 +256,6 @@ def _late(activation, right: str, operator, place: int) -> Bend:
     return Bend("order", says, {activation: skip, operator: after})
 
 
-def _forgotten(operator, args: tuple, place: int) -> Tensor:
-    return args[1 - place].clone()
-
-
 def _shifted(
     sites: Sequence[tuple], states: Sequence[Tensor], owners: Mapping[int, str], named: Mapping[str, Tensor]
 ) -> Iterator[Bend]:
@@ -283,9 +268,7 @@ def _shifted(
         mine = [sites[n][0] for n in order]
 
         def fits(vector: Tensor, shape=shape) -> bool:
-            return (
-                shape[1] == 1 and vector.dim() == 1 and len(vector) == shape[0] and vector.is_floating_point()
-            )
+            return vector.is_floating_point() and vector.dim() == 1 and (len(vector), 1) == shape
 
         after = [s.reshape(shape) for s in states if fits(s)]
         sources: list[tuple[str, list[Tensor | None]]] = [
@@ -299,12 +282,6 @@ def _shifted(
             if fits(vector)
         ]
         for says, source in sources:
-            yield Bend("time-step", says, {aten.mm.default: _instead(dict(zip(order, source, strict=False)))})
-
-
-def _instead(inputs: Mapping[int, Tensor | None]) -> Rule:
-    def rule(n: int, args: tuple) -> Tensor | None:
-        other = inputs.get(n)
-        return None if other is None else other @ args[1]
-
-    return rule
+            at = dict(zip(order, source, strict=False))
+            other = lambda n, args, at=at: None if (vector := at.get(n)) is None else vector @ args[1]
+            yield Bend("time-step", says, {aten.mm.default: other})

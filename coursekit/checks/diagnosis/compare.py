@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 
 from torch import Tensor
 
 from ..judging.cases import Missing
 from ..judging.outcome import outcome_of
 from ..judging.student import Stopped, upper
-from ..judging.tensors import close, dtype_of, low_precision, read, worst
+from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
 from ..shown.panel import shape_of
 from ..shown.result import Finding, Result, right
 from .instead import Again, instead
@@ -57,34 +57,21 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
         return right(f"{upper(noun)} is right.", reading=shape_of(tensors[0]))
     number = next(n for n, (a, g) in enumerate(pairs) if not close(a, g, dtype_of(answers[n])))
     entry = worst(*pairs[number])
-    columns, row = _numbers(part, number, entry, pairs[number], known)
+    columns: tuple[str, ...] = ("entry", "yours", "right")
+    row: tuple[object, ...] = (f"{part}{at(entry)[4:]}", *(tensor[entry].item() for tensor in pairs[number]))
+    if known.measured is not None:
+        columns, row = (*columns, "by central differences"), (*row, known.measured(number, entry))
     found = recognise(pairs, known.others, known.given, known.suspects)
     if found is None and (coarse := low_precision(dtype)):
         found = Finding("type", f"is not right. {coarse}")
-    look = None
-    if found is None and known.again is not None:
-        asks = partial(instead, part, tensors, known.given, known.again, known.read)
-        look = cache(partial(_looked, noun, asks))
-    found = found or Finding("other", "is not right.")
-    shape = shape_of(tensors[0])
+
+    @cache
+    def look() -> Finding | None:
+        better = known.again and instead(part, tensors, known.given, known.again, known.read)
+        return better and replace(better, of=noun)
+
+    told = replace(found or Finding("other", "is not right."), of=noun)
     return Result(
-        False, (replace(found, of=noun),), columns, (row,), outcomes=outcomes, reading=shape, look=look
-    )
-
-
-def _looked(noun: str, look: Callable[[], Finding | None]) -> Finding | None:
-    found = look()
-    return found and replace(found, of=noun)
-
-
-def _numbers(part, number, entry, pair, known: Known):
-    a, g = pair
-    columns: tuple[str, ...] = ("entry", "yours", "right")
-    row: tuple[object, ...] = (
-        f"{part}[{','.join(map(str, entry))}]" if entry else part,
-        a[entry].item(),
-        g[entry].item(),
-    )
-    if known.measured is not None:
-        columns, row = (*columns, "by central differences"), (*row, known.measured(number, entry))
-    return columns, row
+        False, (told,), columns, (row,), outcomes=outcomes, reading=shape_of(tensors[0]),
+        look=None if found or known.again is None else look,
+    )  # fmt: skip

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from ..judging.cases import Case
+from ..judging.student import Stopped
 from ..judging.tensors import at, close, unflatten
-from ..shown.result import Finding, Result, wrong
+from ..shown.result import Finding, wrong
 from .bent import Backward, Key
 
 STEP = 6e-6  # the cube root of float64's rounding: the best step of a central difference
@@ -93,8 +94,8 @@ def explanation(target: Target, answers: Sequence[Tensor], truth: Sequence[Truth
     return None
 
 
-def disagreement(truth: Truth) -> Result | None:
-    """Autograd must agree with the loss's own slope; else the loss is at fault, and not the student."""
+def agreed(truth: Truth) -> None:
+    """Stopped, unless autograd agrees with the loss's own slope: the loss is at fault, and not the student."""
     noise = 1e-15 * max(1.0, abs(float(truth.value.detach()))) / STEP
     for target in truth.targets:
         gradient = truth.gradients[target.part]
@@ -106,16 +107,11 @@ def disagreement(truth: Truth) -> Result | None:
             entry = unflatten(number, gradient.shape)
             slope, expected = truth.difference(target, entry), float(gradient[entry])
             if abs(slope - expected) > 1e-4 * float(flat.max()) + 100 * noise:
-                return wrong(
-                    "oracle",
-                    own=(
-                        "This check cannot judge: autograd and central differences disagree about the loss "
-                        f"itself, for `{target.part}`{at(entry)}. Does it detach or change a tensor?"
-                    ),
-                    columns=("entry", "autograd", "by central differences"),
-                    rows=((f"{target.part}{at(entry)[4:]}", expected, slope),),
-                )
-    return None
+                own = "This check cannot judge: autograd and central differences disagree about the loss itself, for "
+                own += f"`{target.part}`{at(entry)}. Does it detach or change a tensor?"
+                columns = ("entry", "autograd", "by central differences")
+                row = (f"{target.part}{at(entry)[4:]}", expected, slope)
+                raise Stopped(wrong("oracle", own=own, columns=columns, rows=(row,)))
 
 
 def _taking(loss: Callable[..., Tensor], case: Case) -> Callable[[Case], Tensor]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from ..shown.result import Result, wrong
+from .student import name_of, stop, upper
 
 # The end of a file's name, the functions in it (none: all of them), and what they are in a sentence.
 AUTOGRAD, _COURSE = "torch's autograd", "the course's own code"
@@ -60,14 +60,15 @@ def looking(seen: set[str]) -> Iterator[None]:
             sys.setprofile(None)
 
 
-def refusal(name: str, seen: set[str]) -> Result | None:
-    """The sentence for a function that did not do it by hand."""
-    if not seen:
-        return None
-    called = " and ".join(sorted(seen))
-    return wrong(
-        "by hand", own=f"{name} calls {called}; this question is done by hand: write the formula itself."
-    )
+@contextlib.contextmanager
+def by_hand_alone(answer: object) -> Iterator[None]:
+    """Stopped, if what runs in here did not do it by hand."""
+    seen: set[str] = set()
+    with looking(seen):
+        yield
+    if seen:
+        called = f"{upper(name_of(answer))} calls {' and '.join(sorted(seen))}"
+        stop("by hand", f"{called}; this question is done by hand: write the formula itself.")
 
 
 def measured(answers: Sequence[object], rights: Sequence[Tensor]) -> bool:

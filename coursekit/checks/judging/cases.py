@@ -33,13 +33,6 @@ def cases_of(given: Case | Sequence[Case]) -> list[dict[str, object]]:
     return cases
 
 
-def call(answer: object, case: Case, takes: Sequence[str] | None) -> object:
-    """`answer(*case)`: the variables that it takes, in order; what is already a value is left as it is."""
-    if isinstance(answer, (Mapping, tuple)):
-        return answer
-    return run(answer, *(case[name] for name in (takes or case)))
-
-
 def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
     """What stands for each part: a dict by key, a tuple by position, a single value as it is."""
     if isinstance(value, Mapping):
@@ -60,13 +53,14 @@ def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
 
 
 def collect(answer: object, cases: Sequence[Case], takes: Sequence[str] | None, parts: Sequence[str]):
-    """For each part, what the student's function gives in every case; Stopped where it gives nothing, with what it
-    gave before: a named mistake that stops at the same case is known by that."""
-    name = name_of(answer)
+    """For each part, what the student's function gives in every case, or the value that it is already; Stopped where it
+    gives nothing, with what it gave before: a named mistake that stops at the same case is known by that."""
+    name, ready = name_of(answer), isinstance(answer, (Mapping, tuple))
     returned: list[dict[str, object]] = []
     for case in cases:
         try:
-            returned.append(split(call(answer, case, takes), parts, name))
+            value = answer if ready else run(answer, *(case[name] for name in (takes or case)))
+            returned.append(split(value, parts, name))
         except Stopped as stopped:
             if not returned or stopped.result.outcomes or stopped.result.kind != "error":
                 raise

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable
 
 from ...notation.formulas.closed_form import ClosedForm
 from ..shown.locked import NUMBER, TEXT, Outcome, buckets, hours, slow
@@ -77,19 +76,6 @@ def same_formula(form: ClosedForm, text: str) -> bool:
 def label(value: object) -> str:
     """A label as it is compared: without its blanks and its case."""
     return " ".join(str(value).split()).casefold()
-
-
-def choice_text(value: object) -> str:
-    chosen = value if isinstance(value, (set, frozenset, list, tuple)) else [value]
-    return "\n".join(sorted({label(item) for item in chosen}))
-
-
-def edge_text(edge: tuple) -> str:
-    return "\n".join(str(end).strip() for end in edge)
-
-
-def edges_text(edges: Iterable[tuple]) -> str:
-    return "\n\n".join(sorted(map(edge_text, edges)))
 
 
 def _number(value: object, within: float) -> list[str]:

@@ -6,34 +6,39 @@ in ordinary memory, so a torch module that it makes fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
 
 NOTE = " (gradient checks need float64, which this device does not have: they ran on one that has it)"
 
 
-def float64(cases: list[dict[str, object]]) -> tuple[list[dict[str, object]], str]:
+def float64(cases: Sequence[Mapping[str, object]]) -> tuple[list[dict[str, object]], str]:
     """The cases in float64, and a note for the student where they had to leave their device."""
-    tensors = [value for case in cases for value in _tensors(list(case.values()))]
-    moved = bool(tensors) and not has_float64(tensors[0])
+    tensors = (value for value in tree_leaves(list(cases)) if isinstance(value, Tensor))
+    moved = not has_float64(next(tensors, None))
 
-    def convert(tensor: Tensor) -> Tensor:
-        tensor = _host(tensor) if moved else tensor.detach()
-        return tensor.double() if tensor.is_floating_point() else tensor
+    def convert(value: Any) -> object:
+        if isinstance(value, Tensor):
+            value = _host(value) if moved else value.detach()
+            return value.double() if value.is_floating_point() else value
+        real = type(value).__module__ == "numpy" and getattr(getattr(value, "dtype", None), "kind", "") == "f"
+        return value.astype("float64") if real else value
 
-    return [_changed(case, convert) for case in cases], NOTE if moved else ""
+    return [tree_map(convert, dict(case)) for case in cases], NOTE if moved else ""
 
 
 def on_host(cases: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     """Copies of the cases in the host's memory, for whoever computes the truth."""
-    return [_changed(case, _host) for case in cases]
+    return [tree_map(lambda v: _host(v) if isinstance(v, Tensor) else v, dict(case)) for case in cases]
 
 
-def has_float64(tensor: Tensor) -> bool:
+def has_float64(tensor: Tensor | None) -> bool:
     try:
-        torch.zeros(1, dtype=torch.float64, device=tensor.device)
+        torch.zeros(1, dtype=torch.float64, device=None if tensor is None else tensor.device)
     except (TypeError, RuntimeError):
         return False
     return True
@@ -42,25 +47,3 @@ def has_float64(tensor: Tensor) -> bool:
 def _host(tensor: Tensor) -> Tensor:
     """NumPy's arrays live in the host's memory, which has float64 whatever the device."""
     return torch.from_numpy(tensor.numpy(force=True).copy())
-
-
-def _tensors(value: object) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-
-
-def _changed(case: Mapping[str, object], change: Callable[[Tensor], Tensor]) -> dict[str, object]:
-    return {name: _change(value, change) for name, value in case.items()}
-
-
-def _change(value: object, change: Callable[[Tensor], Tensor]) -> object:
-    if isinstance(value, Tensor):
-        return change(value)
-    if type(value).__module__ == "numpy" and getattr(getattr(value, "dtype", None), "kind", "") == "f":
-        return value.astype("float64")  # type: ignore[attr-defined]
-    if isinstance(value, (list, tuple)):
-        return type(value)(_change(item, change) for item in value)
-    return value

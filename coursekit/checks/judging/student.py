@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 from ..shown.locked import Outcome
+from ..shown.panel import listed as listed
 from ..shown.panel import shorten
 from ..shown.result import Result, wrong
 from .mistakes import Mistake, recognised
 
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
+_INSTALLED = (f"site-packages{os.sep}", f"lib{os.sep}python")
 _under_way: list[Callable] = []  # a check may be made of others
 
 
@@ -38,6 +38,14 @@ def stop(kind: str, own: str) -> NoReturn:
     raise Stopped(wrong(kind, own=own))
 
 
+def stopped(judge: Callable[..., Result], *args, **kwargs) -> Result:
+    """What a check answers, also where it was ended."""
+    try:
+        return judge(*args, **kwargs)
+    except Stopped as stop:
+        return stop.result
+
+
 def check(function: Callable[..., Result]) -> Callable[..., Result]:
     """What is common to all checks: no warning and no stderr leaves them, and an answer that
     stops them is a result like any other. `nbgrader validate` shows no panel: there a wrong one raises.
@@ -51,11 +59,8 @@ def check(function: Callable[..., Result]) -> Callable[..., Result]:
     @functools.wraps(function)
     def checked(*args, mistakes: Sequence[Mistake] = (), hint: str | Sequence[str] = "", **kwargs) -> Result:
         def asked(answer: object, **more) -> Result:
-            try:
-                with quiet():
-                    return function(*args[:place], answer, *args[place + 1 :], **kwargs, **more)
-            except Stopped as stop:
-                return stop.result
+            with quiet():
+                return stopped(function, *args[:place], answer, *args[place + 1 :], **kwargs, **more)
 
         _under_way.append(function)
         try:
@@ -80,11 +85,6 @@ def name_of(function: object, default: str = "your function") -> str:
 def upper(noun: str) -> str:
     """A noun that begins a sentence."""
     return noun[:1].upper() + noun[1:]
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words in a sentence: "a, b and c"."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def unanswered(answer: object) -> bool:
@@ -115,12 +115,12 @@ def run(function: object, /, *args, **kwargs) -> object:
         with quiet():
             try:
                 value = function(*_copy(args), **_copy(kwargs))
-            except (
-                TypeError
-            ) as error:  # parameters with names of the student's own, in the order of the question
+            except TypeError as error:
                 if not kwargs or "unexpected keyword argument" not in str(error):
                     raise
-                value = function(*_copy(args), *_copy(kwargs).values())
+                value = function(
+                    *_copy((*args, *kwargs.values()))
+                )  # its parameters have names of the student's own
     except (Exception, SystemExit) as error:
         raise Stopped(_failure(name, error)) from None
     if unanswered(value):
@@ -137,11 +137,9 @@ def changed(function: Callable, *args) -> tuple[int, ...]:
     function(*mine)
     told = getattr(function, "__changed__", None)
     same = lambda a, b: bool((a == b).all()) if hasattr(a, "shape") else a == b
-    return (
-        tuple(n for n, (a, b) in enumerate(zip(args, mine, strict=True)) if not same(a, b))
-        if told is None
-        else told
-    )
+    if told is not None:
+        return told
+    return tuple(n for n, (a, b) in enumerate(zip(args, mine, strict=True)) if not same(a, b))
 
 
 @contextlib.contextmanager
@@ -202,9 +200,7 @@ def _place(error: BaseException) -> tuple[str, str]:
 
 def _library(filename: str) -> bool:
     path = os.path.abspath(filename)
-    return path.startswith(_OURS + os.sep) or f"{os.sep}site-packages{os.sep}" in path or (
-        f"{os.sep}lib{os.sep}python" in path
-    )  # fmt: skip
+    return path.startswith(_OURS + os.sep) or any(f"{os.sep}{at}" in path for at in _INSTALLED)
 
 
 def a_thing(value: object) -> str:

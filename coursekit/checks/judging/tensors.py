@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -27,12 +28,9 @@ def read(value: object, like: Tensor, what: str) -> Tensor:
         stop("type", f"The numbers of {what} are complex; real ones are needed.")
     if tensor.shape != like.shape:
         raise Stopped(_shapes(tensor, like, what))
-    bad = ~torch.isfinite(tensor)
-    if bad.any():
-        entry = place(bad)
-        shown = tensor[entry].item() if entry else tensor.item()
-        stop("nan", (f"There is {'a NaN' if shown != shown else 'an infinity'} in {what}"
-                            f"{at(entry)}; every entry must be a finite number."))  # fmt: skip
+    for entry in (~torch.isfinite(tensor)).nonzero().tolist()[:1]:
+        kind = "a NaN" if tensor[tuple(entry)].isnan() else "an infinity"
+        stop("nan", f"There is {kind} in {what}{at(entry)}; every entry must be a finite number.")
     return tensor
 
 
@@ -42,25 +40,13 @@ def _tensor(value: object, like: Tensor, what: str) -> Tensor:
     if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
         with contextlib.suppress(Exception):
             value = torch.stack([torch.as_tensor(item) for item in value])
-    try:
-        tensor = value.detach() if isinstance(value, Tensor) else torch.as_tensor(_plain(value))
+    if isinstance(value, (int, float, list, tuple)):  # written in Python's floats, which are float64
+        with contextlib.suppress(Exception):
+            value = numpy.asarray(value, dtype=numpy.float64)
+    with contextlib.suppress(Exception):
+        tensor = value.detach() if isinstance(value, Tensor) else torch.as_tensor(value)
         return tensor.to(device=like.device, dtype=tensor.dtype if tensor.is_complex() else like.dtype)
-    except Exception:
-        raise Stopped(
-            wrong(
-                "type",
-                own=f"The value for {what} cannot be read as an array of numbers: it is {a_thing(value)}.",
-            )
-        ) from None
-
-
-def _plain(value: object) -> object:
-    """Lists of numbers keep the precision they were written in: Python's floats are float64."""
-    if isinstance(value, (int, float, list, tuple)):
-        import numpy
-
-        return numpy.asarray(value, dtype=numpy.float64)
-    return value
+    stop("type", f"The value for {what} cannot be read as an array of numbers: it is {a_thing(value)}.")
 
 
 def _shapes(tensor: Tensor, like: Tensor, what: str) -> Result:
@@ -121,24 +107,14 @@ def low_precision(dtype: object) -> str:
     return ""
 
 
-def place(mask: Tensor) -> tuple[int, ...]:
-    """The first entry where the mask holds."""
-    return tuple(mask.nonzero()[0].tolist())
-
-
 def worst(answer: Tensor, right: Tensor) -> tuple[int, ...]:
     """The entry that is furthest off."""
-    flat = int((answer - right).abs().reshape(-1).argmax())
-    return unflatten(flat, right.shape)
+    return unflatten(int((answer - right).abs().reshape(-1).argmax()), right.shape)
 
 
 def unflatten(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
-    entry: list[int] = []
-    for size in reversed(list(shape)):
-        entry.append(flat % size)
-        flat //= size
-    return tuple(reversed(entry))
+    return tuple(map(int, numpy.unravel_index(flat, tuple(shape))))
 
 
-def at(entry: tuple[int, ...]) -> str:
+def at(entry: Sequence[int]) -> str:
     return f" at [{','.join(map(str, entry))}]" if entry else ""

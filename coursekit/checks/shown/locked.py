@@ -156,12 +156,10 @@ def slow(salt: str, token: str, cost: int) -> bytes:
     return hashlib.scrypt(token.encode(), salt=salt.encode(), n=1 << cost, r=8, p=1, maxmem=1 << 27, dklen=32)
 
 
-def buckets(number: float, reach: float) -> list[int]:
-    """The buckets, two reaches wide, under the number's own interval; its own bucket first."""
-    own = math.floor(number / (2 * reach))
-    return list(
-        dict.fromkeys([own, *(math.floor((number + step * reach) / (2 * reach)) for step in (-1, 1))])
-    )
+def buckets(number: float, reach: float, width: float = 0.0) -> list[int]:
+    """The buckets, by default two reaches wide, under the number's own interval; its own bucket first."""
+    wide = width or 2 * reach
+    return list(dict.fromkeys(math.floor((number + step) / wide) for step in (0, -reach, reach)))
 
 
 def _cost(outcome: Outcome) -> int:
@@ -171,8 +169,7 @@ def _cost(outcome: Outcome) -> int:
 
 
 def _keys(salt: str, outcome: Outcome) -> Iterator[bytes]:
-    for token in islice(_tokens(outcome, salt), MOST):
-        yield _key(salt, token, outcome)
+    return (_key(salt, token, outcome) for token in islice(_tokens(outcome, salt), MOST))
 
 
 def _key(salt: str, token: str, outcome: Outcome) -> bytes:
@@ -187,15 +184,9 @@ def _tokens(outcome: Outcome, salt: str) -> Iterator[str]:
     if outcome.reach is not None:
         choices = [buckets(number, outcome.reach) for number in outcome.numbers]
     else:
-        choices = [_near(number) for number in _features(outcome.numbers, salt)]
+        choices = [buckets(number, REACH, WIDTH) for number in _features(outcome.numbers, salt)]
     for chosen in product(*choices):
         yield "\n".join((outcome.text, " ".join(map(str, chosen))))
-
-
-def _near(number: float) -> list[int]:
-    own = math.floor(number / WIDTH)
-    ends = (math.floor((number + step) / WIDTH) for step in (-REACH, REACH))
-    return list(dict.fromkeys([own, *ends]))
 
 
 def _features(numbers: Sequence[float], salt: str) -> list[float]:

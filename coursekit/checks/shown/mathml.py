@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from html import escape
 
 _TOKEN = re.compile(
@@ -22,15 +23,9 @@ _SIGNS = {
 }  # fmt: skip
 _SPACES = {",": ".17em", ";": ".28em", "quad": "1em", "qquad": "2em", "!": "0", " ": ".3em", ":": ".22em"}
 _ACCENTS = {
-    "hat": "^",
-    "tilde": "~",
-    "bar": "¯",
-    "vec": "→",
-    "dot": "˙",
-    "widehat": "^",
-    "widetilde": "~",
-    "overline": "¯",
-}
+    "hat": "^", "tilde": "~", "bar": "¯", "vec": "→", "dot": "˙",
+    "widehat": "^", "widetilde": "~", "overline": "¯",
+}  # fmt: skip
 _STYLED = ("mathit", "mathbf", "mathbb", "mathcal")
 
 
@@ -42,10 +37,9 @@ def mathml(latex: str) -> str:
 def _greek(word: str) -> str:
     kind = "SMALL" if word.islower() else "CAPITAL"
     name = "LAMDA" if word.lower() == "lambda" else word.upper()
-    try:
+    with suppress(KeyError):
         return unicodedata.lookup(f"GREEK {kind} LETTER {name}")
-    except KeyError:
-        return ""
+    return ""
 
 
 def _row(parts: Sequence[str]) -> str:
@@ -83,14 +77,11 @@ class _Reader:
                 below = self.argument()
             else:
                 above += self.argument()
+        if not below and not above:
+            return base
         wide = base in ("<mo>∑</mo>", "<mo>∏</mo>")
-        kind = ("munder", "mover", "munderover") if wide else ("msub", "msup", "msubsup")
-        above = f"<mrow>{above}</mrow>" if above else ""
-        if below and above:
-            return f"<{kind[2]}>{base}{below}{above}</{kind[2]}>"
-        if below:
-            return f"<{kind[0]}>{base}{below}</{kind[0]}>"
-        return f"<{kind[1]}>{base}{above}</{kind[1]}>" if above else base
+        tag = "m" + ("under" if wide else "sub") * bool(below) + ("over" if wide else "sup") * bool(above)
+        return f"<{tag}>{base}{below}{f'<mrow>{above}</mrow>' if above else ''}</{tag}>"
 
     def argument(self) -> str:
         if self.peek() != "{":
@@ -103,10 +94,7 @@ class _Reader:
         if self.peek() != "{":
             return self.take()
         self.take()
-        found = []
-        while (token := self.take()) not in ("}", ""):
-            found.append(token)
-        return "".join(found)
+        return "".join(iter(lambda: self.take().replace("}", ""), ""))
 
     def element(self) -> str:
         token = self.take()

@@ -32,6 +32,11 @@ def shorten(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def listed(words: Sequence[str]) -> str:
+    """Words in a sentence: "a, b and c"."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 def plain(sentence: str) -> str:
     """A sentence for where nothing can be set as code."""
     return sentence.replace("`", "")

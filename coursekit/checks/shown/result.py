@@ -40,14 +40,8 @@ class Finding:
         plain = "is not right." if self.of else "This is not right yet."
         words = (self.own if own else self.whole or self.own) or plain
         subject = f"{self.of[:1].upper()}{self.of[1:]} " if self.of else ""
-        return f"{subject}{words}{self._same()}"
-
-    def _same(self) -> str:
-        words = [f"`{name}`" for name in self.also]
-        if not words:
-            return ""
-        listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-        return f" The same goes for {listed}."
+        same = f" The same goes for {panel.listed([f'`{n}`' for n in self.also])}." if self.also else ""
+        return f"{subject}{words}{same}"
 
 
 class CheckFailed(AssertionError):
@@ -63,12 +57,8 @@ class CheckFailed(AssertionError):
     def _render_traceback_(self) -> list[str]:
         """IPython shows this instead of a traceback: the student's mistake is not in our code."""
         if self._lines is None:  # IPython asks twice, and one panel is enough
-            shown = panel.show(self.result)
-            self._lines = (
-                [f"{type(self).__name__}: {panel.plain(self.sentence)}"]
-                if shown
-                else str(self.result).splitlines()
-            )
+            line = f"{type(self).__name__}: {panel.plain(self.sentence)}"
+            self._lines = [line] if panel.show(self.result) else str(self.result).splitlines()
         return self._lines
 
 
@@ -77,9 +67,8 @@ class Earned(float):
 
     def __new__(cls, points: float, result: Result) -> Earned:
         earned = super().__new__(cls, points)
-        earned.sentence = "" if result.ok else result.sentence
-        earned.own = "" if result.ok else result.own
-        earned.kind = "" if result.ok else result.mistake or result.kind
+        said = (result.sentence, result.own, result.mistake or result.kind)
+        earned.sentence, earned.own, earned.kind = ("", "", "") if result.ok else said
         return earned
 
     sentence: str
@@ -142,30 +131,26 @@ class Result:
         those that the package keeps. Only the outcome of the mistake opens its sentence.
         """
         boxes = boxes if "$" in boxes else kept(boxes)
-        return self.telling(
-            unlock(boxes, self.outcomes) if boxes and not self.ok and not self.mistake else []
-        )
+        silent = not boxes or self.ok or self.mistake
+        return self if silent else self.telling(unlock(boxes, self.outcomes))
 
     def telling(self, found: Sequence[Named]) -> Result:
         """This result with the sentences of the mistakes that were found in it."""
         if not found:
             return self
         explained = {part.partition(NESTED)[0]: mistake for mistake in found for part in mistake.parts}
-        failed = [name for name, part in self.parts.items() if not part.ok]
+        failed = {name: part for name, part in self.parts.items() if not part.ok}
         whole = "" in explained or (len(found) == 1 and all(name in explained for name in failed))
-        parts = {
-            name: replace(
-                part, findings=(_finding(explained[name]),), mistake=explained[name].name, look=None
-            )
-            if name in explained and not part.ok
-            else part
-            for name, part in self.parts.items()
-        }
-        if whole or not self.parts:
-            findings: tuple[Finding, ...] = tuple(map(_finding, found))
-        else:
-            findings = combine(parts, "").findings
-        return replace(self, findings=findings, mistake=found[0].name, parts=parts, look=None)
+        parts = dict(self.parts)
+        for name, part in failed.items():
+            if name in explained:
+                parts[name] = part._saying([explained[name]])
+        mine = self._saying(found, parts=parts)
+        return mine if whole or not parts else replace(mine, findings=combine(parts, "").findings)
+
+    def _saying(self, found: Sequence[Named], **more) -> Result:
+        findings = tuple(Finding("mistake", mistake.sentence) for mistake in found)
+        return replace(self, findings=findings, mistake=found[0].name, look=None, **more)
 
     def require(self) -> Result:
         """This result, or CheckFailed with its sentence."""
@@ -227,19 +212,15 @@ def wrong(kind: str, *, own: str = "", whole: str = "", of: str = "", **more) ->
     return Result(False, (Finding(kind, own, whole, of),), **more)
 
 
-def formed(reading: str, **more) -> Result:
+def formed(read: str, **more) -> Result:
     """An answer of the right form to a question whose few answers could all be tried: it is judged after hand-in."""
-    said = f"{reading} The form is right; whether the answer is, you hear after you have handed in."
+    said = f"{read} The form is right; whether the answer is, you hear after you have handed in."
     return Result(True, (Finding("form", said),), **more)
 
 
 def mistaken(name: str, sentence: str, **more) -> Result:
     """A named mistake of the question: its author wrote the sentence for the student."""
     return wrong("mistake", own=sentence, mistake=name, **more)
-
-
-def _finding(mistake: Named) -> Finding:
-    return Finding("mistake", mistake.sentence)
 
 
 def combine(parts: Mapping[str, Result], praise: str) -> Result:

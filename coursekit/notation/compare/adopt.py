@@ -16,14 +16,9 @@ def adopt(answer: System, reference: System) -> System:
     """The answer under the reference's conventions: what is padded, and which windows are centred. An answer
     that says so itself keeps what it says."""
     words = {s.word for s in answer.program.statements if isinstance(s, Directive)}
-    added: list[Directive] = []
-    padded = tuple(sorted(n for n in reference.padded if n in answer.tensors and n not in answer.padded))
-    if "pad" not in words and padded:
-        added.append(Directive("pad", padded))
-    if not words & {"centered", "centred"} and reference.centered:
-        names = tuple(sorted(_centred(answer, reference)))
-        if names:
-            added.append(Directive("centered", names))
+    padded = sorted(n for n in reference.padded if n in answer.tensors and n not in answer.padded)
+    said = (("pad", padded, {"pad"}), ("centered", _centred(answer, reference), {"centered", "centred"}))
+    added = [Directive(word, tuple(names)) for word, names, own in said if names and not words & own]
     if not added:
         return answer
     statements = (*answer.program.statements, *added)
@@ -39,21 +34,20 @@ def _plain(system: System) -> Iterator[tuple[str, int, str]]:
                     yield ref.name, axis, affine.plain
 
 
-def _centred(answer: System, reference: System) -> set[str]:
+def _centred(answer: System, reference: System) -> list[str]:
     places = {(tensor, axis) for tensor, axis, index in _plain(reference) if index in reference.centered}
-    return {index for tensor, axis, index in _plain(answer) if (tensor, axis) in places}
+    return sorted({index for tensor, axis, index in _plain(answer) if (tensor, axis) in places})
 
 
 # ── complaints ───────────────────────────────────────────────────────────────────────────────
 
 
-def complaint(reference: System, answer: System, wanted: Iterable[str]) -> tuple[str, str | None, str] | None:
-    """(kind, tensor, sentence) for an answer that cannot be run beside the reference, else None."""
-    for check_ in (_unknown, _missing, _given, _ranks, _sizes):
-        found = check_(reference, answer, tuple(wanted))
-        if found is not None:
-            return found
-    return None
+Complaint = tuple[str, str, str]  # its kind, the tensor, the sentence
+
+
+def complaint(reference: System, answer: System, wanted: Iterable[str]) -> Complaint | None:
+    """What is wrong with an answer that cannot be run beside the reference, else None."""
+    return next(_complaints(reference, answer, tuple(wanted)), None)
 
 
 def _close(name: str, names: Iterable[str]) -> str:
@@ -67,76 +61,53 @@ def _letters(name: str) -> str:
     return name.replace("_", "").replace("'", "").lower()
 
 
-def _unknown(reference: System, answer: System, wanted: tuple[str, ...]) -> tuple[str, str, str] | None:
+def _complaints(reference: System, answer: System, wanted: tuple[str, ...]) -> Iterator[Complaint]:
     for name in answer.inputs:
         if name in reference.inputs:
             continue
         if name in reference.tensors:
-            return (
-                "missing tensor",
-                name,
-                f"You use `{name}` but do not define it: an equation for it is missing.",
-            )
-        hint = _close(name, {*reference.tensors, *answer.outputs} - {name})
-        if not hint:
-            hint = "; given are " + ", ".join(f"`{n}`" for n in reference.inputs) + "."
-        return "unknown tensor", name, f"You use `{name}`, which is neither given nor defined{hint}"
-    return None
-
-
-def _missing(reference: System, answer: System, wanted: tuple[str, ...]) -> tuple[str, str, str] | None:
+            text = f"You use `{name}` but do not define it: an equation for it is missing."
+            yield "missing tensor", name, text
+        given = "; given are " + ", ".join(f"`{n}`" for n in reference.inputs) + "."
+        hint = _close(name, {*reference.tensors, *answer.outputs} - {name}) or given
+        yield "unknown tensor", name, f"You use `{name}`, which is neither given nor defined{hint}"
     for name in wanted:
         if name not in answer.outputs:
-            hint = _close(name, set(answer.outputs) - set(reference.tensors))
-            return "missing tensor", name, f"Your equations do not define `{name}`{hint or '.'}"
-    return None
-
-
-def _given(reference: System, answer: System, wanted: tuple[str, ...]) -> tuple[str, str, str] | None:
+            hint = _close(name, set(answer.outputs) - set(reference.tensors)) or "."
+            yield "missing tensor", name, f"Your equations do not define `{name}`{hint}"
     for name in answer.outputs:
         if name in reference.inputs:
-            return "unknown tensor", name, f"`{name}` is given; give what you define another name."
-    return None
-
-
-def _ranks(reference: System, answer: System, wanted: tuple[str, ...]) -> tuple[str, str, str] | None:
+            yield "unknown tensor", name, f"`{name}` is given; give what you define another name."
     for name in (*answer.inputs, *wanted):
         mine, theirs = reference.tensors[name].dims, answer.tensors[name].dims
         if len(mine) != len(theirs):
-            shown = _written(reference, name)
             count = f"{len(mine)} {'index' if len(mine) == 1 else 'indices'}"
-            return (
-                "shape",
-                name,
-                f"`{name}` has {count}, as in `{shown}`; you wrote `{_written(answer, name)}`.",
-            )
-    return None
+            text = f"`{name}` has {count}, as in `{_written(reference, name)}`; you wrote `{_written(answer, name)}`."
+            yield "shape", name, text
+    yield from _sizes(reference, answer)
 
 
 def _written(system: System, name: str) -> str:
-    found = next(
-        (r for e in system.ranges for r in (e.left, *references(e.right)) if r.name == name), Ref(name)
-    )
-    return show(found)
+    refs = (r for e in system.ranges for r in (e.left, *references(e.right)) if r.name == name)
+    return show(next(refs, Ref(name)))
 
 
-def _sizes(reference: System, answer: System, wanted: tuple[str, ...]) -> tuple[str, str | None, str] | None:
+def _sizes(reference: System, answer: System) -> Iterator[Complaint]:
     """Sizes that the answer needs to be equal and the reference keeps apart."""
     clash = _clash(reference, answer)
     if clash is None:
-        return None
+        return
     first, second, tensor = clash
     equal = f"In your equations {first} and {second} must be equal, and they are not."
     for name in answer.inputs:
-        rank = len(reference.tensors[name].dims)
-        for order in permutations(range(rank)):
-            if order != tuple(range(rank)) and _clash(reference, answer, {name: order}) is None:
+        for order in permutations(range(len(reference.tensors[name].dims))):
+            if _clash(reference, answer, {name: order}) is None:
                 right, wrong = _written(reference, name), _written(answer, name)
                 text = (
                     f"{equal} `{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
                 )
-                return "transpose", name, text
-    return "size", tensor, f"{equal} Look at the indices of `{tensor}`."
+                yield "transpose", name, text
+    yield "size", tensor, f"{equal} Look at the indices of `{tensor}`."
 
 
 def _clash(

@@ -85,35 +85,26 @@ def compare(
             drawn, got = tests[number]
         except NotationError as error:
             return Comparison(False, error.message, kind="shape")
-        except _Unrunnable as error:
-            return Comparison(False, f"Your equations cannot be run: {error}", kind="shape")
         if not all(_equal(drawn.values[n], got[n], tolerance) for n in wanted):
             return _Difference(tests, number, wanted, tolerance).explain(diagnose)
     return Comparison(True, "The two agree.")
 
 
-class _Unrunnable(Exception):
-    """The answer passed the check and still has no values."""
-
-
-class _Tests:
+class _Tests(dict[int, tuple[Draw, dict[str, Table]]]):
     """The draws, each with the answer's values, made when they are asked for."""
 
     def __init__(self, answer: System, draw: Callable[[int], Draw]):
+        super().__init__()
         self.answer, self.draw = answer, draw
-        self._made: dict[int, tuple[Draw, dict[str, Table]]] = {}
 
-    def __getitem__(self, number: int) -> tuple[Draw, dict[str, Table]]:
-        if number not in self._made:
-            made = self.draw(number)
-            self._made[number] = made, self._run(made)
-        return self._made[number]
-
-    def _run(self, draw: Draw) -> dict[str, Table]:
+    def __missing__(self, number: int) -> tuple[Draw, dict[str, Table]]:
+        made = self.draw(number)
         try:
-            return draw.run(self.answer)
-        except (RuntimeError, KeyError, IndexError) as error:
-            raise _Unrunnable(str(error).splitlines()[0] if str(error) else type(error).__name__) from error
+            self[number] = made, made.run(self.answer)
+        except (RuntimeError, KeyError, IndexError) as error:  # it passed the check and still has no values
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise NotationError(f"Your equations cannot be run: {reason}") from error
+        return self[number]
 
 
 def _equal(expected: Table, got: Table, tolerance: float) -> bool:
@@ -177,9 +168,8 @@ class _Difference:
         kind, sentence = "different", f"`{name}` is not what it should be."
         if diagnose:
             kind, sentence = self._diagnosis(name) or (kind, sentence)
-        where = (
-            f"On random numbers {self._spot(name, at)} should be {numbers[1]:.6g}; yours is {numbers[2]:.6g}."
-        )
+        spot = f"On random numbers {self._spot(name, at)}"
+        where = f"{spot} should be {numbers[1]:.6g}; yours is {numbers[2]:.6g}."
         return Comparison(False, f"{sentence} {where}", name, kind, *numbers, sentence)
 
     # ── where ──
@@ -187,21 +177,20 @@ class _Difference:
     def first(self) -> str:
         """The first tensor in the order of computation whose equation, on the reference's values of all others, does
         not give what the reference's gives; where there is none, the one that differs at the earliest step."""
-        shared = [n for n in self.order if n in self.got and (n in self.wanted or self._comparable(n))]
+        alike = lambda n: n in self.wanted or self.draw.values[n].ndim == self.got[n].ndim
+        shared = [n for n in self.order if n in self.got and alike(n)]
         differing = [n for n in shared if not _equal(self.draw.values[n], self.got[n], self.tolerance)]
         early = min(differing, key=lambda n: (self.block[n], self._step(n), self.order.index(n)))
         looped = [n for n in differing if self.block[n] == self.block[early]]
         if len(looped) == 1 or any(self._shapes_differ(n) for n in looped):
             return early
         for name in looped:
-            if any(
-                not close(expected, got, self.tolerance) for _, _, expected, got in self._samples(name, 2)
-            ):
+            if not self._agree(self._samples(name, 2)):
                 return name
         return early
 
-    def _comparable(self, name: str) -> bool:
-        return self.draw.values[name].ndim == self.got[name].ndim
+    def _agree(self, samples: list[Sample]) -> bool:
+        return all(close(expected, got, self.tolerance) for _, _, expected, got in samples)
 
     def _shapes_differ(self, name: str) -> bool:
         return self.draw.values[name].shape != self.got[name].shape
@@ -212,10 +201,8 @@ class _Difference:
             return 0
         shape, loops = self.draw.values[name].shape, self.loops[name]
         axes = [(a, loops[d]) for a, d in enumerate(self.reference.tensors[name].dims) if d in loops]
-        steps = (
-            sum(p[a] if way > 0 else shape[a] - 1 - p[a] for a, way in axes) for p in self.differing(name)
-        )
-        return min(steps, default=0)
+        count = lambda p: sum(p[a] if way > 0 else shape[a] - 1 - p[a] for a, way in axes)
+        return min(map(count, self.differing(name)), default=0)
 
     def differing(self, name: str) -> list[Place]:
         expected, got = self.draw.values[name], self.got[name]
@@ -266,7 +253,7 @@ class _Difference:
         for number in self.numbers:
             try:
                 yield self.tests[number]
-            except (NotationError, _Unrunnable):
+            except NotationError:
                 continue
 
     def _samples(self, name: str, draws: int | None = None) -> list[Sample]:
@@ -289,7 +276,7 @@ class _Difference:
     def _diagnosis(self, name: str) -> tuple[str, str] | None:
         """What explains every sample; no mistake is told after one draw."""
         samples = self._samples(name)
-        if all(close(expected, got, self.tolerance) for _, _, expected, got in samples):
+        if self._agree(samples):
             return None
         return self._mutant(name, samples) or self._factor(name, samples) or self._turned(name)
 
@@ -325,9 +312,7 @@ class _Difference:
     def _turned(self, name: str) -> tuple[str, str] | None:
         pairs = [(draw.values[name], got[name]) for draw, got in [(self.draw, self.got), *self._others()]]
         for order in permutations(range(pairs[0][0].ndim)):
-            if order != tuple(sorted(order)) and all(
-                _equal(a.permute(order), b, self.tolerance) for a, b in pairs
-            ):
+            if all(_equal(a.permute(order), b, self.tolerance) for a, b in pairs):
                 return "transpose", f"`{name}` is transposed: its axes are in another order."
         return None
 

@@ -22,8 +22,6 @@ from ..meaning.table import Table
 from ..system import System
 from ..tree import Apply, walk
 
-_SMALL = (2, 3, 4, 5, 7, 6, 8, 9, 10)
-
 
 @dataclass
 class Draw:
@@ -154,7 +152,10 @@ def _draw(
         inputs = {n: _input(reference, n, sizes, (seed, number, attempt), positive) for n in reference.inputs}
         opaque = _opaque(reference, sizes, seed)
         draw = Draw(seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions, {})
-        draw.values = _shapes(reference, sizes)
+        known = (n for n in reference.outputs if all(d in sizes for d in reference.tensors[n].dims))
+        draw.values = {
+            n: Table([sizes[d] for d in reference.tensors[n].dims], []) for n in known
+        }  # their shapes
         try:
             draw.values = draw.run(reference)
         except NotationError as error:
@@ -163,15 +164,6 @@ def _draw(
         if all(math.isfinite(x) for v in draw.values.values() for x in v.flat):
             return draw
     raise problem or NotationError("the reference has no finite values on random tensors")
-
-
-def _shapes(reference: System, sizes: dict[str, int]) -> dict[str, Table]:
-    """Empty tensors of the reference's shapes, as far as its sizes are known before it has run."""
-    return {
-        n: Table([sizes[d] for d in reference.tensors[n].dims], [])
-        for n in reference.outputs
-        if all(d in sizes for d in reference.tensors[n].dims)
-    }
 
 
 def _input(system: System, name: str, sizes: dict[str, int], key: tuple, positive: bool) -> Table:
@@ -222,18 +214,17 @@ def _sizes(system: System, number: int) -> dict[str, int]:
     """A size for each dimension that is not computed from others, no two the same."""
     roles = _Roles(system)
     sizes = dict(roles.given)
-
-    def assign(names: Iterable[str], pool: tuple[int, ...]) -> None:
+    for names, pool in (
+        (roles.centred, (3, 5, 7, 9)),
+        (roles.reached, (11, 13, 12, 14, 15)),
+        (roles.words, (6, 8, 7, 9, 10)),
+        (roles.looped, (3, 4, 5)),
+        (roles.free, (2, 3, 4, 5, 7, 6, 8, 9, 10)),
+    ):
         turn = number % min(len(pool), 5)
-        options = [n for n in pool[turn:] + pool[:turn] if n not in sizes.values()]
-        options += [n for n in range(2, 60) if n not in options and n not in sizes.values()]
-        sizes.update(zip([d for d in roles.free if d in names and d not in sizes], options, strict=False))
-
-    assign(roles.centred, (3, 5, 7, 9))
-    assign(roles.reached, (11, 13, 12, 14, 15))
-    assign(roles.words, (6, 8, 7, 9, 10))
-    assign(roles.looped, (3, 4, 5))
-    assign(roles.free, _SMALL)
+        options = dict.fromkeys((*pool[turn:], *pool[:turn], *range(2, 60)))
+        free = [n for n in options if n not in sizes.values()]
+        sizes.update(zip([d for d in roles.free if d in names and d not in sizes], free, strict=False))
     return _with_joined(system, sizes)
 
 

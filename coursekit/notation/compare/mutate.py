@@ -17,15 +17,6 @@ from .sites import Site, sites
 
 
 @dataclass(frozen=True)
-class Change:
-    """What a rule proposes: a new node for its place, and what the student did."""
-
-    sentence: str
-    node: Expr
-    kind: str = ""  # where it is not the rule's own
-
-
-@dataclass(frozen=True)
 class Mutation:
     """A program with one mistake. `tensor` is the one whose equation was changed."""
 
@@ -37,15 +28,22 @@ class Mutation:
     new: Equation
 
 
+# What a rule proposes: what the student did, a new node for its place, and the kind where it is not the rule's own.
+Change = tuple[str, Expr] | tuple[str, Expr, str]
 Rule = Callable[[Site], Iterator[Change]]
 RULES: list[tuple[str, tuple[type, ...], Rule]] = []
 
 
-def rule(kind: str, *nodes: type) -> Callable[[Rule], Rule]:
-    """Registers a rule for such nodes; without any, for the whole of a right side."""
+def rule(kind: str, *nodes: type, says: str = "") -> Callable[[Callable], Callable]:
+    """Registers a rule for such nodes; without any, for the whole of a right side. One that `says` always the same
+    proposes nodes alone."""
 
-    def register(function: Rule) -> Rule:
-        RULES.append((kind, nodes, function))
+    def register(function: Callable) -> Callable:
+        def propose(site: Site) -> Iterator[Change]:
+            for new in function(site):
+                yield says.format(tensor=site.tensor, new=code(new), right=code(site.node)), new
+
+        RULES.append((kind, nodes, propose if says else function))
         return function
 
     return register
@@ -66,16 +64,16 @@ def mutations(system: System, only: Collection[str] | None = None) -> Iterator[M
     seen: set[tuple[Equation, Equation]] = set()
     for kind, nodes, propose in sorted(RULES, key=lambda r: _ORDER.index(r[0])):
         for site in places:
-            for change in (
-                propose(site) if (isinstance(site.node, nodes) if nodes else not site.parents) else ()
-            ):
-                new = site.with_node(change.node)
+            fits = isinstance(site.node, nodes) if nodes else not site.parents
+            for sentence, node, *other in propose(site) if fits else ():
+                new = site.with_node(node)
                 if new == site.equation or (site.equation, new) in seen:
                     continue
                 seen.add((site.equation, new))
                 statements = tuple(new if s is site.equation else s for s in base.statements)
                 program = replace(base, statements=statements)
-                yield Mutation(change.kind or kind, change.sentence, program, site.tensor, site.equation, new)
+                own = other[0] if other else kind
+                yield Mutation(own, sentence, program, site.tensor, site.equation, new)
 
 
 # Likely mistakes first. Of two rules that make the same system, the one named first gives the sentence.

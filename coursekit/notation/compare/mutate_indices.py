@@ -23,12 +23,10 @@ def softmax_index(site: Site) -> Iterator[Change]:
     for other in [*((i,) for i in free), *combinations(free, 2)]:
         if set(other) != set(right):
             alone = " alone" if len(right) > 1 and len(other) == 1 else ""
-            yield Change(
-                f"You took the softmax over {indices(other)}{alone}; {must}", replace(node, indices=other)
-            )
+            yield f"You took the softmax over {indices(other)}{alone}; {must}", replace(node, indices=other)
     if len(right) > 1:
         each = product(tuple(replace(node, indices=(i,)) for i in right))
-        yield Change(f"You multiplied a softmax over each of {indices(right)}; one softmax {must[3:]}", each)
+        yield f"You multiplied a softmax over each of {indices(right)}; one softmax {must[3:]}", each
 
 
 @rule("softmax of each term", T.Softmax)
@@ -38,33 +36,31 @@ def softmax_of_each_term(site: Site) -> Iterator[Change]:
         return
     parts = tuple(replace(node, body=t) for t in node.body.terms)
     one = "one softmax must be taken of the sum."
-    yield Change(
+    yield (
         f"You took the mean of {len(parts)} softmaxes; {one}",
         T.Div(T.Add(parts), T.Num(Fraction(len(parts)))),
     )
-    yield Change(f"You added {len(parts)} softmaxes; {one}", T.Add(parts))
-    yield Change(
-        f"You multiplied {len(parts)} softmaxes, and the product is not normalised; {one}", T.Mul(parts)
-    )
+    yield f"You added {len(parts)} softmaxes; {one}", T.Add(parts)
+    yield f"You multiplied {len(parts)} softmaxes, and the product is not normalised; {one}", T.Mul(parts)
     text = f"Only the first term is under your softmax; {one}"
-    yield Change(text, T.Add((replace(node, body=node.body.terms[0]), *node.body.terms[1:])))
+    yield text, T.Add((replace(node, body=node.body.terms[0]), *node.body.terms[1:]))
 
 
 @rule("missing softmax", T.Softmax)
 def missing_softmax(site: Site) -> Iterator[Change]:
     body, over = site.node.body, indices(site.node.indices)
-    yield Change(f"The softmax is missing from `{site.tensor}`: these are the raw scores.", body)
+    yield f"The softmax is missing from `{site.tensor}`: these are the raw scores.", body
     text = f"You used `sigmoid` in `{site.tensor}`; it must be a softmax over {over}."
-    yield Change(text, T.Call("sigmoid", (body,)), "activation")
+    yield text, T.Call("sigmoid", (body,)), "activation"
     text = f"The exponentials in `{site.tensor}` are not divided by their sum over {over}."
-    yield Change(text, T.Call("exp", (body,)))
+    yield text, T.Call("exp", (body,))
 
 
 @rule("mask", T.Softmax)
 def mask(site: Site) -> Iterator[Change]:
     node = site.node
     if node.where is not None:
-        yield Change(
+        yield (
             f"The condition on {indices(node.indices)} is missing from the softmax.",
             replace(node, where=None),
         )
@@ -73,11 +69,11 @@ def mask(site: Site) -> Iterator[Change]:
         for outer in sorted(T.free_indices(node.body) - set(node.indices)):
             causal = T.Compare(T.index(inner), "<=", T.index(outer))
             text = f"You masked the future (`{inner} <= {outer}`); here every position is seen."
-            yield Change(text, replace(node, where=causal))
+            yield text, replace(node, where=causal)
             if site.ranges[outer] != site.ranges[inner]:
                 continue
             text = f"You left out the position itself (`{inner} != {outer}`); it is seen too."
-            yield Change(text, replace(node, where=T.Compare(T.index(inner), "!=", T.index(outer))))
+            yield text, replace(node, where=T.Compare(T.index(inner), "!=", T.index(outer)))
 
 
 _STRICT = {"<=": "<", "<": "<=", ">=": ">", ">": ">="}
@@ -92,10 +88,10 @@ def condition(site: Site) -> Iterator[Change]:
         return
     strict = replace(node, operator=_STRICT[node.operator])
     itself = "the equal ones count too" if "=" in node.operator else "the equal ones do not count"
-    yield Change(f"You wrote {code(strict)} in `{site.tensor}`; it must be {code(node)}: {itself}.", strict)
+    yield f"You wrote {code(strict)} in `{site.tensor}`; it must be {code(node)}: {itself}.", strict
     for turned in (replace(n, operator=_TURNED[n.operator]) for n in (node, strict)):
         text = f"A condition in `{site.tensor}` is the wrong way round: you wrote {code(turned)}; "
-        yield Change(f"{text}it must be {code(node)}.", turned)
+        yield f"{text}it must be {code(node)}.", turned
 
 
 @rule("mask", T.Sum, T.Reduce)
@@ -103,7 +99,7 @@ def missing_condition(site: Site) -> Iterator[Change]:
     node = site.node
     if node.where is not None:
         text = f"The condition on {indices(node.indices)} is missing from `{site.tensor}`."
-        yield Change(text, replace(node, where=None))
+        yield text, replace(node, where=None)
 
 
 @rule("hard choice", T.Reduce, T.Call)
@@ -124,7 +120,7 @@ def soft_and_hard(site: Site) -> Iterator[Change]:
     for other in names:
         if other != function:
             text = f"You took {names[other]} over {indices(over)} in `{site.tensor}`; it must be {right}."
-            yield Change(text, T.Reduce(other, over, body, where))
+            yield text, T.Reduce(other, over, body, where)
 
 
 # ── swaps ──
@@ -155,7 +151,7 @@ def axes_swapped(site: Site) -> Iterator[Change]:
         else:
             kind = "sum index"
             text = f"You summed over the wrong index of `{node.name}`: you wrote {code(new)}; it must be {code(node)}."
-        yield Change(text, new, kind)
+        yield text, new, kind
 
 
 @rule("index swapped")
@@ -165,19 +161,15 @@ def free_indices_swapped(site: Site) -> Iterator[Change]:
     for i, j in combinations(names, 2):
         if site.ranges[i] == site.ranges[j]:
             text = f"You swapped the indices `{i}` and `{j}` in `{site.tensor}`."
-            yield Change(text, T.substitute(site.node, {i: j, j: i}))
+            yield text, T.substitute(site.node, {i: j, j: i})
 
 
-@rule("wrong tensor", T.Ref)
-def wrong_tensor(site: Site) -> Iterator[Change]:
-    """Another tensor of the same shape in a tensor's place."""
-    node = site.node
-    for other in _alike(site, node):
-        new = replace(node, name=other)
-        yield Change(f"You used {code(new)} in `{site.tensor}` where {code(node)} belongs.", new)
-        plain = replace(new, indices=tuple(replace(a, const=0) for a in node.indices))
-        if plain != new:
-            yield Change(f"You used {code(plain)} in `{site.tensor}` where {code(node)} belongs.", plain)
+@rule("wrong tensor", T.Ref, says="You used {new} in `{tensor}` where {right} belongs.")
+def wrong_tensor(site: Site) -> Iterator[T.Ref]:
+    """Another tensor of the same shape in a tensor's place, at the same step or now."""
+    for other in _alike(site, site.node):
+        yield replace(site.node, name=other)
+        yield T.Ref(other, tuple(replace(a, const=0) for a in site.node.indices))
 
 
 @rule("wrong tensor")
@@ -187,12 +179,12 @@ def wrong_tensor_throughout(site: Site) -> Iterator[Change]:
     for ref in {r.name: r for r in refs}.values():
         for other in _alike(site, ref):
             text = f"You used `{other}` in `{site.tensor}` where `{ref.name}` belongs."
-            yield Change(text, T.rename_tensors(site.node, {ref.name: other}))
+            yield text, T.rename_tensors(site.node, {ref.name: other})
             if ref.name < other and any(r.name == other for r in refs):
                 swapped = T.rename_tensors(site.node, {ref.name: other, other: ref.name})
                 if _sorted(swapped) != _sorted(site.node):  # in a product of the two nothing has changed
                     text = f"You swapped `{ref.name}` and `{other}` in `{site.tensor}`."
-                    yield Change(text, swapped, "tensors swapped")
+                    yield text, swapped, "tensors swapped"
 
 
 def _alike(site: Site, ref: T.Ref) -> list[str]:
@@ -220,7 +212,7 @@ def interleaved(site: Site) -> Iterator[Change]:
         text = f"You laid {code(node.body)} end to end with `{order[-1]}` running fastest; "
         text += f"`{node.indices[-1]}` must run fastest, and `{node.indices[0]}` slowest."
         if order != node.indices:
-            yield Change(text, replace(node, indices=order))
+            yield text, replace(node, indices=order)
 
 
 # ── sums ──
@@ -236,7 +228,7 @@ def sum_scope(site: Site) -> Iterator[Change]:
     if len(parts) < 2 or not all(set(node.indices) & T.free_indices(p) for p in parts):
         return
     split = product(tuple(_summed(f, node) for f in node.body.factors))
-    yield Change(
+    yield (
         f"The sum over {indices(node.indices)} must cover the whole product; you summed each factor alone.",
         split,
     )
@@ -253,7 +245,7 @@ def mean_for_sum(site: Site) -> Iterator[Change]:
     if node.where is not None:
         return
     sizes = product(tuple(T.Size(site.ranges[i]) for i in node.indices))
-    yield Change(f"You took the mean over {indices(node.indices)}; it must be the sum.", T.Div(node, sizes))
+    yield f"You took the mean over {indices(node.indices)}; it must be the sum.", T.Div(node, sizes)
 
 
 @rule("averaged", T.Ref)
@@ -265,7 +257,7 @@ def averaged(site: Site) -> Iterator[Change]:
     name = node.indices[-1].plain if node.indices else None
     if name is None or name in site.summed():
         return
-    yield Change(_each_its_own(node, name), _mean(site, node, name))
+    yield _each_its_own(node, name), _mean(site, node, name)
 
 
 @rule("averaged")
@@ -275,7 +267,7 @@ def averaged_throughout(site: Site) -> Iterator[Change]:
     for gate in {r for r in gates if gates.count(r) > 1 and r.indices}:
         if (name := gate.indices[-1].plain) is not None:
             swap = lambda n, gate=gate, name=name: _mean(site, gate, name) if n == gate else n
-            yield Change(_each_its_own(gate, name), T.transform(site.node, swap))
+            yield _each_its_own(gate, name), T.transform(site.node, swap)
 
 
 def _mean(site: Site, ref: T.Ref, name: str) -> T.Div:

@@ -11,7 +11,7 @@ from .. import tree as T
 from ..functions import ONE, TWO
 from ..names import small_of
 from .mutate import Change, code, rule
-from .sites import Site, depends, is_gate, is_scale
+from .sites import Site, is_gate, is_scale
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 RECTIFIERS = ("relu", "gelu", "silu", "softplus")
@@ -64,11 +64,11 @@ def gate_swapped(site: Site) -> Iterator[Change]:
             ]
             name = gate.name if isinstance(gate, T.Ref) else "g"
             text = f"The gate `{name}` is the wrong way round: `1 - {name}` and `{name}` must change places."
-            yield Change(text, T.Add(tuple(reversed(swapped) if turned else swapped)))
+            yield text, T.Add(tuple(reversed(swapped) if turned else swapped))
             if len(one) > 1 and len(other) > 1:
                 text = f"You added the two without the gate `{name}`; they must be mixed as `{name}` and `1 - {name}`."
                 bare = [product(without(one, at)), product(without(other, k))]
-                yield Change(text, T.Add(tuple(reversed(bare) if turned else bare)), "missing factor")
+                yield text, T.Add(tuple(reversed(bare) if turned else bare)), "missing factor"
 
 
 @rule("complement", T.Ref, T.Add)
@@ -76,10 +76,10 @@ def gate_complement(site: Site) -> Iterator[Change]:
     """`1 - g` for `g`."""
     node = site.node
     if isinstance(node, T.Ref) and is_gate(site, node) and not isinstance(site.parent, T.Neg):
-        yield Change(f"You used `1 - {node.name}` where {code(node)} belongs.", T.Add((ONE, T.Neg(node))))
+        yield f"You used `1 - {node.name}` where {code(node)} belongs.", T.Add((ONE, T.Neg(node)))
     gate = complement(node)
     if isinstance(gate, T.Ref):
-        yield Change(f"You used {code(gate)} where `1 - {gate.name}` belongs.", gate)
+        yield f"You used {code(gate)} where `1 - {gate.name}` belongs.", gate
 
 
 @rule("gate misplaced", T.Add, T.Mul, T.Call)
@@ -93,7 +93,7 @@ def gate_misplaced(site: Site) -> Iterator[Change]:
                         moved = list(terms)
                         moved[k], moved[m] = bare, T.Mul((outside, *factors_of(terms[m])))
                         text = f"The gate {code(gate)} is on the wrong term of `{site.tensor}`: it must multiply "
-                        yield Change(f"{text}{code(bare)}, not {code(terms[m])}.", T.Add(tuple(moved)))
+                        yield f"{text}{code(bare)}, not {code(terms[m])}.", T.Add(tuple(moved))
         case T.Mul(factors):
             for n, k in permutations(range(len(factors)), 2):
                 gate, call = factors[n], factors[k]
@@ -101,13 +101,13 @@ def gate_misplaced(site: Site) -> Iterator[Change]:
                     inside = replace(call, args=(T.Mul((gate, *factors_of(call.args[0]))),))
                     rest = tuple(inside if f is call else f for f in without(factors, n))
                     text = f"In `{site.tensor}` the gate {code(gate)} must multiply {code(call)}; you put it inside."
-                    yield Change(text, product(rest))
+                    yield text, product(rest)
         case T.Call(_, (T.Mul(factors),)):
             for n, gate in enumerate(factors):
                 if _gates(site, gate):
                     outside = T.Mul((gate, replace(site.node, args=(product(without(factors, n)),))))
                     text = f"In `{site.tensor}` the gate {code(gate)} belongs inside: {code(site.node)}."
-                    yield Change(text, outside)
+                    yield text, outside
 
 
 def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Expr]]:
@@ -142,10 +142,10 @@ def epsilon_outside(site: Site) -> Iterator[Change]:
             for k, term in enumerate(terms):
                 if isinstance(term, T.Num) or (isinstance(term, T.Ref) and not term.indices):
                     text = f"You added {code(term)} outside the root in `{site.tensor}`; it belongs under it."
-                    yield Change(text, T.Add((T.Call("sqrt", (total(without(terms, k)),)), term)))
+                    yield text, T.Add((T.Call("sqrt", (total(without(terms, k)),)), term))
         case T.Add((T.Call("sqrt", (body,)), T.Num() | T.Ref(_, ()) as term)):
             text = f"You added {code(term)} under the root in `{site.tensor}`; it belongs outside it."
-            yield Change(text, T.Call("sqrt", (T.Add((body, term)),)))
+            yield text, T.Call("sqrt", (T.Add((body, term)),))
 
 
 # ── signs, terms ──
@@ -158,19 +158,17 @@ def sign(site: Site) -> Iterator[Change]:
             for k, term in enumerate(terms):
                 if isinstance(term, T.Neg):
                     text = f"You added {code(term.body)} in `{site.tensor}`; it must be subtracted."
-                    yield Change(text, T.Add((*terms[:k], term.body, *terms[k + 1 :])))
+                    yield text, T.Add((*terms[:k], term.body, *terms[k + 1 :]))
                 else:
                     text = f"You subtracted {code(term)} in `{site.tensor}`; it must be added."
-                    yield Change(text, T.Add((*terms[:k], T.Neg(term), *terms[k + 1 :])))
+                    yield text, T.Add((*terms[:k], T.Neg(term), *terms[k + 1 :]))
         case T.Neg(body):
             if not isinstance(site.parent, T.Add):
-                yield Change(f"A minus sign is missing before {code(body)} in `{site.tensor}`.", body)
+                yield f"A minus sign is missing before {code(body)} in `{site.tensor}`.", body
         case _ if not site.parents:
-            yield Change(
-                f"The sign of `{site.tensor}` is wrong: yours is -1 times the right one.", T.Neg(site.node)
-            )
+            yield f"The sign of `{site.tensor}` is wrong: yours is -1 times the right one.", T.Neg(site.node)
         case T.Sum() | T.Mul() | T.Ref() if isinstance(site.parent, (T.Call, T.Softmax, T.Apply)):
-            yield Change(f"The sign of {code(site.node)} in `{site.tensor}` is wrong.", T.Neg(site.node))
+            yield f"The sign of {code(site.node)} in `{site.tensor}` is wrong.", T.Neg(site.node)
 
 
 @rule("missing term", T.Add)
@@ -178,25 +176,19 @@ def missing_term(site: Site) -> Iterator[Change]:
     if complement(site.node) is None:
         for k, term in enumerate(site.node.terms):
             text = f"The term {code(term.body if isinstance(term, T.Neg) else term)} is missing from `{site.tensor}`."
-            yield Change(text, total(without(site.node.terms, k)))
+            yield text, total(without(site.node.terms, k))
 
 
 @rule("residual")
 def residual(site: Site) -> Iterator[Change]:
     """A tensor of the result's own shape added to the result."""
-    left = site.equation.left
-    for tensor in site.system.tensors.values():
-        if tensor.name != left.name and tensor.dims == site.dims(left) and tensor.indexes is None:
-            ref = T.Ref(tensor.name, left.indices)
-            if not depends(site.node, tensor.name) or tensor.defined:
-                yield Change(
-                    f"You added {code(ref)} to `{left.name}`; it must not be there.", T.Add((site.node, ref))
-                )
-    for ref in {n for n in T.walk(site.node) if isinstance(n, T.Ref)}:
-        if T.free_indices(ref) == T.free_indices(left) and site.dims(ref) == site.dims(left):
-            yield Change(
-                f"You added {code(ref)} to `{left.name}`; it must not be there.", T.Add((site.node, ref))
-            )
+    left, read = site.equation.left, list(T.references(site.node))
+    names = {ref.name for ref in read}
+    others = [t for t in site.system.tensors.values() if t.name != left.name and t.indexes is None]
+    plain = [T.Ref(t.name, left.indices) for t in others if t.defined or t.name not in names]
+    here = [ref for ref in read if T.free_indices(ref) == T.free_indices(left)]
+    for ref in (ref for ref in (*plain, *here) if site.dims(ref) == site.dims(left)):
+        yield f"You added {code(ref)} to `{left.name}`; it must not be there.", T.Add((site.node, ref))
 
 
 # ── factors and scales ──
@@ -205,34 +197,33 @@ def residual(site: Site) -> Iterator[Change]:
 @rule("missing factor", T.Mul, T.Sum, T.Div)
 def missing_factor(site: Site) -> Iterator[Change]:
     node = site.node
-    if isinstance(node, T.Mul) and not isinstance(site.parent, T.Sum):
-        for k, factor in enumerate(node.factors):
-            if not is_scale(factor):
-                text = f"The factor {code(factor)} is missing from `{site.tensor}`."
-                yield Change(text, product(without(node.factors, k)))
-    if isinstance(node, T.Sum) and isinstance(node.body, T.Mul):
-        for k, factor in enumerate(node.body.factors):
-            if is_scale(factor):
-                continue
-            rest = product(without(node.body.factors, k))
-            kept = tuple(i for i in node.indices if i in T.free_indices(rest))
+    whole = node.body if isinstance(node, T.Sum) else None if isinstance(site.parent, T.Sum) else node
+    factors = whole.factors if isinstance(whole, T.Mul) else ()
+    for k, factor in enumerate(factors):
+        if not is_scale(factor):
+            rest = product(without(factors, k))
+            kept = _those(node.indices, rest) if isinstance(node, T.Sum) else ()
             text = f"The factor {code(factor)} is missing from `{site.tensor}`."
-            yield Change(text, replace(node, indices=kept, body=rest) if kept else rest)
-            if kept == node.indices and set(kept) <= T.free_indices(factor):
+            yield text, replace(node, indices=kept, body=rest) if kept else rest
+            if kept and kept == node.indices and set(kept) <= T.free_indices(factor):
                 sizes = product(tuple(T.Size(site.ranges[i]) for i in kept))
-                text = (
-                    f"You took the plain mean over {indices(kept)}; the weights {code(factor)} are missing."
-                )
-                yield Change(text, T.Div(replace(node, body=rest), sizes))
+                text = f"You took the plain mean over {indices(kept)}; the weights "
+                yield f"{text}{code(factor)} are missing.", T.Div(replace(node, body=rest), sizes)
     if isinstance(node, T.Div) and not is_scale(node.below):
-        yield Change(f"In `{site.tensor}` the division by {code(node.below)} is missing.", node.above)
+        yield f"In `{site.tensor}` the division by {code(node.below)} is missing.", node.above
 
 
-@rule("missing factor", T.Pow)
-def missing_power(site: Site) -> Iterator[Change]:
+def _those(names: tuple[str, ...], node: T.Expr) -> tuple[str, ...]:
+    """The indices that a node depends on."""
+    return tuple(i for i in names if i in T.free_indices(node))
+
+
+@rule(
+    "missing factor", T.Pow, says="You wrote {new} in `{tensor}`; it must be {right}: the power is missing."
+)
+def missing_power(site: Site) -> Iterator[T.Expr]:
     if isinstance(site.node.exponent, T.Num) and site.node.exponent.value > 1:
-        text = f"You wrote {code(site.node.base)} in `{site.tensor}`; it must be {code(site.node)}: "
-        yield Change(f"{text}the power is missing.", site.node.base)
+        yield site.node.base
 
 
 @rule("hard choice", T.Sum)
@@ -245,13 +236,12 @@ def hard_choice(site: Site) -> Iterator[Change]:
         definition = site.definition(weight.name) if isinstance(weight, T.Ref) else None
         if definition is None or not isinstance(definition.right, T.Softmax):
             continue
-        over = tuple(i for i in node.indices if i in T.free_indices(weight))
-        others = {i: i + "'" for i in over}
+        others = {i: i + "'" for i in _those(node.indices, weight)}
         largest = T.Reduce("max", tuple(others.values()), T.substitute(weight, others))
         chosen = T.Iverson(T.Compare(weight, "==", largest))
         body = product((*node.body.factors[:k], chosen, *node.body.factors[k + 1 :]))
         text = f"You took the entry with the largest weight alone; the sum must be weighed by {code(weight)}."
-        yield Change(text, replace(node, body=body))
+        yield text, replace(node, body=body)
 
 
 def indices(names: tuple[str, ...]) -> str:
@@ -267,25 +257,25 @@ def scale(site: Site) -> Iterator[Change]:
         return
     if site.parent is None or is_scale(site.parent):
         return
-    below = isinstance(site.parent, T.Div) and site.path[-1][0] == "below"
+    below = isinstance(site.parent, T.Div) and site.parent.below is node
 
     def shown(scale: T.Expr) -> str:
         return code(site.spoken(T.Div(ONE, scale) if below else scale))
 
     if below or isinstance(site.parent, (T.Mul, T.Div)):
-        yield Change(f"The factor {shown(node)} is missing from `{site.tensor}`.", ONE)
+        yield f"The factor {shown(node)} is missing from `{site.tensor}`.", ONE
     squared = _root_taken(node) or T.Pow(node, TWO)
-    yield Change(f"You scaled by {shown(squared)}; it must be {shown(node)}.", squared)
+    yield f"You scaled by {shown(squared)}; it must be {shown(node)}.", squared
     own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
     here = set(site.ranges.values())
     elsewhere = {d for ranges in site.system.ranges.values() for d in ranges.values()} - here
     elsewhere = {
         d for d in elsewhere if not {d, small_of(d)} & set(site.ranges)
-    }  # here its name means another
+    }  # not where it means another
     sizes: list[T.Expr] = [T.Size(dim) for dim in [*sorted(here - own), *sorted(elsewhere - own)]]
     for size in [*sizes, *(T.Add((T.Size(dim), T.Num(Fraction(-1)))) for dim in sorted(own))]:
         other = _with_size(node, size)
-        yield Change(f"You scaled by {shown(other)}; it must be {shown(node)}.", other)
+        yield f"You scaled by {shown(other)}; it must be {shown(node)}.", other
 
 
 def _root_taken(node: T.Expr) -> T.Expr | None:
@@ -308,7 +298,7 @@ def extra_scale(site: Site) -> Iterator[Change]:
         for divisor in (T.Call("sqrt", (T.Size(dim),)), T.Size(dim)):
             shown = code(site.spoken(divisor))
             text = f"You divided what stands under the softmax by {shown}; nothing divides it here."
-            yield Change(text, replace(site.node, body=T.Div(site.node.body, divisor)))
+            yield text, replace(site.node, body=T.Div(site.node.body, divisor))
 
 
 @rule("constant factor", object)
@@ -321,16 +311,14 @@ def constant_factor(site: Site) -> Iterator[Change]:
     )
     if whole or term:
         name = f"`{site.tensor}`" if whole else f"The term {code(site.node)} of `{site.tensor}`"
-        yield Change(f"{name} is twice what it must be.", T.Mul((TWO, site.node)))
-        yield Change(f"{name} is half of what it must be.", T.Div(site.node, TWO))
+        yield f"{name} is twice what it must be.", T.Mul((TWO, site.node))
+        yield f"{name} is half of what it must be.", T.Div(site.node, TWO)
 
 
 @rule("extra factor", T.Ref)
 def extra_factor(site: Site) -> Iterator[Change]:
     """A gate that multiplies where it has no business."""
     node = site.node
-    if site.path[-1:] == (("ref",),) or isinstance(site.parent, T.Ref):
-        return
     for tensor in site.system.tensors.values():
         gate = T.Ref(tensor.name, tuple(replace(a, const=0) for a in node.indices))
         fits = tensor.dims == site.dims(node) and tensor.name != node.name and is_gate(site, gate)
@@ -338,7 +326,7 @@ def extra_factor(site: Site) -> Iterator[Change]:
             text = (
                 f"You multiplied {code(node)} by {code(gate)} in `{site.tensor}`; it must stand without it."
             )
-            yield Change(text, T.Mul((gate, node)))
+            yield text, T.Mul((gate, node))
 
 
 # ── functions ──
@@ -352,9 +340,9 @@ def activation(site: Site) -> Iterator[Change]:
     ):
         if other != right:
             text = f"You used `{other}` in `{site.tensor}`; it must be `{right}`."
-            yield Change(text, replace(site.node, function=other))
+            yield text, replace(site.node, function=other)
     if len(site.node.args) == 1 and not is_scale(site.node):
-        yield Change(f"The function `{right}` is missing from `{site.tensor}`.", site.node.args[0])
+        yield f"The function `{right}` is missing from `{site.tensor}`.", site.node.args[0]
 
 
 @rule("activation", T.Add, T.Mul)
@@ -363,14 +351,14 @@ def slope(site: Site) -> Iterator[Change]:
     text = f"You used the slope of `{{}}` in `{site.tensor}`; it must be that of `{{}}`: {{}}."
     match site.node:
         case T.Add((T.Num(one), T.Neg(T.Pow(h, T.Num(two))))) if one == 1 and two == 2:
-            yield Change(text.format("sigmoid", "tanh", code(site.node)), T.Mul((h, T.Add((ONE, T.Neg(h))))))
+            yield text.format("sigmoid", "tanh", code(site.node)), T.Mul((h, T.Add((ONE, T.Neg(h)))))
         case T.Mul(factors):
             for k, factor in enumerate(factors):
                 gate, rest = complement(factor), without(factors, k)
                 if gate is not None and gate in rest:
                     tanh = T.Add((ONE, T.Neg(T.Pow(gate, TWO))))
                     others = product((tanh, *without(rest, rest.index(gate))))
-                    yield Change(text.format("tanh", "sigmoid", code(T.Mul((gate, factor)))), others)
+                    yield text.format("tanh", "sigmoid", code(T.Mul((gate, factor)))), others
 
 
 @rule("extra activation")
@@ -379,7 +367,7 @@ def extra_activation(site: Site) -> Iterator[Change]:
         return
     for function in ACTIVATIONS:
         text = f"You applied `{function}` to `{site.tensor}`; no function belongs there."
-        yield Change(text, T.Call(function, (site.node,)), "activation")
+        yield text, T.Call(function, (site.node,)), "activation"
 
 
 @rule("reset after product", T.Sum)
@@ -399,7 +387,7 @@ def reset_after_product(site: Site) -> Iterator[Change]:
                 if i in T.free_indices(body) and j in T.free_indices(body):
                     moved = T.substitute(gate, {i: j})
                     text = f"You multiplied by {code(moved)} after the matrix product; the gate belongs inside it, "
-                    yield Change(
+                    yield (
                         text + f"on what the matrix multiplies: {code(gate)}.",
                         T.Mul((moved, replace(node, body=body))),
                     )

@@ -2,54 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
+from .. import tree as T
 from ..names import capital_of
 from ..system import System
-from ..tree import Affine, Call, Equation, Expr, Num, Ref, Size, Sum, references, transform, walk
-
-Slot = tuple  # a field's name and positions inside its tuple
-Path = tuple[Slot, ...]
-
-
-def _slots(node: object) -> Iterator[tuple[Slot, object]]:
-    """A node's direct parts that are expressions or conditions, each with where it stands."""
-    for part in fields(node):  # type: ignore[arg-type]
-        yield from _inside((part.name,), getattr(node, part.name))
-
-
-def _inside(slot: Slot, value: object) -> Iterator[tuple[Slot, object]]:
-    if isinstance(value, tuple):
-        for at, item in enumerate(value):
-            yield from _inside((*slot, at), item)
-    elif hasattr(value, "__dataclass_fields__") and slot[0] not in ("span", "indices", "affine"):
-        yield slot, value
-
-
-def put(node, path: Path, new):
-    """The tree with `new` at `path`."""
-    if not path:
-        return new
-    (name, *places), rest = path[0], path[1:]
-
-    def rebuilt(value, places):
-        if not places:
-            return put(value, rest, new)
-        head, *tail = places
-        return tuple(rebuilt(v, tail) if at == head else v for at, v in enumerate(value))
-
-    return replace(node, **{name: rebuilt(getattr(node, name), places)})
+from ..tree import Equation, Expr, Ref
 
 
 @dataclass(frozen=True)
 class Site:
-    """A node of an equation's right side, with all that stands around it."""
+    """A node of an equation's right side, with all that stands around it; `put` gives the right side with another node
+    in its place."""
 
     node: Any  # an expression or a condition
-    path: Path
-    parents: tuple[Expr, ...]  # outermost first
+    put: Callable[[Any], Expr]
+    parents: tuple[Any, ...]  # outermost first
     equation: Equation
     system: System
 
@@ -66,7 +37,7 @@ class Site:
         return self.system.ranges[self.equation]
 
     def with_node(self, new: Expr) -> Equation:
-        return replace(self.equation, right=put(self.equation.right, self.path, new))
+        return replace(self.equation, right=self.put(new))
 
     def dims(self, ref: Ref) -> tuple[str, ...]:
         return self.system.tensors[ref.name].dims
@@ -77,8 +48,8 @@ class Site:
         for index, dim in self.ranges.items():
             if dim not in names or index[:1].isupper():
                 names[dim] = capital_of(index)
-        return transform(
-            node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, Size) else n
+        return T.transform(
+            node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, T.Size) else n
         )
 
     def definition(self, name: str) -> Equation | None:
@@ -86,39 +57,38 @@ class Site:
 
     def summed(self) -> set[str]:
         """The indices that a sum around this place uses up."""
-        return {i for p in self.parents if isinstance(p, Sum) for i in p.indices}
+        return {i for p in self.parents if isinstance(p, T.Sum) for i in p.indices}
 
 
 def sites(system: System, equation: Equation) -> list[Site]:
     """Every place in the equation's right side, parents before children."""
     found: list[Site] = []
 
-    def visit(node, path: Path, parents: tuple) -> None:
-        found.append(Site(node, path, parents, equation, system))
-        for slot, child in _slots(node):
-            if not isinstance(child, Affine):
-                visit(child, (*path, slot), (*parents, node))
+    def visit(node: Any, put: Callable[[Any], Expr], parents: tuple[Any, ...]) -> None:
+        found.append(Site(node, put, parents, equation, system))
+        for at, child in enumerate(T.children(node)):
+            if not isinstance(child, T.Affine):
+                visit(child, lambda new, at=at: put(_with_child(node, at, new)), (*parents, node))  # type: ignore[misc]
 
-    visit(equation.right, (), ())
+    visit(equation.right, lambda new: new, ())
     return found
+
+
+def _with_child(node: Any, at: int, new: Any) -> Any:
+    number = count()
+    return T.mapped(node, lambda child: new if next(number) == at else child)
 
 
 def is_scale(node: Expr) -> bool:
     """A number made of sizes and constants alone, such as `1/sqrt(I)`."""
-    return any(isinstance(n, (Num, Size)) for n in walk(node)) and not any(
-        isinstance(n, (Ref, Affine)) for n in walk(node)
+    return any(isinstance(n, (T.Num, T.Size)) for n in T.walk(node)) and not any(
+        isinstance(n, (Ref, T.Affine)) for n in T.walk(node)
     )
 
 
 def is_gate(site: Site, ref: Ref) -> bool:
     """A tensor defined as a sigmoid, between 0 and 1."""
-    definition = site.definition(ref.name)
-    return (
-        definition is not None
-        and isinstance(definition.right, Call)
-        and definition.right.function == "sigmoid"
-    )
-
-
-def depends(expr: Expr, name: str) -> bool:
-    return any(ref.name == name for ref in references(expr))
+    match site.definition(ref.name):
+        case Equation(_, T.Call("sigmoid")):
+            return True
+    return False
