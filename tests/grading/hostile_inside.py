@@ -111,7 +111,7 @@ Candidate.describe = lambda self, error: {**describe(self, error), "control": "n
 def f(x): raise AssertionError
 """,
     "an error made of every built-in class": """
-Candidate.describe = lambda self, error: {"bases": dir(__builtins__), "args": b"", "words": "x" * 10**6, "message": ""}
+Candidate.describe = lambda self, error: {"bases": dir(__builtins__), "args": b"", "error": "x" * 10**6, "message": ""}
 def f(x): raise ValueError
 """,
     "a million objects": """

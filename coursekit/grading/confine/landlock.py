@@ -121,8 +121,8 @@ def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -
     namespaces.drop_capabilities()
     os.chdir(home)
     tempfile.tempdir = home
-    places = {"MPLCONFIGDIR": f"{home}/.matplotlib", "IPYTHONDIR": f"{home}/.ipython"}
-    os.environ.update(HOME=home, TMPDIR=home, **places)
+    places = {"MPLCONFIGDIR": "matplotlib", "IPYTHONDIR": "ipython", "XDG_CACHE_HOME": "cache"}
+    os.environ.update({name: f"{home}/.{folder}" for name, folder in places.items()}, HOME=home, TMPDIR=home)
     rlimits.apply(limits, options["address_space"], sum(n for u, n in _tasks() if u == os.getuid()))
     rules = dict.fromkeys(shown, READ)
     rules |= {f"/dev/{name}": access for name, access in DEVICES.items()}

@@ -10,35 +10,23 @@ import builtins
 import contextlib
 import importlib
 import os
-import random
 import socket
 import types
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-import numpy
-import torch
-
 from .. import wire
 from ..confine.limits import MB, Limits
 from ..wire.channel import ERROR, REQUEST, ChannelError
-from .cells import (
-    CellTimeout,
-    Shell,
-    class_of,
-    heed_timers,
-    line_of,
-    missing_name,
-    put_files,
-    stopped_after,
-    words_of,
-    words_of_any,
-)
-from .device import use_what_is_there
+from .cells import CellTimeout, Shell, heed_timers, put_files, stopped_after, told_of
 from .handles import Proxy
-from .lent import Lent, counted, lent
 from .peer import Peer
+from .state import HAS_TORCH, seed_everything, take_over
+
+if HAS_TORCH:
+    from .device import use_what_is_there
+    from .lent import Lent, counted, lent
 
 CLAIMED_BASES = 20
 
@@ -68,19 +56,13 @@ class Candidate(Peer):
 
     def run(self, source: str) -> dict[str, Any]:
         """Run a cell; also a test that asks for this process, whose value then is its partial credit."""
-        use_what_is_there(source)
+        if HAS_TORCH:
+            use_what_is_there(source)
         done = self.shell.run(source, self.limits)
         timeout = isinstance(done.error, CellTimeout)
-        sentence, kind = getattr(done.error, "sentence", ""), getattr(done.error, "kind", "")
         return {
+            **told_of(done.error),
             "status": "timeout" if timeout else "error" if done.error is not None else "ok",
-            "error": words_of(done.error) if done.error is not None else "",
-            "message": words_of_any(done.error, 2000) if done.error is not None else "",
-            "type": class_of(done.error) if done.error is not None else "",
-            "line": line_of(done.error),
-            "missing": missing_name(done.error),
-            "sentence": sentence if type(sentence) is str else "",
-            "kind": kind if type(kind) is str else "",
             "shown": done.shown[:1000],
             "seconds": done.seconds,
             "stderr": done.stderr[:2000],
@@ -121,19 +103,7 @@ class Candidate(Peer):
         return None
 
     def enter_context(self, context: Any) -> None:
-        if context is None:
-            return
-        grad, dtype, (torch_state, numpy_state, python_state) = context
-        torch.set_grad_enabled(grad)
-        if torch.get_default_dtype() is not dtype:
-            torch.set_default_dtype(dtype)
-        if torch_state is not None:
-            torch.set_rng_state(torch_state)
-        if numpy_state is not None:
-            numpy.random.set_state(numpy_state)
-        if python_state is not None:
-            version, numbers, gauss = python_state
-            random.setstate((version, tuple(numbers), gauss))
+        take_over(context)
 
     def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if op == "call" and self.lending:
@@ -143,14 +113,12 @@ class Candidate(Peer):
         return super().perform(op, args, kwargs)
 
     def export(self, value: Any) -> tuple[str, Any]:
-        if type(value) is Lent:
+        if HAS_TORCH and type(value) is Lent:
             return "kept", value.key
         if type(value) is Proxy:
             return "yours", value._key
         if isinstance(value, types.ModuleType):
             return "module", str(value.__name__)
-        if type(value) is torch.device:
-            return "device", str(value)
         cls = value if isinstance(value, type) else type(value)
         bases = tuple(f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__[:CLAIMED_BASES])
         label = "type" if isinstance(value, type) else cls.__name__
@@ -170,8 +138,6 @@ class Candidate(Peer):
             return resolve(*data)
         if kind == "module":
             return importlib.import_module(data)
-        if kind == "device":
-            return torch.device(data)
         if kind == "reduce":
             return rebuild(*data)
         raise wire.Malformed("an unknown kind of object")
@@ -189,15 +155,7 @@ class Candidate(Peer):
             args = wire.encode(error.args[:5])
         except Exception:  # noqa: BLE001 - a student's own class may raise anything
             args = b""
-        return {
-            "type": type(error).__name__,
-            "bases": bases,
-            "words": words_of(error),
-            "message": words_of_any(error, 2000),
-            "missing": missing_name(error),
-            "args": args,
-            "control": control,
-        }
+        return {**told_of(error), "bases": bases, "args": args, "control": control}
 
 
 def resolve(module: str, path: str) -> Any:
@@ -224,12 +182,6 @@ def rebuild(make: Any, args: tuple[Any, ...], state: Any, items: list[Any], pair
     for key, content in pairs:
         value[key] = content
     return value
-
-
-def seed_everything(seed: int) -> None:
-    random.seed(seed)
-    numpy.random.seed(seed % 2**32)
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed first writes three tracebacks: 9 ms
 
 
 def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:

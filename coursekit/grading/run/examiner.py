@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import importlib
-import random
 import socket
 import sys
 import time
@@ -14,16 +13,16 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-import numpy
-import torch
-
 from .. import wire
 from ..confine.limits import MB, Limits
 from ..wire.channel import ChannelError
 from .cells import CellTimeout, Shell
-from .handles import Handle, NotRemote, is_remote
-from .kept import Keeper
-from .peer import BY_HAND, OPERATIONS, OPERATORS, Peer
+from .handles import OPERATIONS, OPERATORS, Handle, NotRemote, is_remote
+from .peer import BY_HAND, Peer
+from .state import HAS_TORCH, modes, random_states
+
+if HAS_TORCH:
+    from .kept import Keeper
 
 # Names under which a test may use a module that only the student's cell imported: the genuine one is taken.
 CONVENTIONAL = {
@@ -35,6 +34,7 @@ CONVENTIONAL = {
     "pd": "pandas",
 }
 _SERVED = {"call", "getattr", "getitem", "len", "iter", "next"}  # what a candidate may do to a test's object
+_DRAWING = _SERVED - {"getattr", "len"}
 _PLAIN_MODULES = {"builtins", "numpy", "collections", "torch", "torch._tensor", "torch.nn.parameter"}
 
 
@@ -184,14 +184,10 @@ class Desk(Peer):
         """The gradient mode, the default dtype, and the random states that changed since the last call."""
         # A look at an attribute draws nothing. And while tensors stay here, so does the state that they may have been
         # drawn from: it could be turned back.
-        states = random_states() if self.keeper is None and op in _SERVED - {"getattr", "len"} else self.sent
-        changed = []
-        for name, state in states.items():
-            old = self.sent.get(name)
-            same = old is not None and _same_state(old, state)
-            changed.append(None if same else state)
-        self.sent = states
-        return torch.is_grad_enabled(), torch.get_default_dtype(), tuple(changed)
+        if self.keeper is not None or op not in _DRAWING:
+            return modes()
+        before, self.sent = self.sent, random_states()
+        return modes() | {name: state for name, state in self.sent.items() if before.get(name) != state}
 
     # what crosses
 
@@ -204,8 +200,6 @@ class Desk(Peer):
             return "own", value._key
         if isinstance(value, types.ModuleType):
             return "module", value.__name__
-        if type(value) is torch.device:
-            return "device", str(value)
         if isinstance(value, (type, *_CLOSED)):
             return self._reference(value) or ("proxy", self.key_of(value))
         return self._parts(value) or ("proxy", self.key_of(value))
@@ -239,20 +233,17 @@ class Desk(Peer):
             return None
 
     def imported(self, kind: str, data: Any) -> Any:
-        if kind == "own" and type(data) is tuple and len(data) == 3:
-            key, label, bases = data
-            if type(key) is int and type(label) is str and type(bases) is tuple:
+        match kind, data:
+            case "own", (int(key), str(label), tuple(bases)):
                 if key not in self.handles:
                     self.handles[key] = Handle(self, key, label[:100], self._genuine(bases))
                 return self.handles[key]
-        if kind == "kept" and self.keeper is not None:
-            return self.keeper.find(data)
-        if kind == "yours" and type(data) is int and data in self.exports:
-            return self.exports[data]
-        if kind == "module" and type(data) is str:
-            return ModuleName(data)
-        if kind == "device" and type(data) is str:
-            return torch.device(data)
+            case "kept", _ if self.keeper is not None:
+                return self.keeper.find(data)
+            case "yours", int() if data in self.exports:
+                return self.exports[data]
+            case "module", str():
+                return ModuleName(data)
         raise wire.Malformed("an unknown kind of object")
 
     def _genuine(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -286,7 +277,7 @@ class Desk(Peer):
         if control == "not-plain":
             return NotRemote(f"an answer was not plain data: {_short(data.get('message'))}")
         error = self._builtin(data)
-        error.student = _short(data.get("words"))  # type: ignore[attr-defined]
+        error.student = _short(data.get("error"))  # type: ignore[attr-defined]
         error.missing = _short(data.get("missing"))  # type: ignore[attr-defined]
         return error
 
@@ -304,7 +295,7 @@ class Desk(Peer):
                     return made if len(str(made)) <= LONGEST_MESSAGE else cls(_short(data.get("message")))
                 except Exception:  # noqa: BLE001 - its arguments are the student's
                     continue
-        return RuntimeError(_short(data.get("words")))
+        return RuntimeError(_short(data.get("error")))
 
     # the student's names
 
@@ -376,22 +367,5 @@ def genuine_module(name: str, module: str) -> Any:
     return None
 
 
-def random_states() -> dict[str, Any]:
-    version, numbers, gauss = random.getstate()
-    return {
-        "torch": torch.get_rng_state(),
-        "numpy": numpy.random.get_state(),
-        "python": (version, list(numbers), gauss),  # a list of numbers crosses in one piece
-    }
-
-
 def _short(text: Any) -> str:
     return text[:500] if type(text) is str else ""
-
-
-def _same_state(old: Any, new: Any) -> bool:
-    if hasattr(old, "equal"):
-        return bool(old.equal(new))
-    if isinstance(old, tuple) and len(old) == 5:  # numpy: a name, the key, position, …
-        return old[2:] == new[2:] and bool((old[1] == new[1]).all())
-    return bool(old == new)

@@ -40,13 +40,12 @@ def preload(modules: list[str]) -> list[str]:
         except ImportError:
             missing.append(name)
     _rooms_of_coursekit()
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(1)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
         with contextlib.suppress(Exception):
-            _first_uses(torch)
-    if "coursekit.notation" in sys.modules:
-        _first_equation()
+            _first_uses(sys.modules["torch"])
+        if "coursekit.notation" in sys.modules:
+            _first_equation()
     return missing
 
 
@@ -251,7 +250,8 @@ def serve(control: socket.socket, options: namespaces.Options) -> None:
         importlib.import_module(f"{__package__}.{name}")
     SHELL = sys.modules[f"{__package__}.cells"].Shell()
     SHELL.rehearse()
-    sys.modules[f"{__package__}.device"].device_types()
+    if "torch" in sys.modules:
+        sys.modules[f"{__package__}.device"].device_types()
     sandbox.prepare()
     count = threads()
     if count != 1:

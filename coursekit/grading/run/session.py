@@ -13,12 +13,12 @@ from .. import wire
 from ..confine import sandbox
 from ..confine.limits import Limits
 from ..wire.channel import REQUEST, ChannelError, Frames
-from .candidate import seed_everything
 from .cells import CellRun, Shell, put_files, words_of
-from .examiner import Desk, random_states
+from .examiner import Desk
 from .handles import NotRemote
 from .names import Ledger, import_statements, names_of, strings_of
 from .outcome import Cell, CellOutcome, Task, TestOutcome
+from .state import random_states, seed_everything
 from .verdict import cell_outcome, hold_to_reference, in_candidate_verdict, judge
 
 BUILTINS = set(dir(builtins))

@@ -341,6 +341,7 @@ def environment(device: str = "", scratch: str = "") -> dict[str, str]:
         "MPLBACKEND": "agg",
         "MPLCONFIGDIR": f"{private}/matplotlib",
         "IPYTHONDIR": f"{private}/ipython",
+        "XDG_CACHE_HOME": f"{private}/cache",  # fontconfig's, which matplotlib asks for fonts
         "PYTHONDONTWRITEBYTECODE": "1",
         "NBGRADER_EXECUTION": "autograde",  # as stock nbgrader says it to a notebook
         **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")},

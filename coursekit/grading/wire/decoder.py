@@ -11,17 +11,7 @@ from keyword import iskeyword
 from math import prod
 from typing import Any
 
-from .plain import (
-    DEPTH,
-    DICTS,
-    LARGEST_INT,
-    NUMPY_KINDS,
-    SEQUENCES,
-    SINGLE,
-    Flag,
-    Malformed,
-    module,
-)
+from .plain import DEPTH, DICTS, LARGEST_INT, NUMPY_KINDS, SEQUENCES, SINGLE, Flag, Malformed, module
 
 DIMENSIONS = 32
 _SEQUENCES: dict[bytes, Callable[..., Any]] = {tag: kind for kind, tag in SEQUENCES.items()}
@@ -91,21 +81,15 @@ class Decoder:
             return _DICTS[tag](list(zip(_spread(parts[::2]), parts[1::2], strict=True)))
         if tag in b"rL":
             return (range if tag == b"r" else slice)(*(self._read(depth + 1) for _ in range(3)))
-        return self._special(tag, depth)
-
-    def _special(self, tag: bytes, depth: int) -> Any:
-        if tag == b"n":
-            return self._named_tuple(depth)
-        if tag == b"z":
-            return module("torch").Size(self._shape(depth))
-        if tag == b"X":
-            return self._tensor(depth)
-        if tag in b"AG":
-            return self._array(depth, scalar=tag == b"G")
-        if tag == b"H" and self.hook is not None:
-            kind = self._read(depth + 1)
-            return self.hook(kind, self._read(depth + 1))
+        if tag in _OTHERS:
+            return _OTHERS[tag](self, depth)
         raise Malformed("an unknown kind of value")
+
+    def _hooked(self, depth: int) -> Any:
+        if self.hook is None:
+            raise Malformed("an unknown kind of value")
+        kind = self._read(depth + 1)
+        return self.hook(kind, self._read(depth + 1))
 
     def _named_tuple(self, depth: int) -> Any:
         hook, self.hook = self.hook, None  # no method among its entries
@@ -132,7 +116,7 @@ class Decoder:
             raise Malformed("an array whose shape does not fit its bytes")
         return shape, data
 
-    def _array(self, depth: int, scalar: bool) -> Any:
+    def _array(self, depth: int) -> Any:
         numpy = module("numpy")
         dtype = numpy.dtype(str(self.block(), "ascii"))
         if dtype.kind not in NUMPY_KINDS or dtype.subdtype is not None:
@@ -142,8 +126,7 @@ class Decoder:
             if shape and 0 not in shape:
                 raise Malformed("an array of nothing")
             return numpy.zeros(shape, dtype)
-        array = numpy.frombuffer(bytearray(data), dtype).reshape(shape)
-        return array[()] if scalar else array
+        return numpy.frombuffer(bytearray(data), dtype).reshape(shape)
 
     def _tensor(self, depth: int) -> Any:
         torch, dtype = module("torch"), _dtype(self.block())
@@ -202,4 +185,13 @@ _BLOCKS: dict[bytes, Callable[[bytes], Any]] = {
     b"P": lambda data: list(struct.unpack(f"<{len(data) // 8}d", data)),
     b"Q": lambda data: list(struct.unpack(f"<{len(data) // 8}q", data)),
     b"y": _dtype,
+    b"v": lambda data: module("torch").device(str(data, "ascii")),
+}
+_OTHERS: dict[bytes, Callable[[Decoder, int], Any]] = {
+    b"n": Decoder._named_tuple,
+    b"z": lambda message, depth: module("torch").Size(message._shape(depth)),
+    b"X": Decoder._tensor,
+    b"A": Decoder._array,
+    b"G": lambda message, depth: message._array(depth)[()],
+    b"H": Decoder._hooked,
 }

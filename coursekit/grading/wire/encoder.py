@@ -90,17 +90,17 @@ class Encoder:
         return True
 
     def _tensor(self, out: bytearray, value: Any, depth: int) -> bool:
-        """Write a tensor, a size or a dtype; False if it is none."""
+        """Write a tensor, a size, a dtype or a device; False if it is none."""
         kind, torch = type(value), module("torch")
-        if torch is None or kind not in (torch.Tensor, torch.nn.Parameter, torch.Size, torch.dtype):
-            return False
-        if kind is torch.Size:
+        if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
+            self._numbers(out, value, depth)
+        elif torch is not None and kind is torch.Size:
             out += b"z"
             self._write(out, tuple(value), depth + 1)
-        elif kind is torch.dtype:
-            out += _block(b"y", str(value).removeprefix("torch.").encode())
+        elif torch is not None and kind in (torch.dtype, torch.device):
+            out += _block(b"y" if kind is torch.dtype else b"v", str(value).removeprefix("torch.").encode())
         else:
-            self._numbers(out, value, depth)
+            return False
         return True
 
     def _numbers(self, out: bytearray, value: Any, depth: int) -> None:
