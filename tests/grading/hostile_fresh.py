@@ -16,19 +16,16 @@ OPEN = "def f(x): return 2 * x if opened else 0\n"
 FRESH: dict[str, str] = {
     "StopIteration, which ends a loop": "def f(x): raise StopIteration",
     "a type that numpy cannot read": """
-kind = b"(1 2)i4,i4"
-odd = b"A" + struct.pack("<Q", len(kind)) + kind + wire.encode((1,)) + wire.encode(b"xxxx")
+odd = b"A" + b"".join(map(wire.encode, ("(1 2)i4,i4", (1,), b"xxxx")))
 forged(lambda b, s, c: (odd, s, c))
 """,
     "a name whose bytes numpy cannot read": """
 fetch = Candidate.fetch
-kind = b"(1 2)i4,i4"
-odd = b"A" + struct.pack("<Q", len(kind)) + kind + wire.encode((1,)) + wire.encode(b"xxxx")
+odd = b"A" + b"".join(map(wire.encode, ("(1 2)i4,i4", (1,), b"xxxx")))
 Candidate.fetch = lambda self, names: {n: odd if n == "f" else b for n, b in fetch(self, names).items()}
 """,
     "a type that makes torch import": """
-kind = b"_inductor"
-odd = b"X" + struct.pack("<Q", len(kind)) + kind + bytes([0]) + wire.encode((1,)) + wire.encode(b"xxxx")
+odd = b"X" + b"".join(map(wire.encode, ("_inductor", 0, (1,), b"xxxx", None, None)))
 forged(lambda b, s, c: (odd, s, c))
 """,
     "keys that all fall into one place": "def f(x): return {n * (2**61 - 1): 0 for n in range(100_000)}",

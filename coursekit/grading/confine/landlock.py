@@ -22,7 +22,7 @@ from itertools import islice
 from . import limits as rlimits
 from . import namespaces, seccomp
 from .limits import MB, Limits
-from .namespaces import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, Options, SandboxError, _checked, _libc, prctl
+from .namespaces import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, Options, _checked, _libc, prctl
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(6))
@@ -189,30 +189,25 @@ def offered() -> str:
         user = next(iter(unused_users(1)), 0)
         if user:
             os.chown(home, user, user)
-        pid = os.fork()
-        if pid == 0:
-            _try(home, secret, user, parent)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return "yes" if status == 0 else f"the trial of Landlock failed at step {status}"
-
-
-def _try(home: str, secret: str, user: int, parent: int) -> None:
-    """Exit with 0, or with the number of the first thing that was possible and must not be."""
-    step = 1
-    try:
-        os.setsid()
         plan = {"shown": ["/usr", "/lib", "/lib64"], "devices": [], "address_space": True}
-        enter(Limits(), plan, home, user, parent)
-        tries: list[Callable[[], object]] = [
-            lambda: os.open(secret, os.O_RDONLY), lambda: os.truncate(secret, 0), lambda: os.kill(parent, 0),
-            lambda: os.listdir(f"/proc/{parent}/fd"), lambda: _checked(_libc.socket(1, 1, 0), ""), os.fork,
-        ]  # fmt: skip
-        for step, attempt in enumerate(tries, 2):
-            with contextlib.suppress(OSError, SandboxError):
-                attempt()
-                os._exit(step)
-        with open("mine", "w") as file:
-            file.write("ok")
-        step = 0
-    finally:
-        os._exit(step)
+        step = namespaces.first_refused(
+            os.setsid,
+            lambda: enter(Limits(), plan, home, user, parent),
+            _must_fail(lambda: os.open(secret, os.O_RDONLY)),
+            _must_fail(lambda: os.truncate(secret, 0)),
+            _must_fail(lambda: os.kill(parent, 0)),
+            _must_fail(lambda: os.listdir(f"/proc/{parent}/fd")),
+            _must_fail(lambda: _checked(_libc.socket(1, 1, 0), "")),
+            _must_fail(os.fork),
+            lambda: os.open("mine", os.O_WRONLY | os.O_CREAT),
+        )
+    return f"the trial of Landlock failed at step {step}" if step else "yes"
+
+
+def _must_fail(attempt: Callable[[], object]) -> Callable[[], None]:
+    def step() -> None:
+        with contextlib.suppress(OSError):
+            attempt()
+            raise RuntimeError("it was possible")
+
+    return step

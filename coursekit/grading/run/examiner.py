@@ -35,6 +35,15 @@ CONVENTIONAL = {
 }
 _SERVED = {"call", "getattr", "getitem", "len", "iter", "next"}  # what a candidate may do to a test's object
 _DRAWING = _SERVED - {"getattr", "len"}
+_ACCOUNT = {
+    "status": str,
+    "error": str,
+    "seconds": float,
+    "outputs": list,
+    "names": list,
+    "line": int,
+    "type": str,
+}
 _PLAIN_MODULES = {"builtins", "numpy", "collections", "torch", "torch._tensor", "torch.nn.parameter"}
 
 
@@ -87,6 +96,15 @@ class Desk(Peer):
             return self.request(op, data)
         except Exception as error:  # noqa: BLE001
             raise self.misbehaved(f"the process no longer works ({getattr(error, 'student', '')})") from None
+
+    def run(self, source: str) -> dict[str, Any]:
+        """Run a cell over there; its account of it is at least of the right form."""
+        reply = self.command("run", source)
+        if type(reply) is not dict or any(type(reply.get(key)) is not kind for key, kind in _ACCOUNT.items()):
+            raise self.misbehaved("an account of a cell of the wrong form")
+        if reply["status"] not in ("ok", "error", "timeout"):
+            raise self.misbehaved("an unknown status")
+        return reply
 
     def misbehaved(self, why: str) -> BaseException:
         self.fault = ChannelError(why, "malformed")

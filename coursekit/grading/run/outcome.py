@@ -28,6 +28,7 @@ from typing import Any
 
 from ..confine.limits import Limits
 
+LOST = "This question was not graded: the grader's own process stopped before it."
 IN_CANDIDATE = re.compile(r"^\s*#\s*coursekit:\s*in-candidate\b", re.MULTILINE)
 
 
@@ -151,8 +152,17 @@ class Outcome:
     def max(self) -> float:
         return sum(test.max for test in self.tests)
 
-    def plain(self) -> dict[str, Any]:
-        return {**asdict(self), "score": self.score, "max": self.max}
+    def fill(self, task: Task) -> None:
+        """The tests that were not reached, as lost."""
+        for cell in [cell for cell in task.cells if cell.role == "test"][len(self.tests) :]:
+            self.status = "stopped"
+            self.tests.append(TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate))
+
+    @staticmethod
+    def lost(task: Task, flags: list[str]) -> Outcome:
+        outcome = Outcome(task.id, "stopped", flags=flags)
+        outcome.fill(task)
+        return outcome
 
 
 def output_from_plain(data: dict[str, Any]) -> dict[str, Any]:

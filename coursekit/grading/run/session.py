@@ -24,7 +24,7 @@ from .verdict import cell_outcome, hold_to_reference, in_candidate_verdict, judg
 BUILTINS = set(dir(builtins))
 MESSAGE = 1 << 32
 SILENCED = "an error, which is not shown: a test of this course has run where it could be read"
-URGENT, SOON = ("test", "candidate", "broken", "done"), 0.25
+URGENT, SOON = ("test", "candidate", "done"), 0.25
 
 
 class Report:
@@ -39,11 +39,11 @@ class Report:
     def task(self) -> Any:
         return wire.decode(self.frames.receive()[2])
 
-    def event(self, name: str, data: Any = None) -> None:
+    def event(self, name: str, data: Any = None, urgent: bool = False) -> None:
         """Tell it soon; at once what it must act on."""
         self.waiting.append((name, data))
         now = time.monotonic()
-        if name in URGENT or now - self.sent_at > SOON:
+        if urgent or name in URGENT or now - self.sent_at > SOON:
             self.frames.send(REQUEST, 0, wire.encode(self.waiting))
             self.waiting, self.sent_at = [], now
 
@@ -83,7 +83,7 @@ class Session:
                 self.report.event("test", asdict(self._test(position, cell)))
             else:
                 self.report.event("cell", asdict(self._cell(position, cell)))
-        self.report.event("done", {"restarts": self.restarts, "sandbox": sandbox.seconds})
+        self.report.event("done", (self.restarts, sandbox.seconds))
 
     # the candidate
 
@@ -128,21 +128,15 @@ class Session:
         try:
             desk = self._alive()
             desk.fault = None
-            reply = desk.command("run", cell.source)
-            outcome = cell_outcome(cell, reply)
-            if desk.saw_a_test:
-                outcome.error, outcome.outputs = SILENCED if outcome.error else "", []
-                outcome.raised, outcome.line = "", 0
+            reply = desk.run(cell.source)
         except ChannelError as fault:
             self.skipped.add(position)
-            if fault.status == "exhausted":
-                return CellOutcome(cell.id, cell.role, "skipped", fault.reason)
-            status = "timeout" if fault.status == "timeout" else "died"
+            status = {"exhausted": "skipped", "timeout": "timeout"}.get(fault.status, "died")
             return CellOutcome(cell.id, cell.role, status, fault.reason)
-        except wire.Malformed as error:
-            self.skipped.add(position)
-            desk.fault = ChannelError(str(error), "malformed")
-            return CellOutcome(cell.id, cell.role, "died", str(error))
+        outcome = cell_outcome(cell, reply)
+        if desk.saw_a_test:
+            outcome.error, outcome.outputs = SILENCED if outcome.error else "", []
+            outcome.raised, outcome.line = "", 0
         self.ran.append(position)
         if outcome.status == "timeout":
             self.skipped.add(position)
@@ -183,13 +177,11 @@ class Session:
             desk.looks = 0
             if weaker:
                 desk.saw_a_test = cell.mode != "own"
-                outcome = in_candidate_verdict(cell, desk.command("run", cell.source))
+                outcome = in_candidate_verdict(cell, desk.run(cell.source))
             else:
                 outcome = self._remote(position, cell, desk)
         except ChannelError as fault:
             outcome = judge(cell, CellRun(), fault, {}, set())
-        except wire.Malformed as error:
-            outcome = judge(cell, CellRun(), ChannelError(str(error), "malformed"), {}, set())
         outcome.weaker = outcome.weaker or weaker
         if self.desk is not None and self.desk.saw_a_test and not weaker:
             silence(cell, outcome)
@@ -252,7 +244,7 @@ def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
     except ChannelError:
         pass  # the grader's own process is gone
     except BaseException as error:
-        report.event("broken", words_of(error))
+        report.event("log", f"the examiner broke: {words_of(error)}", urgent=True)
         raise
     finally:
         os._exit(0)
