@@ -14,10 +14,11 @@ import socket
 import types
 from collections.abc import Callable
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
 from .. import wire
-from ..confine.limits import MB, Limits
+from ..confine.limits import Limits
 from ..wire.channel import ERROR, REQUEST, ChannelError
 from .cells import CellTimeout, Shell, heed_timers, put_files, stopped_after, told_of
 from .handles import Proxy
@@ -33,9 +34,7 @@ CLAIMED_BASES = 20
 
 class Candidate(Peer):
     def __init__(self, sock: socket.socket, shell: Shell, limits: Limits):
-        super().__init__(sock, 4 * limits.answer * MB)
-        self.shell, self.limits = shell, limits
-        self.size = limits.answer * MB
+        super().__init__(sock, shell, limits)
         self.pid = os.getpid()
         self.lending = False  # tensors of this call are with the examiner
 
@@ -77,8 +76,7 @@ class Candidate(Peer):
             if name in self.shell.namespace:
                 value = self.shell.namespace[name]
                 try:
-                    encoder = wire.Encoder(self.export, self.graph_key([]), self.size)
-                    found[name] = encoder.encode(value)
+                    found[name] = wire.Encoder(self.export, self.graph_key([]), self.size).encode(value)
                 except (wire.NotPlain, MemoryError) as error:
                     found[name] = str(error)
         return found
@@ -125,21 +123,23 @@ class Candidate(Peer):
         return "own", (self.key_of(value), str(label), bases)
 
     def imported(self, kind: str, data: Any) -> Any:
-        if kind == "own":
-            return self.exports[data]
-        if kind == "kept":
-            self.lending = True
-            return lent(data)
-        if kind == "proxy":
-            return Proxy(self, data)
-        if kind == "given":
-            return self.shell.namespace[data]
-        if kind == "ref":
-            return resolve(*data)
-        if kind == "module":
-            return importlib.import_module(data)
-        if kind == "reduce":
-            return rebuild(*data)
+        match kind:
+            case "own":
+                return self.exports[data]
+            case "kept":
+                self.lending = True
+                return lent(data)
+            case "proxy":
+                return Proxy(self, data)
+            case "given":
+                return self.shell.namespace[data]
+            case "ref":
+                module, path = data
+                return attrgetter(path)(importlib.import_module(module))
+            case "module":
+                return importlib.import_module(data)
+            case "reduce":
+                return rebuild(*data)
         raise wire.Malformed("an unknown kind of object")
 
     def failed(self, data: Any) -> BaseException:
@@ -148,9 +148,8 @@ class Candidate(Peer):
 
     def describe(self, error: BaseException) -> Any:
         bases = [c.__name__ for c in type(error).__mro__ if getattr(builtins, c.__name__, None) is c]
-        control = "timeout" if isinstance(error, CellTimeout) else ""
-        if isinstance(error, (wire.NotPlain, wire.Malformed)):
-            control = "not-plain"
+        plain = not isinstance(error, (wire.NotPlain, wire.Malformed))
+        control = "timeout" if isinstance(error, CellTimeout) else "" if plain else "not-plain"
         try:
             args = wire.encode(error.args[:5])
         except Exception:  # noqa: BLE001 - a student's own class may raise anything
@@ -158,25 +157,16 @@ class Candidate(Peer):
         return {**told_of(error), "bases": bases, "args": args, "control": control}
 
 
-def resolve(module: str, path: str) -> Any:
-    value: Any = importlib.import_module(module)
-    for part in path.split("."):
-        value = getattr(value, part)
-    return value
-
-
 def rebuild(make: Any, args: tuple[Any, ...], state: Any, items: list[Any], pairs: list[Any]) -> Any:
     """An object of a library class, made from its parts as `copy.copy` would."""
     value = make(*args)
-    if state is not None:
-        if hasattr(value, "__setstate__"):
-            value.__setstate__(state)
-        elif isinstance(state, tuple):
-            for part in state:
-                for name, content in (part or {}).items():
-                    setattr(value, name, content)
-        else:
-            value.__dict__.update(state)
+    if hasattr(value, "__setstate__") and state is not None:
+        value.__setstate__(state)
+    elif isinstance(state, tuple):  # what lies in its dictionary, and what lies in its slots
+        for name, content in ((state[0] or {}) | (state[1] or {})).items():
+            setattr(value, name, content)
+    elif state is not None:
+        value.__dict__.update(state)
     for item in items:
         value.append(item)
     for key, content in pairs:

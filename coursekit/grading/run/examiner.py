@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from .. import wire
-from ..confine.limits import MB, Limits
+from ..confine.limits import Limits
 from ..wire.channel import ChannelError
 from .cells import CellTimeout, Shell
 from .handles import OPERATIONS, OPERATORS, Handle, NotRemote, is_remote
@@ -26,24 +26,14 @@ if HAS_TORCH:
 
 # Names under which a test may use a module that only the student's cell imported: the genuine one is taken.
 CONVENTIONAL = {
-    "np": "numpy",
-    "plt": "matplotlib.pyplot",
-    "F": "torch.nn.functional",
-    "nn": "torch.nn",
-    "optim": "torch.optim",
+    "np": "numpy", "plt": "matplotlib.pyplot", "F": "torch.nn.functional", "nn": "torch.nn", "optim": "torch.optim",
     "pd": "pandas",
-}
+}  # fmt: skip
 _SERVED = {"call", "getattr", "getitem", "len", "iter", "next"}  # what a candidate may do to a test's object
 _DRAWING = _SERVED - {"getattr", "len"}
 _ACCOUNT = {
-    "status": str,
-    "error": str,
-    "seconds": float,
-    "outputs": list,
-    "names": list,
-    "line": int,
-    "type": str,
-}
+    "status": str, "error": str, "seconds": float, "outputs": list, "names": list, "line": int, "type": str,
+}  # fmt: skip
 _PLAIN_MODULES = {"builtins", "numpy", "collections", "torch", "torch._tensor", "torch.nn.parameter"}
 
 
@@ -59,9 +49,8 @@ class Desk(Peer):
     def __init__(
         self, sock: socket.socket, shell: Shell, limits: Limits, given: set[str], seeded: dict[str, Any]
     ):
-        super().__init__(sock, 4 * limits.answer * MB)
-        self.size = limits.answer * MB
-        self.shell, self.limits, self.given = shell, limits, given
+        super().__init__(sock, shell, limits)
+        self.given = given
         self.handles: dict[int, Handle] = {}
         self.fault: BaseException | None = None  # remembered even if a test swallows it
         self.may: frozenset[str] = frozenset()  # what the reference leaned on
@@ -115,9 +104,10 @@ class Desk(Peer):
             if op == "call" and self.keeper is None and _judging("watch", "is_counting"):
                 return self._counted(*args, **kwargs)
             seen = _judging("by_hand", "looked_into") if op == "call" and self.keeper is None else None
-            value = (
-                super().operate(op, *args, **kwargs) if seen is None else self._by_hand(seen, *args, **kwargs)
-            )
+            if seen is not None:
+                value = self._by_hand(seen, *args, **kwargs)
+            else:
+                value = super().operate(op, *args, **kwargs)
             self._note(op, args, value)
             return value
         except wire.NotPlain as error:
@@ -230,10 +220,7 @@ class Desk(Peer):
         module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
         if not isinstance(module, str) or module == "__main__" or "<" in path:
             return None
-        found: Any = sys.modules.get(module)
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        return ("ref", (module, path)) if found is value else None
+        return ("ref", (module, path)) if _known(module, path) is value else None
 
     def _parts(self, value: Any) -> tuple[str, Any] | None:
         """An object of a library's or a given class, by its parts; it goes to the candidate, never back."""
@@ -269,14 +256,11 @@ class Desk(Peer):
         found = []
         for base in bases[:20]:
             module, _, path = str(base).partition(":")
-            if module == "__main__":
-                known = self.shell.namespace.get(path) if path in self.given else None
+            known = None
+            if module == "__main__" and path in self.given:
+                known = self.shell.namespace.get(path)
             elif module.split(".")[0] in ("torch", "coursekit") and module not in _PLAIN_MODULES:
-                known = sys.modules.get(module)
-                for part in path.split("."):
-                    known = getattr(known, part, None)
-            else:
-                known = None
+                known = _known(module, path)
             if isinstance(known, type) and not issubclass(known, BaseException):
                 found.append(known)
         return tuple(found)
@@ -326,13 +310,11 @@ class Desk(Peer):
             raise self.misbehaved("names of the wrong form")
         for name in names:
             blob = reply.get(name)
+            value = self.unpack(blob) if type(blob) is bytes else None
+            if type(value) is ModuleName:
+                value = genuine_module(name, value)
+                blob = blob if value is not None else "it is a module under an unusual name"
             if type(blob) is bytes:
-                value = self.unpack(blob)
-                if type(value) is ModuleName:
-                    value = genuine_module(name, value)
-                    if value is None:
-                        refused[name] = "it is a module under an unusual name"
-                        continue
                 values[name] = value
                 self.leans |= oddities(value)
             elif type(blob) is str:
@@ -370,6 +352,14 @@ def oddities(value: Any, depth: int = 0) -> set[str]:
     return set()
 
 
+def _known(module: str, path: str) -> Any:
+    """What this name stands for here, if it is already there."""
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
 def _judging(module: str, name: str) -> Any:
     """What the check under way says of itself, if there is one."""
     found = getattr(sys.modules.get(f"coursekit.checks.judging.{module}"), name, None)
@@ -377,11 +367,9 @@ def _judging(module: str, name: str) -> Any:
 
 
 def genuine_module(name: str, module: str) -> Any:
-    if name == module.split(".")[0] == module or CONVENTIONAL.get(name) == module:
-        try:
+    if CONVENTIONAL.get(name, name) == module:
+        with suppress(ImportError):
             return importlib.import_module(module)
-        except ImportError:
-            return None
     return None
 
 

@@ -12,15 +12,19 @@ does both (`writes_back`). Which of them it changed in its copy is kept in `chan
 from __future__ import annotations
 
 import secrets
+import socket
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Any
 
 import numpy
 
 from .. import wire
+from ..confine.limits import MB, Limits
 from ..wire.channel import ERROR, REPLY, REQUEST, ChannelError, Frames
+from .cells import Shell
 from .handles import OPERATIONS, RESULTS
 from .state import HAS_TORCH, TENSORS
 
@@ -45,9 +49,9 @@ class Peer:
     describe: Callable[[BaseException], Any]
     failed: Callable[[Any], BaseException]
 
-    def __init__(self, sock: Any, limit: int):
-        self.frames = Frames(sock, limit)
-        self.size = limit // 2
+    def __init__(self, sock: socket.socket, shell: Shell, limits: Limits):
+        self.shell, self.limits, self.size = shell, limits, limits.answer * MB
+        self.frames = Frames(sock, 4 * self.size)
         self.depth = 0
         self.until: float | None = None  # when to stop waiting: also for room to answer while we ask
         self.exports: dict[int, Any] = {}
@@ -104,7 +108,15 @@ class Peer:
         self.asking.append(encoder.tensors)
         try:
             reply = self.request("operate", (op, blobs, named, self.context(op)))
-            blob, same, changed = self._reply_of(reply, len(args), kwargs)
+            match reply:
+                case (bytes(blob), same, dict(changed)) if {same, *changed} <= {
+                    None,
+                    *range(len(args)),
+                    *kwargs,
+                }:
+                    pass
+                case _:
+                    raise self.misbehaved("an answer of the wrong form")
             originals: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
             self.changed = tuple(changed)
             if same is None:
@@ -120,14 +132,6 @@ class Peer:
         if op in RESULTS and type(value) is not RESULTS[op]:
             raise TypeError(f"{op} gave something that is not a {RESULTS[op].__name__}")
         return value
-
-    def _reply_of(self, reply: Any, count: int, kwargs: dict[str, Any]) -> Reply:
-        if type(reply) is tuple and len(reply) == 3:
-            blob, same, changed = reply
-            places = {None, *range(count), *kwargs}
-            if type(blob) is bytes and type(changed) is dict and {same, *changed} <= places:
-                return blob, same, changed
-        raise self.misbehaved("an answer of the wrong form")
 
     def writes_back(self) -> bool:
         """May a call that returns a value also change its arguments?"""
@@ -187,20 +191,14 @@ class Peer:
         same = next((w for w, v in values.items() if v is result and type(v) in MUTABLE), None)
         encoder = wire.Encoder(self.export, self.graph_key(leaves), self.size)
         blob = encoder.encode(None if same is not None else result)
-        return blob, same, self._changed(values, packed)
-
-    def _changed(self, values: dict[Any, Any], packed: dict[Any, bytes]) -> dict[Any, bytes]:
-        """The arguments that the call changed in place, encoded anew."""
         changed = {}
         for where, value in values.items():
             if type(value) in MUTABLE:
-                try:
+                with suppress(wire.NotPlain):
                     again = wire.Encoder(self.export, None, self.size).encode(value)
-                except wire.NotPlain:
-                    continue
-                if again != packed[where]:
-                    changed[where] = again
-        return changed
+                    if again != packed[where]:
+                        changed[where] = again
+        return blob, same, changed
 
     def graph_key(self, leaves: list[Any]) -> Callable[[Any], int]:
         def keep(tensor: Any) -> int:
