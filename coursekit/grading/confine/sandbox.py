@@ -132,7 +132,7 @@ def prepare() -> None:
     """In the warm parent: what each child would otherwise find out for itself."""
     tempfile.gettempdir()
     if seccomp.supported():
-        seccomp.prepare()
+        seccomp.program(os.uname().machine)
 
 
 def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:

@@ -62,6 +62,10 @@ class Desk(Peer):
         self.keeper: Any = None  # while a call is counted: its tensors, which stay here
         self.next_key = 1
 
+    @property
+    def lost(self) -> bool:
+        return isinstance(self.fault, ChannelError) and self.fault.status != "slow"
+
     def deadline(self) -> float:
         """When to stop waiting. The candidate interrupts itself first; this is for one that does not."""
         return time.monotonic() + self.limits.cell_wall + self.limits.grace

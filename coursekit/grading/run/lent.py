@@ -67,17 +67,14 @@ class Lent(Tensor):
     def __format__(self, spec: str) -> str:
         return repr(self)
 
-    def tolist(self) -> Any:
-        return self._numbers().tolist()
-
     def numpy(self, *_: Any, **__: Any) -> Any:
-        return self._numbers().numpy()
-
-    def _numbers(self) -> Tensor:
         flat = self.reshape(-1)
         with line().apart():
             plain = torch.tensor([flat[at].item() for at in range(len(flat))], dtype=self.dtype)
-            return plain.reshape(tuple(self.shape))
+            return plain.reshape(tuple(self.shape)).numpy()
+
+    def tolist(self) -> Any:
+        return self.numpy().tolist()
 
     requires_grad_ = _no(BY_HAND)
     backward = _no(BY_HAND)
@@ -168,9 +165,8 @@ class Line:
         tracked = torch.is_grad_enabled() and any(map(_asks, tensors_of(args)))
         if kwargs.get("requires_grad") or "backward" in packet or tracked or _differentiating():
             raise Refused(BY_HAND)
-        if (
-            torch.Tag.inplace_view in func.tags
-        ):  # `v @ M` ends in `squeeze_`: a new view there, the same one here
+        if torch.Tag.inplace_view in func.tags:
+            # `v @ M` ends in `squeeze_`: a new view there, the same one here.
             fresh = self.ask([f"{packet.rstrip('_')}.{func._overloadname}", list(args), kwargs])
             with torch._C._DisableTorchDispatch():
                 func(*args, **kwargs)

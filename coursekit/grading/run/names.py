@@ -215,31 +215,27 @@ class Ledger:
                     queue.extend(new)
         return found
 
-    def uses_student(self, cell: Names) -> bool:
-        """Does this given cell run the student's code (directly, or through a given function)?"""
-        own = {name for name in self.student if self.trusted.get(name, -1) < self.student[name]}
-        return bool(self.reach(cell.runs) & own)
-
     def needed(self, test: Names) -> list[int]:
-        """The positions of the given cells that must run before `test`, in order."""
+        """The positions of the given cells that must run before `test`, in order: those that bind what it uses, and
+        those that change it, unless they run the student's code (directly, or through a given function)."""
         wanted = self.reach(test.mentions)
-        return [
-            position
-            for position, cell in sorted(self.given.items())
-            if cell.binds & (wanted | {"*"}) or (self._changes(cell, wanted) and not self.uses_student(cell))
-        ]
+        own = {name for name in self.student if self.trusted.get(name, -1) < self.student[name]}
+        modules = set().union(*(cell.imports for cell in self.given.values()))
 
-    def _changes(self, cell: Names, wanted: set[str]) -> bool:
-        modules = set().union(*(other.imports for other in self.given.values()))
-        return any(
-            root in wanted and (root not in modules or _SETS.search(path)) for root, path in cell.touches
-        )
+        def changes(cell: Names) -> bool:
+            touched = [path for root, path in cell.touches if root in wanted and root not in modules]
+            sets = [path for root, path in cell.touches if root in wanted and _SETS.search(path)]
+            return bool(touched or sets) and not self.reach(cell.runs) & own
+
+        found = sorted(self.given.items())
+        return [position for position, cell in found if cell.binds & (wanted | {"*"}) or changes(cell)]
 
     def from_student(self, wanted: set[str], builtin: set[str]) -> list[str]:
         """Which of the wanted names the student's process is to be asked for."""
-        return sorted(name for name in wanted & self.student.keys() if self._may(name, builtin))
 
-    def _may(self, name: str, builtin: set[str]) -> bool:
-        if name in self.allowed:
-            return self.student[name] > self.trusted.get(name, -1)
-        return not self.strict and name not in self.trusted and name not in builtin
+        def may(name: str) -> bool:
+            if name in self.allowed:
+                return self.student[name] > self.trusted.get(name, -1)
+            return not self.strict and name not in self.trusted and name not in builtin
+
+        return sorted(filter(may, wanted & self.student.keys()))

@@ -62,7 +62,6 @@ class Session:
         self.report, self.shell, self.task, self.limits = report, shell, task, limits
         self.ledger = Ledger()
         self.desk: Desk | None = None
-        self.fresh = True  # the first candidate is on its way already
         self.restarts = 0
         self.skipped: set[int] = set()  # cells that killed or outlasted a candidate: not run again
         self.ran: list[int] = []  # given and student's cells, in the order in which they ran
@@ -89,37 +88,24 @@ class Session:
 
     def _alive(self) -> Desk:
         """The candidate's desk; a new candidate with the earlier cells run again, if the last one is gone."""
-        while self.desk is None or self._lost():
-            if self.desk is not None:
+        while self.desk is None or self.desk.lost:
+            if self.desk is not None:  # the first one is on its way already
                 self.desk.frames.sock.close()
-                self.desk = None
-            if not self.fresh:
                 if self.restarts >= self.limits.restarts:
                     raise ChannelError("the student's process ended too often", "exhausted")
                 self.restarts += 1
                 self.report.event("candidate")
-            self.fresh = False
-            given = {name for position in self.ledger.given for name in self.ledger.given[position].binds}
+            given = {name for names in self.ledger.given.values() for name in names.binds}
             self.desk = Desk(self.report.candidate(), self.shell, self.limits, given, self.seeded)
+            position = -1
             try:
                 self.desk.command("start", {"files": self.task.files, "seed": self.task.seed})
-                self._replay(self.desk)
-            except ChannelError:
-                pass  # found again by the loop
+                for position in self.ran:
+                    if position not in self.skipped:
+                        self.desk.command("run", self.task.cells[position].source)
+            except ChannelError:  # found again by the loop
+                self.skipped.add(position)
         return self.desk
-
-    def _lost(self) -> bool:
-        fault = self.desk.fault if self.desk is not None else None
-        return isinstance(fault, ChannelError) and fault.status != "slow"
-
-    def _replay(self, desk: Desk) -> None:
-        for position in self.ran:
-            if position not in self.skipped:
-                try:
-                    desk.command("run", self.task.cells[position].source)
-                except ChannelError:
-                    self.skipped.add(position)
-                    raise
 
     def _cell(self, position: int, cell: Cell) -> CellOutcome:
         self._note(position, cell)
@@ -173,8 +159,7 @@ class Session:
             if time.monotonic() > self.end:
                 raise ChannelError("the notebook's time was up", "notebook")
             desk = self._alive()
-            desk.fault, desk.leans, desk.may = None, set(), frozenset(cell.leans or ())
-            desk.looks = 0
+            desk.fault, desk.looks, desk.leans, desk.may = None, 0, set(), frozenset(cell.leans or ())
             if weaker:
                 desk.saw_a_test = cell.mode != "own"
                 outcome = in_candidate_verdict(cell, desk.run(cell.source))

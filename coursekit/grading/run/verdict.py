@@ -159,17 +159,10 @@ def cell_outcome(cell: Cell, reply: Any) -> CellOutcome:
     """The candidate's account of a cell, which says what it likes, within bounds."""
     seconds = reply["seconds"] if 0 <= reply["seconds"] < 1e6 else 0.0
     line = reply["line"] if 0 <= reply["line"] < 1_000_000 else 0
-    return CellOutcome(
-        cell.id, cell.role, reply["status"], reply["error"][:500], seconds, checked_outputs(reply), line,
-        reply["type"][:100],
-    )  # fmt: skip
-
-
-def checked_outputs(reply: dict[str, Any]) -> list[Output]:
-    outputs = []
+    outcome = CellOutcome(cell.id, cell.role, reply["status"], reply["error"][:500], seconds, [], line)
+    outcome.raised = reply["type"][:100]
     for item in reply["outputs"][:50]:
-        if type(item) is dict and item.get("kind") in ("stdout", "stderr", *MIMES):
-            data = item.get("data")
-            if isinstance(data, (str, bytes)):
-                outputs.append(Output(item["kind"], data[:PICTURE]))
-    return outputs
+        match item:
+            case {"kind": kind, "data": str(data) | bytes(data)} if kind in ("stdout", "stderr", *MIMES):
+                outcome.outputs.append(Output(kind, data[:PICTURE]))
+    return outcome
