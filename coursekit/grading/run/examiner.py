@@ -55,6 +55,7 @@ class Desk(Peer):
         self.fault: BaseException | None = None  # remembered even if a test swallows it
         self.may: frozenset[str] = frozenset()  # what the reference leaned on
         self.leans: set[str] = set()  # what the test under way has leaned on (see TestOutcome)
+        self.traced = False  # a cell of the student's uses torch's tracers
         self.looks = 0  # operators of the test under way that were executed here
         self.methods: set[int] = set()  # keys of what was got as an attribute of a student's object
         self.sent = seeded  # the random states that the candidate starts with
@@ -147,6 +148,8 @@ class Desk(Peer):
         """Call the student's function with tensors that autograd cannot follow; in the open only if it cannot work so,
         or after so much that what it does by hand has been seen."""
         before, why, profile = self.fault, "", sys.getprofile()
+        if self.traced:
+            self.leans.add("traced")
         if self.looks > LOOKS:
             return super().operate("call", *args, **kwargs)
         sys.setprofile(None)  # nothing of the student's runs here

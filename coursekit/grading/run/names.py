@@ -13,6 +13,7 @@ from functools import lru_cache
 _SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes nothing that a test could see
 # Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
 _SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
+_TRACERS = re.compile(r"\b(fx|make_fx|symbolic_trace|jit|_dynamo|aot_\w+)\b")
 _GETS_MODULES = (
     "importlib",
     "import_module",
@@ -151,6 +152,11 @@ def imports_from(source: str, package: str) -> bool:
         found += [*texts, "".join(texts), *re.findall(r"[\w.]+", " ".join(texts))]
         by_parts = set(package.split(".")) <= set(re.findall(r"\w+", " ".join(texts)))
     return (by_name and by_parts) or any(f"{name}.".startswith(f"{package}.") for name in found)
+
+
+def traces(source: str) -> bool:
+    """Does the cell reach for torch's tracers, which can write down ahead what autograd does?"""
+    return bool(_TRACERS.search(source) and _TRACERS.search(ast.unparse(parse(source))))  # not in a comment
 
 
 def literal_messages(source: str) -> frozenset[str]:

@@ -120,7 +120,7 @@ class TestOutcome:
     weaker: bool = False
     # What the verdict leaned on beside plain data: ".name", an attribute of an object that stayed in the student's
     # process; "judged", a truth value out of its own method; "changed", an argument of a call that returned
-    # a value; "empty", "nan", an answer that compares with anything; "unseen", a way by hand that nobody saw.
+    # a value; "empty", "nan", an answer that compares with anything; "unseen", "traced", a way by hand that nobody saw.
     leans: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)  # for a person to look at
     stderr: str = ""  # what the test cell wrote to stderr: stock nbgrader gives 0 for it

@@ -109,7 +109,7 @@ class Peer:
         try:
             reply = self.request("operate", (op, blobs, named, self.context(op)))
             match reply:
-                case (bytes(blob), same, dict(changed)) if {same, *changed} <= {
+                case (bytes(blob), int() | str() | None as same, dict(changed)) if {same, *changed} <= {
                     None,
                     *range(len(args)),
                     *kwargs,

@@ -65,6 +65,7 @@ ODD = {
     "empty": "an empty array stood in an answer that earned points",
     "nan": "a value that is not a number stood in an answer that earned points",
     "unseen": "whether it was done by hand could not be seen: its numbers leave torch",
+    "traced": "whether it was done by hand could not be seen: a cell uses torch's tracer, which writes a gradient down",
 }
 
 
@@ -163,6 +164,6 @@ def cell_outcome(cell: Cell, reply: Any) -> CellOutcome:
     outcome.raised = reply["type"][:100]
     for item in reply["outputs"][:50]:
         match item:
-            case {"kind": kind, "data": str(data) | bytes(data)} if kind in ("stdout", "stderr", *MIMES):
+            case {"kind": str(kind), "data": str(data) | bytes(data)} if kind in ("stdout", "stderr", *MIMES):
                 outcome.outputs.append(Output(kind, data[:PICTURE]))
     return outcome
