@@ -18,6 +18,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 
 from . import limits as rlimits
 from . import namespaces, seccomp
@@ -136,10 +137,7 @@ def _held_where_only_root_may_pass(paths: list[str]) -> list[str]:
     """The paths by which another user reaches these: a Python below /root only by a descriptor that is already open."""
     held: dict[str, str] = {}
     for path in map(os.path.realpath, paths):
-        parents = [path]
-        while parents[-1] != "/":
-            parents.append(os.path.dirname(parents[-1]))
-        if any(not os.stat(place).st_mode & stat.S_IXOTH for place in parents[1:]):
+        if any(not place.stat().st_mode & stat.S_IXOTH for place in Path(path).parents):
             held[path] = f"/proc/self/fd/{os.open(path, os.O_PATH)}"
 
     def moved(path: str) -> str:
@@ -154,18 +152,13 @@ def _held_where_only_root_may_pass(paths: list[str]) -> list[str]:
 def too_much(home: str, disk: int) -> bool:
     """Does a submission hold more on the disk than it may? No limit of the system counts this."""
     total = count = 0
-    pending = [home]
-    while pending:
-        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                count += 1
-                with contextlib.suppress(OSError):
-                    found = entry.stat(follow_symlinks=False)
-                    total += found.st_blocks * 512
-                    if stat.S_ISDIR(found.st_mode):
-                        pending.append(entry.path)
-                if count > INODES or total > disk * MB:
-                    return True
+    for folder, folders, files in os.walk(home):
+        for name in (*folders, *files):
+            count += 1
+            with contextlib.suppress(OSError):
+                total += os.lstat(f"{folder}/{name}").st_blocks * 512
+            if count > INODES or total > disk * MB:
+                return True
     return False
 
 

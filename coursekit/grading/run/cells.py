@@ -32,18 +32,7 @@ FIGURES, PICTURE = 8, 2_000_000  # figures kept of one cell, bytes kept of one p
 MIMES = ("text/html", "text/plain", "image/png")
 # Nothing is installed while grading: there is no network, and the attempt alone would take seconds.
 _INSTALLS = re.compile(r"^\s*(python3?\s+-m\s+)?(pip3?|uv|conda|mamba|apt|apt-get|wget|curl|git)\b")
-_NO_MAGIC = (
-    "pip",
-    "conda",
-    "mamba",
-    "uv",
-    "matplotlib",
-    "load_ext",
-    "reload_ext",
-    "autoreload",
-    "config",
-    "gui",
-)
+_NO_MAGIC = re.compile(r"pip|conda|mamba|uv|matplotlib|(re)?load_ext|autoreload|config|gui")
 _SHELL_NAMES = re.compile(r"In|Out|exit|quit|get_ipython|open|_+|_+i*\d*|_(ih|oh|dh|exit_code)|__\w+__")
 
 
@@ -114,7 +103,7 @@ class QuietShell(InteractiveShell):
     showsyntaxerror = showtraceback
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
-        if magic_name in _NO_MAGIC:
+        if _NO_MAGIC.fullmatch(magic_name):
             return None
         return super().run_line_magic(magic_name, line, _stack_depth + 1)
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from distributed import Client, Future, WorkerPlugin, as_completed, get_worker
+from distributed import Client, WorkerPlugin, as_completed, get_worker
 from distributed.scheduler import KilledWorker
 
 from ..confine.limits import Limits
@@ -129,15 +129,11 @@ class Cluster:
                 future = next(finished)
                 task = under_way.pop(future.key)
                 send()
-                yield self._outcome(task, future)
-        finally:
-            client.cancel(list(finished.futures))
-
-    def _outcome(self, task: Task, future: Future[Any]) -> Outcome:
-        try:
-            outcome: Outcome = future.result()
-            return outcome
-        except KilledWorker:
-            return Outcome.lost(task, ["not graded: every worker that tried was lost"])
+                try:
+                    yield future.result()
+                except KilledWorker:
+                    yield Outcome.lost(task, ["not graded: every worker that tried was lost"])
         except CannotGrade as error:
             raise GradingError(f"a worker of {self.address}: {error}") from error
+        finally:
+            client.cancel(list(finished.futures))

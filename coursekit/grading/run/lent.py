@@ -67,14 +67,17 @@ class Lent(Tensor):
     def __format__(self, spec: str) -> str:
         return repr(self)
 
+    def tolist(self) -> Any:
+        return self._numbers().tolist()
+
     def numpy(self, *_: Any, **__: Any) -> Any:
+        return self._numbers().numpy()
+
+    def _numbers(self) -> Tensor:
         flat = self.reshape(-1)
         with line().apart():
             plain = torch.tensor([flat[at].item() for at in range(len(flat))], dtype=self.dtype)
-            return plain.reshape(tuple(self.shape)).numpy()
-
-    def tolist(self) -> Any:
-        return self.numpy().tolist()
+            return plain.reshape(tuple(self.shape))
 
     requires_grad_ = _no(BY_HAND)
     backward = _no(BY_HAND)

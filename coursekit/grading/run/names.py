@@ -14,14 +14,7 @@ _SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes noth
 # Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
 _SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
 _TRACERS = re.compile(r"\b(fx|make_fx|symbolic_trace|jit|_dynamo|aot_\w+)\b")
-_GETS_MODULES = (
-    "importlib",
-    "import_module",
-    "modules",
-    "__import__",
-    "find_spec",
-    "spec_from_file_location",
-)
+_GETS_MODULES = re.compile(r"importlib|import_module|modules|__import__|find_spec|spec_from_file_location")
 
 
 @dataclass
@@ -144,9 +137,9 @@ def imports_from(source: str, package: str) -> bool:
             found += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
             found.append(ast.unparse(node))
-            by_name |= node.attr in _GETS_MODULES
+            by_name |= bool(_GETS_MODULES.fullmatch(node.attr))
         elif isinstance(node, ast.Name):
-            by_name |= node.id in _GETS_MODULES
+            by_name |= bool(_GETS_MODULES.fullmatch(node.id))
     if by_name:
         texts = _texts(parse(source))
         found += [*texts, "".join(texts), *re.findall(r"[\w.]+", " ".join(texts))]

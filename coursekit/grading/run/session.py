@@ -36,9 +36,6 @@ class Report:
         self.waiting: list[tuple[str, Any]] = []
         self.sent_at = 0.0
 
-    def task(self) -> Any:
-        return wire.decode(self.frames.receive()[2])
-
     def event(self, name: str, data: Any = None, urgent: bool = False) -> None:
         """Tell it soon; at once what it must act on."""
         self.waiting.append((name, data))
@@ -227,7 +224,7 @@ def silence(cell: Cell, outcome: TestOutcome) -> None:
 def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
     report = Report(sock)
     try:
-        task = Task.from_plain(report.task(), limits)
+        task = Task.from_plain(wire.decode(report.frames.receive()[2]), limits)
         Session(report, shell, task, limits).run()
     except ChannelError:
         pass  # the grader's own process is gone

@@ -120,10 +120,9 @@ class Warm:
 
     def start(self) -> None:
         offered = sandbox.capabilities()
-        self.level = offered.level if offered.enough else "none"
         if self.wanted and offered.parts.get(self.wanted) != "yes":
             raise CannotGrade(f"there is no {self.wanted} here: {offered.parts.get(self.wanted)}")
-        self.level = self.wanted or self.level
+        self.level = self.wanted or (offered.level if offered.enough else "none")
         if not offered.enough and not self.unsafe:
             raise CannotGrade(
                 f"student code cannot be confined here: {offered.why}. "

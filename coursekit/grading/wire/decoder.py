@@ -85,10 +85,6 @@ class Decoder:
         return build(self, *parts)
 
 
-def _hooked(message: Decoder, kind: Any, data: Any) -> Any:
-    return message.hook(kind, data) if message.hook is not None else None
-
-
 def _named_tuple(_: Decoder, names: Any, values: Any) -> Any:
     if type(names) is not tuple or type(values) is not tuple or len(names) != len(values) + 1:
         raise Malformed("a named tuple whose names do not fit")
@@ -197,5 +193,5 @@ _PARTS: dict[bytes, tuple[int, Callable[..., Any]]] = {
     b"y": (1, _dtype),
     b"v": (1, lambda _, name: module("torch").device(_text(name))),
     b"X": (6, _tensor),
-    b"H": (2, _hooked),
+    b"H": (2, lambda message, kind, data: message.hook(kind, data)),
 }
