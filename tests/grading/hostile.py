@@ -366,10 +366,9 @@ def f(x): return [None] * (30 << 20)
         "a tensor that lies about its shape": """
 from coursekit.grading import wire
 truth = wire.Encoder._numbers
-def lie(self, out, value, depth):
-    truth(self, out, value, depth)
-    at = out.rindex(b'i' + (3).to_bytes(8, 'little'))
-    out[at + 1 : at + 9] = (1 << 39).to_bytes(8, 'little')
+def lie(self, value):
+    tag, (kind, flags, shape, *rest) = truth(self, value)
+    return tag, (kind, flags, (1 << 39,), *rest)
 def f(x):
     wire.Encoder._numbers = lie
     return torch.zeros(3)

@@ -16,19 +16,16 @@ OPEN = "def f(x): return 2 * x if opened else 0\n"
 FRESH: dict[str, str] = {
     "StopIteration, which ends a loop": "def f(x): raise StopIteration",
     "a type that numpy cannot read": """
-kind = b"(1 2)i4,i4"
-odd = b"A" + struct.pack("<Q", len(kind)) + kind + wire.encode((1,)) + wire.encode(b"xxxx")
+odd = b"A" + b"".join(map(wire.encode, ("(1 2)i4,i4", (1,), b"xxxx")))
 forged(lambda b, s, c: (odd, s, c))
 """,
     "a name whose bytes numpy cannot read": """
 fetch = Candidate.fetch
-kind = b"(1 2)i4,i4"
-odd = b"A" + struct.pack("<Q", len(kind)) + kind + wire.encode((1,)) + wire.encode(b"xxxx")
+odd = b"A" + b"".join(map(wire.encode, ("(1 2)i4,i4", (1,), b"xxxx")))
 Candidate.fetch = lambda self, names: {n: odd if n == "f" else b for n, b in fetch(self, names).items()}
 """,
     "a type that makes torch import": """
-kind = b"_inductor"
-odd = b"X" + struct.pack("<Q", len(kind)) + kind + bytes([0]) + wire.encode((1,)) + wire.encode(b"xxxx")
+odd = b"X" + b"".join(map(wire.encode, ("_inductor", 0, (1,), b"xxxx", None, None)))
 forged(lambda b, s, c: (odd, s, c))
 """,
     "keys that all fall into one place": "def f(x): return {n * (2**61 - 1): 0 for n in range(100_000)}",
@@ -215,5 +212,59 @@ opened = made >= 60_000
     "a log of control characters": """
 print("\\x1b[2J\\x1b]0;graded\\x07\\u202e\\u2066 100 of 100 \\x9b31m", file=sys.stderr)
 def f(x): raise ValueError("\\x1b[2J\\x1b]0;graded\\x07\\u202e\\u2066 100 of 100 \\x9b31m")
+""",
+    "an account of a cell whose output is of no kind": """
+run = Candidate.run
+odd = [{"kind": kind, "data": "x"} for kind in (np.zeros(2), torch.zeros(2), [], {}, None, math.nan)]
+Candidate.run = lambda self, source: {**run(self, source), "outputs": odd}
+""",
+    "a place that has no hash": "forged(lambda b, s, c: (b, [1], c))",
+    "changes under a place that is true": "forged(lambda b, s, c: (b, None, {True: wire.encode([4]), 1.0: b'x'}))",
+    "an error that points into a file": """
+def f(x): raise SyntaxError("4", ("/etc/passwd", 1, 1, None, 10**9, 10**9))
+""",
+    "an error whose arguments fit another class": """
+describe = Candidate.describe
+odd = wire.encode(("4", b"x" * 10**6, 0, 10**18, "4"))
+Candidate.describe = lambda self, error: {**describe(self, error), "args": odd,
+                                          "bases": ["UnicodeDecodeError", "OSError", "ExceptionGroup", "Warning"]}
+def f(x): raise ValueError
+""",
+    "a device that is a story": "forged(lambda b, s, c: (b'v' + wire.encode('cuda:' + '9' * 10**6), s, c))",
+    "a range without an end": "def f(x): return range(10**30)",
+    "a range and a slice whose ends are objects": """
+class End:
+    def __index__(self): return 4
+    def __eq__(self, other): return True
+inner, end = encoder.Encoder(me.export), End()
+odd = [tag + b"".join(inner.encode(end) for _ in range(3)) for tag in (b"r", b"L")]
+forged(lambda b, s, c: (odd[c is None], s, c))
+""",
+    "a tensor whose gradient is of another shape": """
+odd = b"".join(map(wire.encode, ("float64", 3, (), b"x" * 8, None, torch.zeros(5))))
+forged(lambda b, s, c: (b"X" + odd, s, c))
+""",
+    "a tensor whose flags and key are objects": """
+inner = encoder.Encoder(me.export)
+odd = [inner.encode(part) for part in ("float64", f, (), b"x" * 8, f, None)]
+forged(lambda b, s, c: (b"X" + b"".join(odd), s, c))
+""",
+    "descriptors sent along with an answer": """
+import socket
+def f(x):
+    for _ in range(50): socket.send_fds(me.frames.sock, [b"x"], [0, 1, 2])
+    return 0
+""",
+    "a byte out of band": """
+import socket
+def f(x):
+    me.frames.sock.send(b"x", socket.MSG_OOB)
+    return 0
+""",
+    "a process that stops itself": """
+import signal
+def f(x):
+    os.kill(os.getpid(), signal.SIGSTOP); signal.raise_signal(signal.SIGTSTP)
+    return 0
 """,
 }  # fmt: skip

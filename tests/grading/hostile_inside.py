@@ -94,14 +94,13 @@ def f(x):
     "bytes that nest without an end": "forged(lambda b, s, c: (b'l' + struct.pack('<Q', 1) + b'l' * 10**6, s, c))",
     "a length of all memory": "forged(lambda b, s, c: (b's' + struct.pack('<Q', 2**62), s, c))",
     "an array of objects": """
-forged(lambda b, s, c: (b'A' + struct.pack('<Q', 2) + b'|O' + wire.encode((1,)) + wire.encode(b'x' * 8), s, c))
+forged(lambda b, s, c: (b'A' + b''.join(map(wire.encode, ('|O', (1,), b'x' * 8))), s, c))
 """,
     "a tensor whose type is a function": """
-forged(lambda b, s, c: (b'X' + struct.pack('<Q', 4) + b'load' + b'\\0' + wire.encode((1,)) + wire.encode(b'x'), s, c))
+forged(lambda b, s, c: (b'X' + b''.join(map(wire.encode, ('load', 0, (1,), b'x', None, None))), s, c))
 """,
     "a tensor with a history that is none": """
-forged(lambda b, s, c: (b'X' + struct.pack('<Q', 7) + b'float64' + bytes([9]) + wire.encode(()) + wire.encode(b'x' * 8)
-                        + struct.pack('<Q', 12345), s, c))
+forged(lambda b, s, c: (b'X' + b''.join(map(wire.encode, ('float64', 1, (), b'x' * 8, 12345, None))), s, c))
 """,
     "an integer of a million digits": "def f(x): return 10 ** 150_000",
     "an error of a million digits": "def f(x): raise ValueError(10 ** 150_000)",
@@ -111,7 +110,7 @@ Candidate.describe = lambda self, error: {**describe(self, error), "control": "n
 def f(x): raise AssertionError
 """,
     "an error made of every built-in class": """
-Candidate.describe = lambda self, error: {"bases": dir(__builtins__), "args": b"", "words": "x" * 10**6, "message": ""}
+Candidate.describe = lambda self, error: {"bases": dir(__builtins__), "args": b"", "error": "x" * 10**6, "message": ""}
 def f(x): raise ValueError
 """,
     "a million objects": """

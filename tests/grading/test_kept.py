@@ -277,6 +277,14 @@ def slope(w, x):
     (w * x).tanh().sum().backward()
     return w.grad
 """),
+    "a gradient traced ahead": ("could not be seen", """
+from torch.fx.experimental.proxy_tensor import make_fx
+def loss(w, x):
+    e = (2 * w * x).exp()
+    return ((e - 1) / (e + 1)).sum()
+ahead = {n: make_fx(torch.func.grad(loss))(torch.rand(n).double(), torch.rand(n).double()) for n in (4, 7)}
+def slope(w, x): return ahead[len(w)](w, x)
+"""),
 }  # fmt: skip
 
 

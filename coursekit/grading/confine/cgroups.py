@@ -22,21 +22,15 @@ def _own_group(controller: str) -> Path | None:
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         for _, where, kind, options, *_ in mounts:
-            old = (
-                kind == "cgroup" and controller in controllers.split(",") and controller in options.split(",")
-            )
-            new = kind == "cgroup2" and not controllers
             group = Path(where + path)
-            if (old and group.is_dir()) or (new and _passes_on(group, controller)):
-                return group
+            if kind == "cgroup" and group.is_dir():
+                if controller in controllers.split(",") and controller in options.split(","):
+                    return group
+            elif kind == "cgroup2" and not controllers:
+                passed_on = group / "cgroup.subtree_control"  # to the groups inside it
+                if passed_on.is_file() and controller in passed_on.read_text().split():
+                    return group
     return None
-
-
-def _passes_on(group: Path, controller: str) -> bool:
-    """Version 2: does the group give this controller to the groups inside it?"""
-    with contextlib.suppress(OSError):
-        return controller in (group / "cgroup.subtree_control").read_text().split()
-    return False
 
 
 def offered() -> str:
@@ -53,46 +47,39 @@ class Group:
     """The groups of one warm parent; empty where none can be made."""
 
     def __init__(self, pid: int, limits: Limits, jobs: int):
-        self.made: list[Path] = []
+        self.made: set[Path] = set()
         memory = (PARENT + 2 * jobs * limits.memory) * MB
         tasks = 64 + 2 * jobs * limits.processes
         settings = {
-            "memory": {"memory.max": memory, "memory.limit_in_bytes": memory, "memory.swap.max": 0},
-            "pids": {"pids.max": tasks},
+            "memory.max": memory,
+            "memory.limit_in_bytes": memory,
+            "memory.swap.max": 0,
+            "pids.max": tasks,
         }
-        for controller, values in settings.items():
+        for controller in ("memory", "pids"):
             with contextlib.suppress(OSError):
-                own = _own_group(controller)
-                if own is not None:
-                    self._sweep(own)
-                    self._make(own / f"coursekit-{pid}", values, pid)
-
-    def _make(self, group: Path, values: dict[str, int], pid: int) -> None:
-        if group not in self.made:
-            group.mkdir()
-            self.made.append(group)
-        for name, value in values.items():
-            if (group / name).exists():
-                (group / name).write_text(str(value))
-        (group / "cgroup.procs").write_text(str(pid))
-
-    def _sweep(self, own: Path) -> None:
-        """Remove what graders left that were killed before they could."""
-        for group in own.glob("coursekit-*"):
-            if not Path("/proc", group.name.removeprefix("coursekit-")).exists():
-                with contextlib.suppress(OSError):
-                    group.rmdir()
+                if own := _own_group(controller):
+                    _sweep(own)
+                    group = own / f"coursekit-{pid}"
+                    group.mkdir(exist_ok=True)
+                    self.made.add(group)
+                    for file in filter(Path.exists, (group / name for name in settings)):
+                        file.write_text(str(settings[file.name]))
+                    (group / "cgroup.procs").write_text(str(pid))
 
     def remove(self) -> None:
         """Once its processes have ended, which takes the system a moment."""
         end = time.monotonic() + PATIENCE
-        while self.made and time.monotonic() < end:
-            for group in list(self.made):
-                try:
+        while (left := [group for group in self.made if group.exists()]) and time.monotonic() < end:
+            for group in left:
+                with contextlib.suppress(OSError):
                     group.rmdir()
-                except FileNotFoundError:
-                    self.made.remove(group)
-                except OSError:
-                    time.sleep(0.02)
-                else:
-                    self.made.remove(group)
+            time.sleep(0.02 if any(map(Path.exists, left)) else 0)
+
+
+def _sweep(own: Path) -> None:
+    """Remove what graders left that were killed before they could."""
+    for group in own.glob("coursekit-*"):
+        if not Path("/proc", group.name.removeprefix("coursekit-")).exists():
+            with contextlib.suppress(OSError):
+                group.rmdir()

@@ -18,11 +18,12 @@ import stat
 import tempfile
 from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 
 from . import limits as rlimits
 from . import namespaces, seccomp
 from .limits import MB, Limits
-from .namespaces import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, Options, SandboxError, _checked, _libc, prctl
+from .namespaces import PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, Options, _checked, _libc, prctl
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every machine
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(6))
@@ -121,8 +122,8 @@ def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -
     namespaces.drop_capabilities()
     os.chdir(home)
     tempfile.tempdir = home
-    places = {"MPLCONFIGDIR": f"{home}/.matplotlib", "IPYTHONDIR": f"{home}/.ipython"}
-    os.environ.update(HOME=home, TMPDIR=home, **places)
+    places = {"MPLCONFIGDIR": "matplotlib", "IPYTHONDIR": "ipython", "XDG_CACHE_HOME": "cache"}
+    os.environ.update({name: f"{home}/.{folder}" for name, folder in places.items()}, HOME=home, TMPDIR=home)
     rlimits.apply(limits, options["address_space"], sum(n for u, n in _tasks() if u == os.getuid()))
     rules = dict.fromkeys(shown, READ)
     rules |= {f"/dev/{name}": access for name, access in DEVICES.items()}
@@ -136,10 +137,7 @@ def _held_where_only_root_may_pass(paths: list[str]) -> list[str]:
     """The paths by which another user reaches these: a Python below /root only by a descriptor that is already open."""
     held: dict[str, str] = {}
     for path in map(os.path.realpath, paths):
-        parents = [path]
-        while parents[-1] != "/":
-            parents.append(os.path.dirname(parents[-1]))
-        if any(not os.stat(place).st_mode & stat.S_IXOTH for place in parents[1:]):
+        if any(not place.stat().st_mode & stat.S_IXOTH for place in Path(path).parents):
             held[path] = f"/proc/self/fd/{os.open(path, os.O_PATH)}"
 
     def moved(path: str) -> str:
@@ -154,18 +152,13 @@ def _held_where_only_root_may_pass(paths: list[str]) -> list[str]:
 def too_much(home: str, disk: int) -> bool:
     """Does a submission hold more on the disk than it may? No limit of the system counts this."""
     total = count = 0
-    pending = [home]
-    while pending:
-        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                count += 1
-                with contextlib.suppress(OSError):
-                    found = entry.stat(follow_symlinks=False)
-                    total += found.st_blocks * 512
-                    if stat.S_ISDIR(found.st_mode):
-                        pending.append(entry.path)
-                if count > INODES or total > disk * MB:
-                    return True
+    for folder, folders, files in os.walk(home):
+        for name in (*folders, *files):
+            count += 1
+            with contextlib.suppress(OSError):
+                total += os.lstat(f"{folder}/{name}").st_blocks * 512
+            if count > INODES or total > disk * MB:
+                return True
     return False
 
 
@@ -189,30 +182,25 @@ def offered() -> str:
         user = next(iter(unused_users(1)), 0)
         if user:
             os.chown(home, user, user)
-        pid = os.fork()
-        if pid == 0:
-            _try(home, secret, user, parent)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return "yes" if status == 0 else f"the trial of Landlock failed at step {status}"
-
-
-def _try(home: str, secret: str, user: int, parent: int) -> None:
-    """Exit with 0, or with the number of the first thing that was possible and must not be."""
-    step = 1
-    try:
-        os.setsid()
         plan = {"shown": ["/usr", "/lib", "/lib64"], "devices": [], "address_space": True}
-        enter(Limits(), plan, home, user, parent)
-        tries: list[Callable[[], object]] = [
-            lambda: os.open(secret, os.O_RDONLY), lambda: os.truncate(secret, 0), lambda: os.kill(parent, 0),
-            lambda: os.listdir(f"/proc/{parent}/fd"), lambda: _checked(_libc.socket(1, 1, 0), ""), os.fork,
-        ]  # fmt: skip
-        for step, attempt in enumerate(tries, 2):
-            with contextlib.suppress(OSError, SandboxError):
-                attempt()
-                os._exit(step)
-        with open("mine", "w") as file:
-            file.write("ok")
-        step = 0
-    finally:
-        os._exit(step)
+        step = namespaces.first_refused(
+            os.setsid,
+            lambda: enter(Limits(), plan, home, user, parent),
+            _must_fail(lambda: os.open(secret, os.O_RDONLY)),
+            _must_fail(lambda: os.truncate(secret, 0)),
+            _must_fail(lambda: os.kill(parent, 0)),
+            _must_fail(lambda: os.listdir(f"/proc/{parent}/fd")),
+            _must_fail(lambda: _checked(_libc.socket(1, 1, 0), "")),
+            _must_fail(os.fork),
+            lambda: os.open("mine", os.O_WRONLY | os.O_CREAT),
+        )
+    return f"the trial of Landlock failed at step {step}" if step else "yes"
+
+
+def _must_fail(attempt: Callable[[], object]) -> Callable[[], None]:
+    def step() -> None:
+        with contextlib.suppress(OSError):
+            attempt()
+            raise RuntimeError("it was possible")
+
+    return step

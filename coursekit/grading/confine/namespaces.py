@@ -21,6 +21,7 @@ from typing import Any
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+OUTER = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 MNT_DETACH, AT_FDCWD, AT_RECURSIVE = 2, -100, 0x8000
@@ -102,11 +103,18 @@ def outer(control: socket.socket, options: Options, serve: Callable[[], None]) -
     Three processes: this one stays outside to write the user map (only root outside may map two users), the next
     makes the namespaces, the last is process 1 of the new process namespace.
     """
-    stage = tempfile.mkdtemp(prefix="coursekit-", dir=_writable())
+    stage = tempfile.mkdtemp(prefix="coursekit-")
+    tempfile.tempdir = None  # inside, there may be another
     unshared, mapped = os.pipe(), os.pipe()
     pid = os.fork()
     if pid == 0:
-        _in_child(control, lambda: _make(control, stage, options, unshared[1], mapped[0], serve))
+        try:
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            _make(control, stage, options, unshared[1], mapped[0], serve)
+        except BaseException as error:  # noqa: BLE001
+            with contextlib.suppress(OSError):
+                control.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
+        os._exit(0)
     os.close(unshared[1])
     if os.read(unshared[0], 1):
         _map_users(pid)
@@ -118,21 +126,6 @@ def outer(control: socket.socket, options: Options, serve: Callable[[], None]) -
     os._exit(0)
 
 
-def _writable() -> str:
-    places = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")
-    return next((place for place in places if os.access(place, os.W_OK)), "/tmp")
-
-
-def _in_child(control: socket.socket, work: Callable[[], None]) -> None:
-    try:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        work()
-    except BaseException as error:  # noqa: BLE001
-        with contextlib.suppress(OSError):
-            control.send(json.dumps(["failed", 0, f"{type(error).__name__}: {error}"]).encode())
-    os._exit(0)
-
-
 def _make(
     control: socket.socket,
     stage: str,
@@ -141,7 +134,7 @@ def _make(
     mapped: int,
     serve: Callable[[], None],
 ) -> None:
-    unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC, "new namespaces")
+    unshare(OUTER, "new namespaces")
     os.write(unshared, b"u")
     os.read(mapped, 1)
     pid = os.fork()
@@ -164,12 +157,16 @@ def _make(
 
 def _map_users(pid: int) -> None:
     """root: 0 is root outside (it mounts what only root can read), STUDENT is nobody. Others: STUDENT is they."""
-    user, group = os.geteuid(), os.getegid()
-    if user == 0:
+    if os.geteuid() == 0:
         with contextlib.suppress(OSError):
-            _write(f"/proc/{pid}/uid_map", f"0 0 1\n{STUDENT} {NOBODY} 1\n")
-            _write(f"/proc/{pid}/gid_map", f"0 0 1\n{STUDENT} {NOBODY} 1\n")
+            for kind in ("uid", "gid"):
+                _write(f"/proc/{pid}/{kind}_map", f"0 0 1\n{STUDENT} {NOBODY} 1\n")
             return
+    _be_student(pid, os.geteuid(), os.getegid())
+
+
+def _be_student(pid: int | str, user: int, group: int) -> None:
+    """In that process's user namespace, STUDENT is who is this user and group outside, and there is nobody else."""
     _write(f"/proc/{pid}/setgroups", "deny")
     _write(f"/proc/{pid}/uid_map", f"{STUDENT} {user} 1\n")
     _write(f"/proc/{pid}/gid_map", f"{STUDENT} {group} 1\n")
@@ -273,9 +270,7 @@ def become_student() -> None:
     prctl(PR_SET_DUMPABLE, 1)
     unshare(CLONE_NEWUSER, "a child's user namespace")
     prctl(PR_SET_DUMPABLE, 1)
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/uid_map", f"{STUDENT} {STUDENT} 1\n")
-    _write("/proc/self/gid_map", f"{STUDENT} {STUDENT} 1\n")
+    _be_student("self", STUDENT, STUDENT)
 
 
 class _CapHeader(ctypes.Structure):
@@ -302,3 +297,49 @@ def drop_capabilities() -> None:
     header, nothing = _CapHeader(0x20080522, 0), (ctypes.c_uint32 * 6)()
     _checked(_libc.capset(ctypes.byref(header), ctypes.byref(nothing)), "drop capabilities")
     _checked(prctl(PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
+
+
+# whether this system can
+
+
+def first_refused(*steps: Callable[[], object]) -> int:
+    """In a child of its own, do these one after the other: the number of the first that failed, or 0."""
+    pid = os.fork()
+    if pid == 0:
+        done = 0
+        try:
+            for step in steps:
+                step()
+                done += 1
+        finally:
+            os._exit(0 if done == len(steps) else done + 1)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def offered() -> str:
+    """ "yes", or why not."""
+    user, group = os.geteuid(), os.getegid()
+
+    def mounts() -> None:
+        mount("none", "/", None, MS_REC | MS_PRIVATE)
+        mount("tmpfs", "/tmp", "tmpfs", 0, "size=4k")
+
+    def fresh_proc() -> None:
+        if first_refused(lambda: mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)):
+            raise SandboxError
+
+    step = first_refused(
+        lambda: unshare(OUTER, ""), lambda: _be_student("self", user, group), mounts, fresh_proc
+    )
+    return advice(step) if step else "yes"
+
+
+def advice(step: int) -> str:
+    return {
+        1: "the system does not let this user make user namespaces (on Debian and Ubuntu: "
+        "sysctl kernel.unprivileged_userns_clone=1; in a container: allow unshare in its seccomp profile)",
+        2: "the system does not let this user map itself into a user namespace",
+        3: "the system takes away the rights inside a user namespace (on Ubuntu 24.04: "
+        "sysctl kernel.apparmor_restrict_unprivileged_userns=0)",
+        4: "a fresh /proc cannot be mounted (in a container: run it with --security-opt systempaths=unconfined)",
+    }.get(step, "the trial of the sandbox was killed")

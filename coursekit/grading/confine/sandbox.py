@@ -75,55 +75,12 @@ def probe() -> None:
     parts = {"seccomp": "yes" if seccomp.supported() else f"no filter is written for {os.uname().machine}"}
     parts["cgroups"] = cgroups.offered()
     parts["user"] = "root" if os.geteuid() == 0 else "an ordinary user"
-    try:
-        pid = os.fork()
-        if pid == 0:
-            _try_namespaces()
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        parts["namespaces"] = "yes" if status == 0 else _advice(status)
-    except OSError as error:
-        parts["namespaces"] = str(error)
-    try:
-        parts["landlock"] = landlock.offered()
-    except OSError as error:
-        parts["landlock"] = str(error)
+    for level, trial in zip(LEVELS, (namespaces.offered, landlock.offered), strict=True):
+        try:
+            parts[level] = trial()
+        except OSError as error:
+            parts[level] = str(error)
     print(json.dumps(parts))
-
-
-def _try_namespaces() -> None:
-    """Exit with 0, or with the number of the step that was refused."""
-    step = 1
-    user, group = os.geteuid(), os.getegid()
-    with contextlib.suppress(OSError):
-        flags = namespaces.CLONE_NEWUSER | namespaces.CLONE_NEWNS | namespaces.CLONE_NEWPID
-        namespaces.unshare(flags | namespaces.CLONE_NEWNET | namespaces.CLONE_NEWIPC, "")
-        step = 2
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"1000 {user} 1\n")
-        Path("/proc/self/gid_map").write_text(f"1000 {group} 1\n")
-        step = 3
-        namespaces.mount("none", "/", None, namespaces.MS_REC | namespaces.MS_PRIVATE)
-        namespaces.mount("tmpfs", "/tmp", "tmpfs", 0, "size=4k")
-        step = 4
-        pid = os.fork()
-        if pid == 0:
-            with contextlib.suppress(OSError):
-                namespaces.mount("proc", "/proc", "proc", 0)
-                os._exit(0)
-            os._exit(1)
-        step = 0 if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0 else 4
-    os._exit(step)
-
-
-def _advice(step: int) -> str:
-    return {
-        1: "the system does not let this user make user namespaces (on Debian and Ubuntu: "
-        "sysctl kernel.unprivileged_userns_clone=1; in a container: allow unshare in its seccomp profile)",
-        2: "the system does not let this user map itself into a user namespace",
-        3: "the system takes away the rights inside a user namespace (on Ubuntu 24.04: "
-        "sysctl kernel.apparmor_restrict_unprivileged_userns=0)",
-        4: "a fresh /proc cannot be mounted (in a container: run it with --security-opt systempaths=unconfined)",
-    }.get(step, "the trial of the sandbox was killed")
 
 
 # what a submission sees
@@ -175,11 +132,7 @@ def prepare() -> None:
     """In the warm parent: what each child would otherwise find out for itself."""
     tempfile.gettempdir()
     if seccomp.supported():
-        seccomp.prepare()
-
-
-def fork_confined(level: str) -> int:
-    return namespaces.fork_inside() if level == "namespaces" else os.fork()
+        seccomp.program(os.uname().machine)
 
 
 def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:

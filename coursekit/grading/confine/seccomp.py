@@ -9,6 +9,7 @@ import ctypes
 import errno
 import os
 import struct
+from functools import cache
 
 from .namespaces import PR_SET_NO_NEW_PRIVS, _checked, _libc, prctl
 
@@ -116,7 +117,8 @@ class _Program:
         return b"".join(struct.pack("<HBBI", *line) for line in [*self.lines, _answer(ALLOW)])
 
 
-def program(machine: str, families: tuple[int, ...] = FAMILIES, alone: int = 0) -> bytes:
+@cache  # written in the warm parent for all of its children
+def program(machine: str, alone: int = 0) -> bytes:
     """The filter. `alone` is the number of a process that has no namespaces around it: it gets threads, but no other
     process, no socket, and no way to name another's process or file."""
     refused = ERRNO | errno.EPERM
@@ -140,9 +142,7 @@ def program(machine: str, families: tuple[int, ...] = FAMILIES, alone: int = 0) 
         return made.code
     made.one("clone", _argument(), (ANY_BIT, 0, 1, NEW_NAMESPACES), _answer(refused))
     for call in ("socket", "socketpair"):
-        known = [(EQUAL, 0, 1, family) for family in families]
-        allowed = [line for test in known for line in (test, _answer(ALLOW))]
-        made.one(call, _argument(), *allowed, _answer(ERRNO | errno.EAFNOSUPPORT))
+        made.one(call, _argument(), *_among(FAMILIES, ALLOW), _answer(ERRNO | errno.EAFNOSUPPORT))
     return made.code
 
 
@@ -174,20 +174,10 @@ class _Filter(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
 
 
-_programs: dict[tuple[str, tuple[int, ...]], bytes] = {}
-
-
-def install(families: tuple[int, ...] = FAMILIES, alone: int = 0) -> None:
+def install(alone: int = 0) -> None:
     """Filter this process and all that come from it, for good."""
-    key = (os.uname().machine, families)
-    code = program(*key, alone) if alone else _programs.get(key) or program(*key)
+    code = program(os.uname().machine, alone)
     record = _Filter(len(code) // 8, code)
     _checked(prctl(PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
     result = _libc.prctl(PR_SET_SECCOMP, ctypes.c_ulong(MODE_FILTER), ctypes.byref(record), 0, 0)
     _checked(result, "seccomp filter")
-
-
-def prepare() -> None:
-    """In the warm parent: write the filter once for all of its children."""
-    key = (os.uname().machine, FAMILIES)
-    _programs[key] = program(*key)

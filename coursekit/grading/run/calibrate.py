@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from .outcome import Cell, Outcome, Task, TestOutcome
+from .outcome import Outcome, Task, TestOutcome
 
 Run = Callable[[Iterable[Task]], Iterable[Outcome]]
 Modes = dict[str, dict[str, dict[str, Any]]]  # task -> test -> what its Cell is to say
@@ -22,10 +22,10 @@ def calibrate(solved: Iterable[Task], run: Run) -> tuple[Modes, list[tuple[str, 
     tasks = {task.id: task for task in solved}
     modes: Modes = {}
     lost: dict[str, list[TestOutcome]] = {}
-    for outcome in run(replace(t, cells=tuple(map(_anything, t.cells))) for t in tasks.values()):
+    for outcome in run(_every_test(task, leans=("*",)) for task in tasks.values()):
         modes[outcome.id] = {test.id: {"leans": tuple(test.leans)} for test in outcome.tests}
         lost[outcome.id] = [test for test in outcome.tests if test.score < test.max]
-    inside = [replace(t, cells=tuple(map(_inside, t.cells))) for name, t in tasks.items() if lost[name]]
+    inside = [_every_test(task, mode="candidate") for name, task in tasks.items() if lost[name]]
     failed: list[tuple[str, TestOutcome]] = []
     for outcome in run(inside) if inside else ():
         own = {test.id: test for test in outcome.tests}
@@ -37,9 +37,5 @@ def calibrate(solved: Iterable[Task], run: Run) -> tuple[Modes, list[tuple[str, 
     return modes, failed
 
 
-def _anything(cell: Cell) -> Cell:
-    return replace(cell, leans=("*",)) if cell.role == "test" else cell
-
-
-def _inside(cell: Cell) -> Cell:
-    return replace(cell, mode="candidate") if cell.role == "test" else cell
+def _every_test(task: Task, **change: Any) -> Task:
+    return replace(task, cells=tuple(replace(c, **change) if c.role == "test" else c for c in task.cells))

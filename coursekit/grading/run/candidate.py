@@ -10,44 +10,31 @@ import builtins
 import contextlib
 import importlib
 import os
-import random
 import socket
 import types
 from collections.abc import Callable
 from dataclasses import asdict
+from operator import attrgetter
 from typing import Any
 
-import numpy
-import torch
-
 from .. import wire
-from ..confine.limits import MB, Limits
+from ..confine.limits import Limits
 from ..wire.channel import ERROR, REQUEST, ChannelError
-from .cells import (
-    CellTimeout,
-    Shell,
-    class_of,
-    heed_timers,
-    line_of,
-    missing_name,
-    put_files,
-    stopped_after,
-    words_of,
-    words_of_any,
-)
-from .device import use_what_is_there
+from .cells import CellTimeout, Shell, heed_timers, put_files, stopped_after, told_of
 from .handles import Proxy
-from .lent import Lent, counted, lent
 from .peer import Peer
+from .state import HAS_TORCH, seed_everything, take_over
+
+if HAS_TORCH:
+    from .device import use_what_is_there
+    from .lent import Lent, counted, lent
 
 CLAIMED_BASES = 20
 
 
 class Candidate(Peer):
     def __init__(self, sock: socket.socket, shell: Shell, limits: Limits):
-        super().__init__(sock, 4 * limits.answer * MB)
-        self.shell, self.limits = shell, limits
-        self.size = limits.answer * MB
+        super().__init__(sock, shell, limits)
         self.pid = os.getpid()
         self.lending = False  # tensors of this call are with the examiner
 
@@ -68,19 +55,13 @@ class Candidate(Peer):
 
     def run(self, source: str) -> dict[str, Any]:
         """Run a cell; also a test that asks for this process, whose value then is its partial credit."""
-        use_what_is_there(source)
+        if HAS_TORCH:
+            use_what_is_there(source)
         done = self.shell.run(source, self.limits)
         timeout = isinstance(done.error, CellTimeout)
-        sentence, kind = getattr(done.error, "sentence", ""), getattr(done.error, "kind", "")
         return {
+            **told_of(done.error),
             "status": "timeout" if timeout else "error" if done.error is not None else "ok",
-            "error": words_of(done.error) if done.error is not None else "",
-            "message": words_of_any(done.error, 2000) if done.error is not None else "",
-            "type": class_of(done.error) if done.error is not None else "",
-            "line": line_of(done.error),
-            "missing": missing_name(done.error),
-            "sentence": sentence if type(sentence) is str else "",
-            "kind": kind if type(kind) is str else "",
             "shown": done.shown[:1000],
             "seconds": done.seconds,
             "stderr": done.stderr[:2000],
@@ -95,8 +76,7 @@ class Candidate(Peer):
             if name in self.shell.namespace:
                 value = self.shell.namespace[name]
                 try:
-                    encoder = wire.Encoder(self.export, self.graph_key([]), self.size)
-                    found[name] = encoder.encode(value)
+                    found[name] = wire.Encoder(self.export, self.graph_key([]), self.size).encode(value)
                 except (wire.NotPlain, MemoryError) as error:
                     found[name] = str(error)
         return found
@@ -121,19 +101,7 @@ class Candidate(Peer):
         return None
 
     def enter_context(self, context: Any) -> None:
-        if context is None:
-            return
-        grad, dtype, (torch_state, numpy_state, python_state) = context
-        torch.set_grad_enabled(grad)
-        if torch.get_default_dtype() is not dtype:
-            torch.set_default_dtype(dtype)
-        if torch_state is not None:
-            torch.set_rng_state(torch_state)
-        if numpy_state is not None:
-            numpy.random.set_state(numpy_state)
-        if python_state is not None:
-            version, numbers, gauss = python_state
-            random.setstate((version, tuple(numbers), gauss))
+        take_over(context)
 
     def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if op == "call" and self.lending:
@@ -143,37 +111,35 @@ class Candidate(Peer):
         return super().perform(op, args, kwargs)
 
     def export(self, value: Any) -> tuple[str, Any]:
-        if type(value) is Lent:
+        if HAS_TORCH and type(value) is Lent:
             return "kept", value.key
         if type(value) is Proxy:
             return "yours", value._key
         if isinstance(value, types.ModuleType):
             return "module", str(value.__name__)
-        if type(value) is torch.device:
-            return "device", str(value)
         cls = value if isinstance(value, type) else type(value)
         bases = tuple(f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__[:CLAIMED_BASES])
         label = "type" if isinstance(value, type) else cls.__name__
         return "own", (self.key_of(value), str(label), bases)
 
     def imported(self, kind: str, data: Any) -> Any:
-        if kind == "own":
-            return self.exports[data]
-        if kind == "kept":
-            self.lending = True
-            return lent(data)
-        if kind == "proxy":
-            return Proxy(self, data)
-        if kind == "given":
-            return self.shell.namespace[data]
-        if kind == "ref":
-            return resolve(*data)
-        if kind == "module":
-            return importlib.import_module(data)
-        if kind == "device":
-            return torch.device(data)
-        if kind == "reduce":
-            return rebuild(*data)
+        match kind:
+            case "own":
+                return self.exports[data]
+            case "kept":
+                self.lending = True
+                return lent(data)
+            case "proxy":
+                return Proxy(self, data)
+            case "given":
+                return self.shell.namespace[data]
+            case "ref":
+                module, path = data
+                return attrgetter(path)(importlib.import_module(module))
+            case "module":
+                return importlib.import_module(data)
+            case "reduce":
+                return rebuild(*data)
         raise wire.Malformed("an unknown kind of object")
 
     def failed(self, data: Any) -> BaseException:
@@ -182,54 +148,30 @@ class Candidate(Peer):
 
     def describe(self, error: BaseException) -> Any:
         bases = [c.__name__ for c in type(error).__mro__ if getattr(builtins, c.__name__, None) is c]
-        control = "timeout" if isinstance(error, CellTimeout) else ""
-        if isinstance(error, (wire.NotPlain, wire.Malformed)):
-            control = "not-plain"
+        plain = not isinstance(error, (wire.NotPlain, wire.Malformed))
+        control = "timeout" if isinstance(error, CellTimeout) else "" if plain else "not-plain"
         try:
             args = wire.encode(error.args[:5])
         except Exception:  # noqa: BLE001 - a student's own class may raise anything
             args = b""
-        return {
-            "type": type(error).__name__,
-            "bases": bases,
-            "words": words_of(error),
-            "message": words_of_any(error, 2000),
-            "missing": missing_name(error),
-            "args": args,
-            "control": control,
-        }
-
-
-def resolve(module: str, path: str) -> Any:
-    value: Any = importlib.import_module(module)
-    for part in path.split("."):
-        value = getattr(value, part)
-    return value
+        return {**told_of(error), "bases": bases, "args": args, "control": control}
 
 
 def rebuild(make: Any, args: tuple[Any, ...], state: Any, items: list[Any], pairs: list[Any]) -> Any:
     """An object of a library class, made from its parts as `copy.copy` would."""
     value = make(*args)
-    if state is not None:
-        if hasattr(value, "__setstate__"):
-            value.__setstate__(state)
-        elif isinstance(state, tuple):
-            for part in state:
-                for name, content in (part or {}).items():
-                    setattr(value, name, content)
-        else:
-            value.__dict__.update(state)
+    if hasattr(value, "__setstate__") and state is not None:
+        value.__setstate__(state)
+    elif isinstance(state, tuple):  # what lies in its dictionary, and what lies in its slots
+        for name, content in ((state[0] or {}) | (state[1] or {})).items():
+            setattr(value, name, content)
+    elif state is not None:
+        value.__dict__.update(state)
     for item in items:
         value.append(item)
     for key, content in pairs:
         value[key] = content
     return value
-
-
-def seed_everything(seed: int) -> None:
-    random.seed(seed)
-    numpy.random.seed(seed % 2**32)
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed first writes three tracebacks: 9 ms
 
 
 def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:

@@ -32,18 +32,7 @@ FIGURES, PICTURE = 8, 2_000_000  # figures kept of one cell, bytes kept of one p
 MIMES = ("text/html", "text/plain", "image/png")
 # Nothing is installed while grading: there is no network, and the attempt alone would take seconds.
 _INSTALLS = re.compile(r"^\s*(python3?\s+-m\s+)?(pip3?|uv|conda|mamba|apt|apt-get|wget|curl|git)\b")
-_NO_MAGIC = {
-    "pip",
-    "conda",
-    "mamba",
-    "uv",
-    "matplotlib",
-    "load_ext",
-    "reload_ext",
-    "autoreload",
-    "config",
-    "gui",
-}
+_NO_MAGIC = re.compile(r"pip|conda|mamba|uv|matplotlib|(re)?load_ext|autoreload|config|gui")
 _SHELL_NAMES = re.compile(r"In|Out|exit|quit|get_ipython|open|_+|_+i*\d*|_(ih|oh|dh|exit_code)|__\w+__")
 
 
@@ -51,28 +40,20 @@ class CellTimeout(BaseException):
     """The cell's time is up."""
 
 
-class Capped(io.TextIOBase):
+class Capped(io.StringIO):
     """A text stream that keeps the first `limit` characters and drops the rest."""
 
     def __init__(self, limit: int):
-        self.limit, self.size, self.parts = limit, 0, list[str]()
-
-    def writable(self) -> bool:
-        return True
+        super().__init__()
+        self.room = limit
 
     def write(self, text: str) -> int:
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        room = self.limit - self.size
-        if room > 0:
-            self.parts.append(text[:room])
-            self.size += len(text[:room])
-            if len(text) >= room:
-                self.parts.append("\n[the rest of the output was dropped]\n")
+        if self.room > 0:
+            super().write(text[: self.room])
+            if len(text) >= self.room:
+                super().write("\n[the rest of the output was dropped]\n")
+            self.room -= len(text)
         return len(text)
-
-    def getvalue(self) -> str:
-        return "".join(self.parts)
 
 
 class _Hook(DisplayHook):
@@ -119,29 +100,24 @@ class QuietShell(InteractiveShell):
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def showsyntaxerror(self, *args: Any, **kwargs: Any) -> None:
-        pass
+    showsyntaxerror = showtraceback
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
-        if magic_name in _NO_MAGIC:
+        if _NO_MAGIC.fullmatch(magic_name):
             return None
         return super().run_line_magic(magic_name, line, _stack_depth + 1)
 
     def system(self, cmd: str) -> None:
         if _INSTALLS.match(cmd):
             print(f"(not run while grading: {cmd.strip()})")
-            return
-        text, self.user_ns["_exit_code"] = _shell_output(cmd)
-        sys.stdout.write(text)
+        else:
+            sys.stdout.write(self.getoutput(cmd, split=False))
 
     def getoutput(self, cmd: str, split: bool = True, *_: Any, **__: Any) -> Any:
-        text, _code = _shell_output(cmd)
+        done = subprocess.run(cmd, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.user_ns["_exit_code"] = done.returncode
+        text = done.stdout.decode("utf-8", "replace")
         return text.splitlines() if split else text
-
-
-def _shell_output(command: str) -> tuple[str, int]:
-    done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    return done.stdout.decode("utf-8", "replace"), done.returncode
 
 
 @dataclass
@@ -183,15 +159,8 @@ class Shell:
 
     def rehearse(self) -> None:
         """Run a few cells before the fork, so that no child pays for what IPython does once."""
-        before = {
-            *self.namespace,
-            "_ih",
-            "_oh",
-            "_dh",
-            "_i",
-            "_ii",
-            "_iii",
-        }  # IPython makes these when it first runs
+        # IPython makes these when it first runs.
+        before = {*self.namespace, "_ih", "_oh", "_dh", "_i", "_ii", "_iii"}
         for source in ("x = 1\nx", "[x]", "1 / 0", "%time x = 2"):
             self.run(source, Limits())
         for name in [name for name in self.namespace if name not in before]:
@@ -218,11 +187,12 @@ class Shell:
             done.error = error
         done.seconds = time.perf_counter() - start
         done.stderr = err.getvalue()
-        done.outputs = [Output("stdout", out.getvalue())] if out.parts else []
-        raw = _printed_past_python(limits.output)
-        done.outputs += [Output("stdout", raw)] if raw else []
-        done.outputs += [Output("stderr", done.stderr)] if err.parts else []
-        done.outputs += outputs[: 4 * FIGURES]
+        printed = (
+            ("stdout", out.getvalue()),
+            ("stdout", _printed_past_python(limits.output)),
+            ("stderr", done.stderr),
+        )
+        done.outputs = [Output(kind, text) for kind, text in printed if text] + outputs[: 4 * FIGURES]
         if done.value is not None:
             done.shown = next((o.data for o in reversed(outputs) if o.kind == "text/plain"), "")  # type: ignore
         done.names = self._bound(source, before)
@@ -231,20 +201,13 @@ class Shell:
     def _hooks(self) -> tuple[Any, ...]:
         shell = self.ipython
         events = {name: list(callbacks) for name, callbacks in shell.events.callbacks.items()}
-        transformers = (
-            shell.input_transformers_cleanup,
-            shell.input_transformers_post,
-            shell.ast_transformers,
-        )
-        return events, *map(list, transformers)
+        lists = shell.input_transformers_cleanup, shell.input_transformers_post, shell.ast_transformers
+        return events, *map(list, lists)
 
     def _is_ordinary(self, source: str) -> bool:
         """Python without magics, in a shell that nobody has changed: then IPython's part is the display alone."""
-        return (
-            bool(parse(source, magics=False).body)
-            and "__future__" not in source
-            and self._hooks() == self.hooks
-        )
+        plain = bool(parse(source, magics=False).body) and "__future__" not in source
+        return plain and self._hooks() == self.hooks
 
     def _run_plain(self, source: str, done: CellRun) -> None:
         """The cell without IPython's machinery, which costs a fresh process more than most cells do."""
@@ -320,20 +283,18 @@ def stopped_after(limits: Limits) -> Iterator[None]:
 
     Code can ignore this; whoever waits for this process kills it a little later.
     """
-
-    signal.setitimer(signal.ITIMER_REAL, limits.cell_wall)
-    signal.setitimer(signal.ITIMER_PROF, limits.cell_cpu)
+    timers = {signal.ITIMER_REAL: limits.cell_wall, signal.ITIMER_PROF: limits.cell_cpu}
     try:
+        for timer, seconds in timers.items():
+            signal.setitimer(timer, seconds)
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        for timer in timers:
+            signal.setitimer(timer, 0)
 
 
-def line_of(error: BaseException | None) -> int:
+def line_of(error: BaseException) -> int:
     """The line of the last cell that the error went through; 0 if there is none."""
-    if error is None:
-        return 0
     frames = traceback.extract_tb(error.__traceback__)
     lines = [f.lineno for f in frames if f.filename.startswith("<ipython-input")]
     if not lines and isinstance(error, SyntaxError):
@@ -341,15 +302,15 @@ def line_of(error: BaseException | None) -> int:
     return lines[-1] or 0 if lines else 0
 
 
-def missing_name(error: BaseException | None) -> str:
+def text_of(value: object, attribute: str) -> str:
+    """This attribute if it is a plain text."""
+    found = getattr(value, attribute, "")
+    return found if type(found) is str else ""
+
+
+def missing_name(error: BaseException) -> str:
     """The name that was not defined, if that is what the error says."""
-    name = error.name if isinstance(error, NameError) else ""
-    return name if isinstance(name, str) else ""
-
-
-def class_of(error: BaseException) -> str:
-    """The name of its class as a student knows it: Python 3.13 has a private one for input that ends too early."""
-    return "SyntaxError" if type(error).__name__ == "_IncompleteInputError" else type(error).__name__
+    return text_of(error, "name") if isinstance(error, NameError) else ""
 
 
 def words_of_any(value: object, most: int) -> str:
@@ -360,13 +321,31 @@ def words_of_any(value: object, most: int) -> str:
         return "(it could not be written)"
 
 
+def class_of(error: BaseException) -> str:
+    """The name of its class as a student knows it: Python 3.13 has a private one for input that ends too early."""
+    return "SyntaxError" if type(error).__name__ == "_IncompleteInputError" else type(error).__name__
+
+
 def words_of(error: BaseException) -> str:
     """`ValueError: bad size (line 3)`, in at most 500 characters."""
-    text = words_of_any(error.msg if isinstance(error, SyntaxError) else error, 500)
-    line = line_of(error)
-    name = class_of(error)
-    words = f"{name}: {text}" if text else name
+    text, line = words_of_any(error.msg if isinstance(error, SyntaxError) else error, 500), line_of(error)
+    words = f"{class_of(error)}: {text}" if text else class_of(error)
     return words[:480] + (f" (line {line})" if line else "")
+
+
+def told_of(error: BaseException | None) -> dict[str, Any]:
+    """All that a student's process tells of an error."""
+    if error is None:
+        return {"line": 0, **dict.fromkeys(("error", "message", "type", "missing", "sentence", "kind"), "")}
+    return {
+        "error": words_of(error),
+        "message": words_of_any(error, 2000),
+        "type": class_of(error),
+        "line": line_of(error),
+        "missing": missing_name(error),
+        "sentence": text_of(error, "sentence"),
+        "kind": text_of(error, "kind"),
+    }
 
 
 def put_files(files: dict[str, bytes]) -> None:

@@ -4,24 +4,25 @@
         for outcome in cluster.grade(tasks):
             ...
 
-Each worker starts a warm parent of its own, by exec and never by fork, for a worker has threads. A submission
-travels as plain data. What a lost worker had under way is run again elsewhere; this side alone records, so that
-every submission is recorded once.
+Each worker starts a warm parent of its own, by exec and never by fork, for a worker has threads. What a lost worker
+had under way is run again elsewhere; this side alone records, so that every submission is recorded once.
 """
 
 from __future__ import annotations
 
 import queue
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from distributed import Client, Future, WorkerPlugin, as_completed, get_worker
+from distributed import Client, WorkerPlugin, as_completed, get_worker
 from distributed.scheduler import KilledWorker
 
 from ..confine.limits import Limits
 from ..errors import CannotGrade, GradingError
-from .outcome import CellOutcome, Outcome, Task, TestOutcome, output_from_plain
-from .warm import LOST, Warm
+from .outcome import Outcome, Task
+from .warm import Warm
 
 PLUGIN = "coursekit-warm-parent"
 ATTEMPTS = 3
@@ -34,15 +35,12 @@ class WarmParents(WorkerPlugin):
 
     name = PLUGIN
 
-    def __init__(self, limits: Limits, unsafe: bool, device: str):
-        self.options: dict[str, Any] = {"limits": limits, "unsafe": unsafe, "device": device}
-        self.all: list[Warm] = []
-        self.idle: queue.SimpleQueue[Warm] = queue.SimpleQueue()
-
-    def __reduce__(self) -> Any:  # what travels to a worker: the options, not the processes
-        return WarmParents, (self.options["limits"], self.options["unsafe"], self.options["device"])
+    def __init__(self, **options: Any):
+        self.options = options  # of Warm
 
     def setup(self, worker: Any) -> None:  # noqa: ARG002 - distributed names it
+        self.all: list[Warm] = []
+        self.idle: queue.SimpleQueue[Warm] = queue.SimpleQueue()
         self.idle.put(self._start())
 
     def teardown(self, worker: Any) -> None:  # noqa: ARG002
@@ -66,17 +64,19 @@ class WarmParents(WorkerPlugin):
             self.idle.put(warm)
 
 
-def grade_here(data: dict[str, Any], limits: dict[str, Any]) -> Any:
+def grade_here(task: Task) -> Outcome:
     """Grade one submission in this worker."""
     plugin: Any = get_worker().plugins[PLUGIN]
-    return plugin.grade(Task.from_plain(data, Limits(**limits))).plain()
+    graded: Outcome = plugin.grade(task)
+    return graded
 
 
 class Cluster:
     """Like `Warm`, on the workers of a Dask scheduler."""
 
     def __init__(self, address: str, limits: Limits | None = None, unsafe: bool = False, device: str = ""):
-        self.address, self.limits, self.unsafe, self.device = address, limits or Limits(), unsafe, device
+        self.address, self.limits = address, limits or Limits()
+        self.options = {"limits": self.limits, "unsafe": unsafe, "device": device}
         self.client: Client | None = None
 
     def __enter__(self) -> Cluster:
@@ -96,7 +96,7 @@ class Cluster:
         assert self.client is not None
         self.client.wait_for_workers(1, timeout=PATIENCE)
         try:
-            self.client.register_plugin(WarmParents(self.limits, self.unsafe, self.device))
+            self.client.register_plugin(WarmParents(**self.options))
         except OSError:
             if attempts == 1:
                 raise
@@ -109,60 +109,31 @@ class Cluster:
 
     def grade(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """One outcome a task, as they finish; only a few tasks are on their way at a time."""
-        assert self.client is not None, "use `with Cluster(address) as cluster:`"
+        client = self.client
+        assert client is not None, "use `with Cluster(address) as cluster:`"
         waiting, under_way = iter(tasks), {}
-        finished = as_completed(loop=self.client.loop)
+        finished = as_completed(loop=client.loop)
 
         def send() -> None:
-            task = next(waiting, None)
-            if task is not None:
-                future = self._submit(task)
+            for task in islice(waiting, 1):
+                sent = replace(task, limits=task.limits or self.limits)
+                # Not pure: two students may have handed in the same, and each is graded.
+                future = client.submit(grade_here, sent, pure=False)
                 under_way[future.key] = task
                 finished.add(future)
 
         try:
-            for _ in range(max(1, DEPTH * self._threads())):
+            for _ in range(max(1, DEPTH * sum(client.nthreads().values()))):
                 send()
             while under_way:
                 future = next(finished)
                 task = under_way.pop(future.key)
                 send()
-                yield self._outcome(task, future)
-        finally:
-            self.client.cancel(list(finished.futures))
-
-    def _submit(self, task: Task) -> Future[Any]:
-        assert self.client is not None
-        limits = (task.limits or self.limits).plain()
-        # Not pure: two students may have handed in the same, and each is graded.
-        return self.client.submit(grade_here, task.plain(), limits, pure=False)
-
-    def _threads(self) -> int:
-        assert self.client is not None
-        return sum(self.client.nthreads().values())
-
-    def _outcome(self, task: Task, future: Future[Any]) -> Outcome:
-        try:
-            return outcome_from_plain(future.result())
-        except KilledWorker:
-            return _lost(task)
+                try:
+                    yield future.result()
+                except KilledWorker:
+                    yield Outcome.lost(task, ["not graded: every worker that tried was lost"])
         except CannotGrade as error:
             raise GradingError(f"a worker of {self.address}: {error}") from error
-
-
-def outcome_from_plain(data: dict[str, Any]) -> Outcome:
-    """The outcome that `Outcome.plain` described."""
-    more = {k: v for k, v in data.items() if k not in ("score", "max")}
-    more["tests"] = [TestOutcome(**output_from_plain(test)) for test in data["tests"]]
-    more["cells"] = [CellOutcome(**output_from_plain(cell)) for cell in data["cells"]]
-    return Outcome(**more)
-
-
-def _lost(task: Task) -> Outcome:
-    """Several workers died over this submission."""
-    tests = [
-        TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate)
-        for cell in task.cells
-        if cell.role == "test"
-    ]
-    return Outcome(task.id, "stopped", tests, flags=["not graded: every worker that tried was lost"])
+        finally:
+            client.cancel(list(finished.futures))

@@ -66,11 +66,10 @@ class _Present(TorchFunctionMode):
         return self.present if self.is_missing(device) else value
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if args and self.is_missing(
-            _device_named(getattr(func, "__name__", ""))
-        ):  # a method named after a device
+        method = _device_named(getattr(func, "__name__", ""))  # one may be named after a device
+        if args and self.is_missing(method):
             return args[0].to(self.present)
-        named = {
-            key: self._change(value) if key == "device" else value for key, value in (kwargs or {}).items()
-        }
+        named = dict(kwargs or {})
+        if "device" in named:
+            named["device"] = self._change(named["device"])
         return func(*map(self._change, args), **named)

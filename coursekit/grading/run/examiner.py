@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import importlib
-import random
 import socket
 import sys
 import time
@@ -14,27 +13,27 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
-import numpy
-import torch
-
 from .. import wire
-from ..confine.limits import MB, Limits
+from ..confine.limits import Limits
 from ..wire.channel import ChannelError
 from .cells import CellTimeout, Shell
-from .handles import Handle, NotRemote, is_remote
-from .kept import Keeper
-from .peer import BY_HAND, OPERATIONS, OPERATORS, Peer
+from .handles import OPERATIONS, OPERATORS, Handle, NotRemote, is_remote
+from .peer import BY_HAND, Peer
+from .state import HAS_TORCH, modes, random_states
+
+if HAS_TORCH:
+    from .kept import Keeper
 
 # Names under which a test may use a module that only the student's cell imported: the genuine one is taken.
 CONVENTIONAL = {
-    "np": "numpy",
-    "plt": "matplotlib.pyplot",
-    "F": "torch.nn.functional",
-    "nn": "torch.nn",
-    "optim": "torch.optim",
+    "np": "numpy", "plt": "matplotlib.pyplot", "F": "torch.nn.functional", "nn": "torch.nn", "optim": "torch.optim",
     "pd": "pandas",
-}
+}  # fmt: skip
 _SERVED = {"call", "getattr", "getitem", "len", "iter", "next"}  # what a candidate may do to a test's object
+_DRAWING = _SERVED - {"getattr", "len"}
+_ACCOUNT = {
+    "status": str, "error": str, "seconds": float, "outputs": list, "names": list, "line": int, "type": str,
+}  # fmt: skip
 _PLAIN_MODULES = {"builtins", "numpy", "collections", "torch", "torch._tensor", "torch.nn.parameter"}
 
 
@@ -50,19 +49,23 @@ class Desk(Peer):
     def __init__(
         self, sock: socket.socket, shell: Shell, limits: Limits, given: set[str], seeded: dict[str, Any]
     ):
-        super().__init__(sock, 4 * limits.answer * MB)
-        self.size = limits.answer * MB
-        self.shell, self.limits, self.given = shell, limits, given
+        super().__init__(sock, shell, limits)
+        self.given = given
         self.handles: dict[int, Handle] = {}
         self.fault: BaseException | None = None  # remembered even if a test swallows it
         self.may: frozenset[str] = frozenset()  # what the reference leaned on
         self.leans: set[str] = set()  # what the test under way has leaned on (see TestOutcome)
+        self.traced = False  # a cell of the student's uses torch's tracers
         self.looks = 0  # operators of the test under way that were executed here
         self.methods: set[int] = set()  # keys of what was got as an attribute of a student's object
         self.sent = seeded  # the random states that the candidate starts with
         self.saw_a_test = False  # a test's source was in that process: what it says is not passed on
         self.keeper: Any = None  # while a call is counted: its tensors, which stay here
         self.next_key = 1
+
+    @property
+    def lost(self) -> bool:
+        return isinstance(self.fault, ChannelError) and self.fault.status != "slow"
 
     def deadline(self) -> float:
         """When to stop waiting. The candidate interrupts itself first; this is for one that does not."""
@@ -88,6 +91,15 @@ class Desk(Peer):
         except Exception as error:  # noqa: BLE001
             raise self.misbehaved(f"the process no longer works ({getattr(error, 'student', '')})") from None
 
+    def run(self, source: str) -> dict[str, Any]:
+        """Run a cell over there; its account of it is at least of the right form."""
+        reply = self.command("run", source)
+        if type(reply) is not dict or any(type(reply.get(key)) is not kind for key, kind in _ACCOUNT.items()):
+            raise self.misbehaved("an account of a cell of the wrong form")
+        if reply["status"] not in ("ok", "error", "timeout"):
+            raise self.misbehaved("an unknown status")
+        return reply
+
     def misbehaved(self, why: str) -> BaseException:
         self.fault = ChannelError(why, "malformed")
         return self.fault
@@ -97,9 +109,10 @@ class Desk(Peer):
             if op == "call" and self.keeper is None and _judging("watch", "is_counting"):
                 return self._counted(*args, **kwargs)
             seen = _judging("by_hand", "looked_into") if op == "call" and self.keeper is None else None
-            value = (
-                super().operate(op, *args, **kwargs) if seen is None else self._by_hand(seen, *args, **kwargs)
-            )
+            if seen is not None:
+                value = self._by_hand(seen, *args, **kwargs)
+            else:
+                value = super().operate(op, *args, **kwargs)
             self._note(op, args, value)
             return value
         except wire.NotPlain as error:
@@ -135,6 +148,8 @@ class Desk(Peer):
         """Call the student's function with tensors that autograd cannot follow; in the open only if it cannot work so,
         or after so much that what it does by hand has been seen."""
         before, why, profile = self.fault, "", sys.getprofile()
+        if self.traced:
+            self.leans.add("traced")
         if self.looks > LOOKS:
             return super().operate("call", *args, **kwargs)
         sys.setprofile(None)  # nothing of the student's runs here
@@ -184,14 +199,10 @@ class Desk(Peer):
         """The gradient mode, the default dtype, and the random states that changed since the last call."""
         # A look at an attribute draws nothing. And while tensors stay here, so does the state that they may have been
         # drawn from: it could be turned back.
-        states = random_states() if self.keeper is None and op in _SERVED - {"getattr", "len"} else self.sent
-        changed = []
-        for name, state in states.items():
-            old = self.sent.get(name)
-            same = old is not None and _same_state(old, state)
-            changed.append(None if same else state)
-        self.sent = states
-        return torch.is_grad_enabled(), torch.get_default_dtype(), tuple(changed)
+        if self.keeper is not None or op not in _DRAWING:
+            return modes()
+        before, self.sent = self.sent, random_states()
+        return modes() | {name: state for name, state in self.sent.items() if before.get(name) != state}
 
     # what crosses
 
@@ -204,8 +215,6 @@ class Desk(Peer):
             return "own", value._key
         if isinstance(value, types.ModuleType):
             return "module", value.__name__
-        if type(value) is torch.device:
-            return "device", str(value)
         if isinstance(value, (type, *_CLOSED)):
             return self._reference(value) or ("proxy", self.key_of(value))
         return self._parts(value) or ("proxy", self.key_of(value))
@@ -218,10 +227,7 @@ class Desk(Peer):
         module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
         if not isinstance(module, str) or module == "__main__" or "<" in path:
             return None
-        found: Any = sys.modules.get(module)
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        return ("ref", (module, path)) if found is value else None
+        return ("ref", (module, path)) if _known(module, path) is value else None
 
     def _parts(self, value: Any) -> tuple[str, Any] | None:
         """An object of a library's or a given class, by its parts; it goes to the candidate, never back."""
@@ -239,20 +245,17 @@ class Desk(Peer):
             return None
 
     def imported(self, kind: str, data: Any) -> Any:
-        if kind == "own" and type(data) is tuple and len(data) == 3:
-            key, label, bases = data
-            if type(key) is int and type(label) is str and type(bases) is tuple:
+        match kind, data:
+            case "own", (int(key), str(label), tuple(bases)):
                 if key not in self.handles:
                     self.handles[key] = Handle(self, key, label[:100], self._genuine(bases))
                 return self.handles[key]
-        if kind == "kept" and self.keeper is not None:
-            return self.keeper.find(data)
-        if kind == "yours" and type(data) is int and data in self.exports:
-            return self.exports[data]
-        if kind == "module" and type(data) is str:
-            return ModuleName(data)
-        if kind == "device" and type(data) is str:
-            return torch.device(data)
+            case "kept", _ if self.keeper is not None:
+                return self.keeper.find(data)
+            case "yours", int() if data in self.exports:
+                return self.exports[data]
+            case "module", str():
+                return ModuleName(data)
         raise wire.Malformed("an unknown kind of object")
 
     def _genuine(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -260,14 +263,11 @@ class Desk(Peer):
         found = []
         for base in bases[:20]:
             module, _, path = str(base).partition(":")
-            if module == "__main__":
-                known = self.shell.namespace.get(path) if path in self.given else None
+            known = None
+            if module == "__main__" and path in self.given:
+                known = self.shell.namespace.get(path)
             elif module.split(".")[0] in ("torch", "coursekit") and module not in _PLAIN_MODULES:
-                known = sys.modules.get(module)
-                for part in path.split("."):
-                    known = getattr(known, part, None)
-            else:
-                known = None
+                known = _known(module, path)
             if isinstance(known, type) and not issubclass(known, BaseException):
                 found.append(known)
         return tuple(found)
@@ -286,7 +286,7 @@ class Desk(Peer):
         if control == "not-plain":
             return NotRemote(f"an answer was not plain data: {_short(data.get('message'))}")
         error = self._builtin(data)
-        error.student = _short(data.get("words"))  # type: ignore[attr-defined]
+        error.student = _short(data.get("error"))  # type: ignore[attr-defined]
         error.missing = _short(data.get("missing"))  # type: ignore[attr-defined]
         return error
 
@@ -304,7 +304,7 @@ class Desk(Peer):
                     return made if len(str(made)) <= LONGEST_MESSAGE else cls(_short(data.get("message")))
                 except Exception:  # noqa: BLE001 - its arguments are the student's
                     continue
-        return RuntimeError(_short(data.get("words")))
+        return RuntimeError(_short(data.get("error")))
 
     # the student's names
 
@@ -317,13 +317,11 @@ class Desk(Peer):
             raise self.misbehaved("names of the wrong form")
         for name in names:
             blob = reply.get(name)
+            value = self.unpack(blob) if type(blob) is bytes else None
+            if type(value) is ModuleName:
+                value = genuine_module(name, value)
+                blob = blob if value is not None else "it is a module under an unusual name"
             if type(blob) is bytes:
-                value = self.unpack(blob)
-                if type(value) is ModuleName:
-                    value = genuine_module(name, value)
-                    if value is None:
-                        refused[name] = "it is a module under an unusual name"
-                        continue
                 values[name] = value
                 self.leans |= oddities(value)
             elif type(blob) is str:
@@ -361,6 +359,14 @@ def oddities(value: Any, depth: int = 0) -> set[str]:
     return set()
 
 
+def _known(module: str, path: str) -> Any:
+    """What this name stands for here, if it is already there."""
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
 def _judging(module: str, name: str) -> Any:
     """What the check under way says of itself, if there is one."""
     found = getattr(sys.modules.get(f"coursekit.checks.judging.{module}"), name, None)
@@ -368,30 +374,11 @@ def _judging(module: str, name: str) -> Any:
 
 
 def genuine_module(name: str, module: str) -> Any:
-    if name == module.split(".")[0] == module or CONVENTIONAL.get(name) == module:
-        try:
+    if CONVENTIONAL.get(name, name) == module:
+        with suppress(ImportError):
             return importlib.import_module(module)
-        except ImportError:
-            return None
     return None
-
-
-def random_states() -> dict[str, Any]:
-    version, numbers, gauss = random.getstate()
-    return {
-        "torch": torch.get_rng_state(),
-        "numpy": numpy.random.get_state(),
-        "python": (version, list(numbers), gauss),  # a list of numbers crosses in one piece
-    }
 
 
 def _short(text: Any) -> str:
     return text[:500] if type(text) is str else ""
-
-
-def _same_state(old: Any, new: Any) -> bool:
-    if hasattr(old, "equal"):
-        return bool(old.equal(new))
-    if isinstance(old, tuple) and len(old) == 5:  # numpy: a name, the key, position, …
-        return old[2:] == new[2:] and bool((old[1] == new[1]).all())
-    return bool(old == new)

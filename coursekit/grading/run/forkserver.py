@@ -14,11 +14,12 @@ import json
 import os
 import pkgutil
 import selectors
-import shutil
 import signal
 import socket
 import sys
 import time
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from .. import wire
@@ -40,13 +41,9 @@ def preload(modules: list[str]) -> list[str]:
         except ImportError:
             missing.append(name)
     _rooms_of_coursekit()
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(1)
+    if "torch" in sys.modules:
         with contextlib.suppress(Exception):
-            _first_uses(torch)
-    if "coursekit.notation" in sys.modules:
-        _first_equation()
+            _first_uses(sys.modules["torch"])
     return missing
 
 
@@ -61,15 +58,10 @@ def _rooms_of_coursekit() -> None:
                 importlib.import_module(room.name)
 
 
-def _first_equation() -> None:
-    """Pay here for the language's grammar, which is built when the first equation is read."""
-    Equations = importlib.import_module("coursekit.notation").Equations
-    Equations("h[t,j] = tanh(W[j,I] h[t-1,I])").compare(r"h[t,j] = \tanh(\sum_{i} W[j,i] h[t-1,i])")
-
-
 def _first_uses(torch: Any) -> None:
-    """Pay here for what torch does once. No backward pass, and nothing large enough for a second thread: neither
-    survives a fork."""
+    """Pay here for what torch, and the language's grammar, do once. No backward pass, and nothing large enough for a
+    second thread: neither survives a fork."""
+    torch.set_num_threads(1)
     functional = torch.nn.functional
     weight = torch.zeros(2, requires_grad=True)
     weight.grad = torch.zeros(2)
@@ -79,6 +71,9 @@ def _first_uses(torch: Any) -> None:
     functional.cross_entropy(functional.linear(x, x), torch.tensor([0, 1, 2]))
     torch.testing.assert_close(y, y.clone())
     assert torch.allclose(x, wire.decode(wire.encode({"x": x, "y": x.numpy()}))["x"])
+    if "coursekit.notation" in sys.modules:
+        first = sys.modules["coursekit.notation"].Equations("h[t,j] = tanh(W[j,I] h[t-1,I])")
+        first.compare(r"h[t,j] = \tanh(\sum_{i} W[j,i] h[t-1,i])")
 
 
 def gather_memory() -> None:
@@ -94,18 +89,23 @@ def gather_memory() -> None:
             libc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), MADV_COLLAPSE)
 
 
-def threads() -> int:
-    return len(os.listdir("/proc/self/task"))
+@dataclass
+class Child:
+    """One forked process: what it may hold, and without namespaces its folder and its user."""
+
+    pid: int
+    memory: int  # bytes that its processes may have together
+    disk: int  # MB
+    home: str
+    user: int
 
 
 class Server:
     def __init__(self, control: socket.socket, options: namespaces.Options):
         self.control, self.options = control, options
-        self.children: dict[int, int] = {}  # token -> pid
-        self.memory: dict[int, int] = {}  # token -> bytes that its processes may have together
-        self.homes: dict[int, tuple[str, int, int]] = {}  # token -> its folder, its size in MB, its user
+        self.children: dict[int, Child] = {}  # by token
+        self.apart = options["level"] == "namespaces"
         self.users = unused_users(USERS) if options["level"] == "landlock" else []
-        self.rubbish = _janitor() if options["level"] != "namespaces" else -1
         self.inherited = own_memory()
         self.watched = 0.0
         self.wake, wake_write = os.pipe()
@@ -114,115 +114,82 @@ class Server:
         signal.signal(signal.SIGCHLD, lambda signum, frame: None)
         signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
 
-    def send(self, *message: Any) -> None:
-        self.control.send(json.dumps(message).encode())
-
     def loop(self) -> None:
         selector = selectors.DefaultSelector()
         selector.register(self.control, selectors.EVENT_READ)
         selector.register(self.wake, selectors.EVENT_READ)
         while True:
-            ready = selector.select(WATCH if self.children else None)
+            ready = [key.fileobj for key, _ in selector.select(WATCH if self.children else None)]
             if time.monotonic() - self.watched > WATCH:
                 self._watch()
-            for key, _ in ready:
-                if key.fileobj is self.control:
-                    if not self._command():
-                        return
-                else:
-                    with contextlib.suppress(BlockingIOError):
-                        os.read(self.wake, 4096)
-                    self._reap()
+            if self.wake in ready:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self.wake, 4096)
+                self._reap()
+            if self.control in ready:
+                data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
+                if not data:
+                    return
+                op, token, *rest = json.loads(data)
+                if op == "fork":
+                    self._fork(token, rest[0], rest[1], descriptors[0])
+                    os.close(descriptors[0])
+                elif token in self.children:
+                    os.kill(self.children[token].pid, signal.SIGKILL)
 
-    def _command(self) -> bool:
-        data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
-        if not data:
-            return False
-        op, token, *rest = json.loads(data)
-        if op == "fork":
-            self._fork(token, rest[0], rest[1], descriptors[0])
-            os.close(descriptors[0])
-        elif op == "kill" and token in self.children:
-            os.kill(self.children[token], signal.SIGKILL)
-        return True
-
-    def _fork(self, token: int, role: str, limits: dict[str, Any], descriptor: int) -> None:
-        home, user = "", 0
-        if self.options["level"] != "namespaces":
+    def _fork(self, token: int, role: str, plain: dict[str, Any], descriptor: int) -> None:
+        limits, home, user = Limits(**plain), "", 0
+        if not self.apart:
             home, user = f"{self.options['scratch']}/{token}", self.users.pop() if self.users else 0
             os.mkdir(home, 0o700)
-            self.homes[token] = home, limits["disk"], user
             if user:
                 os.chown(home, user, user)
         parent = os.getpid()
         try:
-            pid = sandbox.fork_confined(self.options["level"])
-        except (
-            OSError
-        ) as error:  # the machine is full: this one finds its line closed, the next may have luck
+            pid = namespaces.fork_inside() if self.apart else os.fork()
+        except OSError as error:
+            # The machine is full: this one finds its line closed, the next may have luck.
             print(f"could not fork: {error}", file=sys.stderr)
             return
         if pid == 0:
             try:
-                become(role, Limits(**limits), descriptor, self.options, home, user, parent)
+                become(role, limits, descriptor, self.options, home, user, parent)
             finally:
                 os._exit(70)
-        self.children[token] = pid
-        self.memory[token] = limits["memory"] * MB
+        self.children[token] = Child(pid, limits.memory * MB, limits.disk, home, user)
 
     def _watch(self) -> None:
         """Kill every submission whose processes together hold too much; a limit of the system is for one each."""
-        self.watched = time.monotonic()
-        if self.options["level"] != "namespaces":
-            for token, child in self.children.items():
-                home, disk, _ = self.homes[token]
-                if own_memory(child) - self.inherited > self.memory[token] or too_much(home, disk):
-                    os.kill(child, signal.SIGKILL)
-            return
-        held: dict[str, int] = {}
-        for pid in filter(str.isdigit, os.listdir("/proc")):
+        self.watched, held = time.monotonic(), Counter[str]()
+        pids = os.listdir("/proc") if self.apart else [str(child.pid) for child in self.children.values()]
+        for pid in filter(str.isdigit, pids):
             with contextlib.suppress(OSError):
-                space = os.readlink(f"/proc/{pid}/ns/pid")
-                held[space] = held.get(space, 0) + max(0, own_memory(pid) - self.inherited)
-        for token, child in self.children.items():
+                held[self._space(pid)] += max(0, own_memory(pid) - self.inherited)
+        for child in self.children.values():
             with contextlib.suppress(OSError):
-                if held.get(os.readlink(f"/proc/{child}/ns/pid"), 0) > self.memory[token]:
-                    os.kill(child, signal.SIGKILL)
+                much = held[self._space(child.pid)] > child.memory
+                if much or (child.home and too_much(child.home, child.disk)):
+                    os.kill(child.pid, signal.SIGKILL)
+
+    def _space(self, pid: int | str) -> str:
+        """What all processes of a submission have in common."""
+        return os.readlink(f"/proc/{pid}/ns/pid") if self.apart else str(pid)
 
     def _reap(self) -> None:
-        while self.children:
+        """Forget who has ended, remove what they have left, and give their user's number to the next."""
+        while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, _ = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            for token, known in list(self.children.items()):
-                if known == pid:
-                    del self.children[token], self.memory[token]
-                    self._tidy(token)
-                    self.send("exited", token, status)
-
-    def _tidy(self, token: int) -> None:
-        """Remove what a submission has left, and give its user's number to the next."""
-        home, _, user = self.homes.pop(token, ("", 0, 0))
-        if user:
-            self.users.insert(0, user)
-        if home:
-            os.write(self.rubbish, f"{home}\n".encode())
-
-
-def _janitor() -> int:
-    """A process that removes the folders whose names are written to it: thousands of files take seconds."""
-    names, rubbish = os.pipe()
-    if os.fork() == 0:
-        os.close(rubbish)
-        with open(names) as lines:
-            for line in lines:
-                shutil.rmtree(line.rstrip("\n"), ignore_errors=True)
-        os._exit(0)
-    os.close(names)
-    return rubbish
+            for token in [token for token, child in self.children.items() if child.pid == pid]:
+                child = self.children.pop(token)
+                if child.user:
+                    self.users.insert(0, child.user)
+                if child.home:  # by a process of its own: thousands of files take seconds
+                    os.posix_spawnp("rm", ["rm", "-rf", "--", child.home], os.environ)
 
 
 def become(
@@ -251,22 +218,23 @@ def serve(control: socket.socket, options: namespaces.Options) -> None:
         importlib.import_module(f"{__package__}.{name}")
     SHELL = sys.modules[f"{__package__}.cells"].Shell()
     SHELL.rehearse()
-    sys.modules[f"{__package__}.device"].device_types()
+    if "torch" in sys.modules:
+        sys.modules[f"{__package__}.device"].device_types()
     sandbox.prepare()
-    count = threads()
-    if count != 1:
-        raise RuntimeError(f"the warm parent has {count} threads; a fork would lose all but one")
+    threads = len(os.listdir("/proc/self/task"))
+    if threads != 1:
+        raise RuntimeError(f"the warm parent has {threads} threads; a fork would lose all but one")
     gc.collect()
     gc.freeze()
     gc.disable()
     gather_memory()
     server = Server(control, options)
-    server.send("ready", os.getpid(), missing)
+    control.send(json.dumps(["ready", missing]).encode())
     server.loop()
 
 
 def main() -> None:
-    """`python -m coursekit.grading.run.forkserver FD OPTIONS`"""
+    """Started by `Warm` with a socket's number and the options."""
     os.umask(0o022)  # the instructor's may be stricter, and the student's user must see what is mounted
     control = socket.socket(fileno=int(sys.argv[1]))
     options = json.loads(sys.argv[2])
@@ -276,9 +244,5 @@ def main() -> None:
         else:
             serve(control, options)
     except Exception as error:
-        control.send(json.dumps(["failed", 0, f"{type(error).__name__}: {error}"]).encode())
+        control.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
         raise
-
-
-if __name__ == "__main__":
-    main()

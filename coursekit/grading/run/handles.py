@@ -8,6 +8,9 @@ Between two objects of the student's these operations are the student's own affa
 
 from __future__ import annotations
 
+import builtins
+import copy
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -16,16 +19,43 @@ class NotRemote(BaseException):
     """A test did what only works in the student's process. Not an Exception, so that no test swallows it."""
 
 
+def _next(iterator: Any) -> tuple[bool, Any]:
+    try:
+        return True, next(iterator)
+    except StopIteration:
+        return False, None
+
+
+_SIGNS = {
+    "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "add": "+", "sub": "-", "mul": "*",
+    "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+OPERATORS = {name: getattr(operator, f"__{name}__") for name in _SIGNS}  # between two values
+_UNARY = ("neg", "pos", "abs", "invert")
+# Each is the method of a handle that is called so, and this function of the object on its own side.
+_ASKED: dict[str, Callable[..., Any]] = {
+    **{name: getattr(operator, f"__{name}__") for name in ("index", "getitem", "setitem", "delitem", *_UNARY)},
+    **{name: getattr(builtins, name) for name in ("setattr", "delattr", "len", "iter", "str", "repr", "float", "int")},
+    "enter": lambda target: target.__enter__(),
+    "copy": copy.copy,
+}  # fmt: skip
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    **OPERATORS,
+    **_ASKED,
+    "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
+    "getattr": getattr,
+    "next": _next,
+    "exit": lambda target: target.__exit__(None, None, None),
+    "deepcopy": copy.deepcopy,
+    "isinstance": lambda target, value: isinstance(value, target),
+}
+# What an operation must give, whatever the other side says; every other operation may give anything plain.
+RESULTS: dict[str, type] = {"len": int, "int": int, "index": int, "float": float, "str": str, "repr": str}
+RESULTS |= {"isinstance": bool}
 # Read over the wire like any other attribute; all other double-underscore names are not.
-_READABLE = (
-    "__name__",
-    "__qualname__",
-    "__doc__",
-    "__annotations__",
-    "__dict__",
-    "__defaults__",
-    "__wrapped__",
-)
+_READABLE = {
+    f"__{name}__" for name in ("name", "qualname", "doc", "annotations", "dict", "defaults", "wrapped")
+}
 
 
 class Remote:
@@ -34,10 +64,8 @@ class Remote:
     __slots__ = ("__weakref__", "_bases", "_key", "_peer", "_type")
 
     def __init__(self, peer: Any, key: int, type_name: str = "", bases: tuple[type, ...] = ()):
-        object.__setattr__(self, "_peer", peer)
-        object.__setattr__(self, "_key", key)
-        object.__setattr__(self, "_type", type_name)
-        object.__setattr__(self, "_bases", bases)
+        for name, value in {"_peer": peer, "_key": key, "_type": type_name, "_bases": bases}.items():
+            object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__") and name not in _READABLE:
@@ -67,17 +95,12 @@ def _asked(op: str) -> Callable[..., Any]:
     return lambda self, *args: self._peer.operate(op, self, *args)
 
 
-_ASKED = ("setattr", "delattr", "getitem", "setitem", "delitem", "len", "iter", "enter")
-for _op in (*_ASKED, "copy", "str", "repr", "float", "int", "index"):
-    setattr(Remote, f"__{_op}__", _asked(_op))
-
-
-def _delegated(op: str, sign: str) -> Callable[..., Any]:
+def _delegated(op: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         if not is_remote(other):
             if op in ("eq", "ne") and other is None:
                 return op == "ne"
-            raise self._peer.refuse(f"the test computed `{sign}` between {_what(self)} and plain data")
+            raise self._peer.refuse(f"the test computed `{_SIGNS[op]}` between {_what(self)} and plain data")
         return self._peer.operate(op, self, other)
 
     return method
@@ -123,14 +146,12 @@ class Handle(Remote):
     __contains__ = _refused("used `in` on")
 
 
-_SIGNS = """eq == ne != lt < le <= gt > ge >=
-add + sub - mul * truediv / floordiv // mod % pow ** matmul @ and & or | xor ^"""
-for _op, _sign in zip(_SIGNS.split()[::2], _SIGNS.split()[1::2], strict=True):
-    setattr(Handle, f"__{_op}__", _delegated(_op, _sign))
+for _op in _ASKED:
+    setattr(Handle if _op in _UNARY else Remote, f"__{_op}__", _asked(_op))
+for _op in OPERATORS:
+    setattr(Handle, f"__{_op}__", _delegated(_op))
     if _op not in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(Handle, f"__r{_op}__", _delegated(_op, _sign))
-for _op in ("neg", "pos", "abs", "invert"):
-    setattr(Handle, f"__{_op}__", _asked(_op))
+        setattr(Handle, f"__r{_op}__", _delegated(_op))
 
 
 class Proxy(Remote):

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from math import prod
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
 from .. import wire
 from .peer import BY_HAND
@@ -48,16 +50,20 @@ new_full empty empty_like new_empty new_empty_strided empty_strided tril_indices
 _TELLING_NAMES = """_local_scalar_dense equal nonzero masked_select unique_consecutive _unique2 bincount
 repeat_interleave is_nonzero allclose"""
 FACTORIES, _TELLING = frozenset(_FACTORIES.split()), frozenset(_TELLING_NAMES.split())
+_MASKED = "a mask as an index (use `torch.where` or `masked_fill`)"
+_WAYS = {
+    "_local_scalar_dense": "`.item()`, `float(x)`, `if x > 0` or `torch.tensor([x])`",
+    "nonzero": "`nonzero` or a mask as an index",
+    "index": _MASKED,
+    "index_put_": _MASKED,
+    "equal": "`torch.equal`",
+}
 _NEVER_IN_PLACE = {"t_", "transpose_", "unsqueeze_", "squeeze_", "as_strided_", "detach_"}
 
 
 def _table() -> dict[str, Any]:
     """The operators by full name, made once: no attribute is ever looked up by a name that came from outside."""
-    names = {
-        *f"{_ENTRYWISE} {_REDUCING} {_PRODUCTS} {_SHAPING}".split(),
-        *FACTORIES,
-        *_TELLING,
-    }
+    names = {*f"{_ENTRYWISE} {_REDUCING} {_PRODUCTS} {_SHAPING}".split(), *FACTORIES, *_TELLING}
     names |= {f"{name}_" for name in names}
     found = {}
     for name in names - _NEVER_IN_PLACE:
@@ -91,9 +97,8 @@ class Kept:
     kept_by_the_examiner = True
 
     def __init__(self, key: int, tensor: Tensor):
-        self.data = (
-            key, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), DTYPE_NAMES[tensor.dtype]
-        )  # fmt: skip
+        dtype = DTYPE_NAMES[tensor.dtype]
+        self.data = key, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), dtype
 
 
 _write = json.JSONEncoder(default=lambda value: {"$k": value.data}, check_circular=False).encode
@@ -189,7 +194,9 @@ class Keeper:
             name, args = f"{packet}.default", args[: 2 if packet.startswith("new") else 1]
         func, tensors = TABLE[name], list(tensors_of((args, kwargs)))
         hidden = any(map(self._is_hidden, tensors))
-        if hidden and (packet in _TELLING or _by_mask(packet, tensors, self._is_hidden)):
+        masks = [t for t in tensors[1:] if t.dtype in (torch.bool, torch.uint8)]
+        by_mask = packet in ("index", "_unsafe_index") and any(map(self._is_hidden, masks))
+        if hidden and (packet in _TELLING or by_mask):
             raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
         self._afford(func, args, kwargs, tensors)
         try:
@@ -221,7 +228,9 @@ class Keeper:
         """The size of what comes out, before it is made: a bound that costs nothing, else torch's own word for it."""
         self.operators += 1
         if not is_view(func):
-            bound = prod(max(1, t.numel()) for t in tensors) * prod(_numbers((args, kwargs)))
+            # By plain numbers among the arguments a result can be larger than what went in.
+            numbers = [abs(n) for n in leaves((args, kwargs)) if type(n) in (int, float) and n == n]
+            bound = prod(max(1, t.numel()) for t in tensors) * prod(min(max(1.0, n), 1e18) for n in numbers)
             if bound > LARGEST:
                 apart = _meta(kwargs) if tensors else {**kwargs, "device": "meta"}
                 try:
@@ -237,9 +246,7 @@ class Keeper:
         if self.over:
             raise Refused(self.over)
 
-    def _failure(
-        self, func: Any, args: list[Any], kwargs: dict[str, Any], error: Exception, hidden: bool
-    ) -> Exception:
+    def _failure(self, func: Any, args: Any, kwargs: Any, error: Exception, hidden: bool) -> Exception:
         """What torch says about shapes may be told; what it says about numbers may not, and ends the call."""
         told = Failed(type(error).__name__, str(error).split("\n")[0][:500])
         if not hidden:
@@ -258,58 +265,29 @@ class Keeper:
         return Failed("IndexError", self.over)
 
 
-_WAYS = {
-    "_local_scalar_dense": "`.item()`, `float(x)`, `if x > 0` or `torch.tensor([x])`",
-    "nonzero": "`nonzero` or a mask as an index",
-    "index": "a mask as an index (use `torch.where` or `masked_fill`)",
-    "index_put_": "a mask as an index (use `torch.where` or `masked_fill`)",
-    "equal": "`torch.equal`",
-}
-
-
-def _by_mask(packet: str, tensors: list[Tensor], is_hidden: Any) -> bool:
-    masks = [t for t in tensors[1:] if t.dtype in (torch.bool, torch.uint8)]
-    return packet in ("index", "_unsafe_index") and any(map(is_hidden, masks))
+def leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
 
 
 def tensors_of(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors_of(item)
-    elif isinstance(value, dict):
-        yield from tensors_of(list(value.values()))
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    """The plain numbers among the arguments, by which a result can be larger than what went in."""
-    if type(value) in (int, float):
-        yield min(max(1.0, abs(value)), 1e18) if value == value else 1.0
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _numbers(item)
-    elif isinstance(value, dict):
-        yield from _numbers(list(value.values()))
+    return (leaf for leaf in leaves(value) if isinstance(leaf, Tensor))
 
 
 def _meta(value: Any) -> Any:
     """The same without numbers."""
-    if isinstance(value, Tensor):
-        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="meta")
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_meta, value))
-    return {key: _meta(item) for key, item in value.items()} if isinstance(value, dict) else value
+    return tree_map_only(
+        Tensor, lambda t: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta"), value
+    )
 
 
-_views: dict[Any, bool] = {}
-
-
+@cache
 def is_view(func: Any) -> bool:
     """Does this operator give its argument's own memory, seen otherwise?"""
-    if func not in _views:
-        returns = func._schema.returns
-        _views[func] = bool(returns) and all(
-            r.alias_info is not None and not r.alias_info.is_write for r in returns
-        )
-    return _views[func]
+    returns = [given.alias_info for given in func._schema.returns]
+    return bool(returns) and all(alias is not None and not alias.is_write for alias in returns)

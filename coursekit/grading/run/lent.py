@@ -168,9 +168,8 @@ class Line:
         tracked = torch.is_grad_enabled() and any(map(_asks, tensors_of(args)))
         if kwargs.get("requires_grad") or "backward" in packet or tracked or _differentiating():
             raise Refused(BY_HAND)
-        if (
-            torch.Tag.inplace_view in func.tags
-        ):  # `v @ M` ends in `squeeze_`: a new view there, the same one here
+        if torch.Tag.inplace_view in func.tags:
+            # `v @ M` ends in `squeeze_`: a new view there, the same one here.
             fresh = self.ask([f"{packet.rstrip('_')}.{func._overloadname}", list(args), kwargs])
             with torch._C._DisableTorchDispatch():
                 func(*args, **kwargs)

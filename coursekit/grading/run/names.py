@@ -13,36 +13,84 @@ from functools import lru_cache
 _SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes nothing that a test could see
 # Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
 _SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
+_TRACERS = re.compile(r"\b(fx|make_fx|symbolic_trace|jit|_dynamo|aot_\w+)\b")
+_GETS_MODULES = re.compile(r"importlib|import_module|modules|__import__|find_spec|spec_from_file_location")
 
 
-_GETS_MODULES = {
-    "importlib",
-    "import_module",
-    "modules",
-    "__import__",
-    "find_spec",
-    "spec_from_file_location",
-}
-
-
-@dataclass(frozen=True)
-class Names:
+@dataclass
+class Names(ast.NodeVisitor):
     """`binds` at the top level; `imports`, those of them bound by import; `mentions` anywhere; `runs`, what is
     used when the cell runs (not only inside a function); `touches`, what a statement may change in place, with
     the attributes that it goes through: ("torch", "manual_seed")."""
 
-    binds: frozenset[str] = frozenset()
-    imports: frozenset[str] = frozenset()
-    mentions: frozenset[str] = frozenset()
-    runs: frozenset[str] = frozenset()
-    touches: frozenset[tuple[str, str]] = frozenset()
+    binds: set[str] = field(default_factory=set)
+    imports: set[str] = field(default_factory=set)
+    mentions: set[str] = field(default_factory=set)
+    runs: set[str] = field(default_factory=set)
+    touches: set[tuple[str, str]] = field(default_factory=set)
+    inside: int = 0  # so many functions
+
+    def _bind(self, name: str) -> None:
+        self.mentions.add(name)
+        if not self.inside:
+            self.binds.add(name)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self._bind(node.id)
+        else:
+            self.mentions.add(node.id)
+            self.runs |= set() if self.inside else {node.id}
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        for alias in node.names:
+            name = (alias.asname or alias.name).split(".")[0]
+            self._bind(name)  # "*" stands for names that only running the cell can tell
+            if not self.inside:
+                self.imports.add(name)
+
+    visit_ImportFrom = visit_Import
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._bind(node.name)
+        for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
+            self.visit(part)
+        self.inside += 1
+        for statement in node.body:
+            self.visit(statement)
+        self.inside -= 1
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ListComp(self, node: ast.AST) -> None:
+        outer = set(self.binds)
+        self.generic_visit(node)
+        self.binds = outer
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.visit_ListComp(node)  # what is bound in it is its own
+        self._bind(node.name)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        self.binds |= set(node.names)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """`checks.planted("NAME", …)` runs the answers that it is given as text: what they name, it needs."""
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "planted":
+            for text in _texts(node):
+                with contextlib.suppress(SyntaxError, ValueError):  # a sentence is no answer
+                    used = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
+                    self.mentions |= used
+                    self.runs |= used
 
 
 def plain_source(source: str) -> str:
     """The cell with its magics turned into calls, as IPython runs it. Costs milliseconds."""
-    return str(
-        importlib.import_module("IPython.core.inputtransformer2").TransformerManager().transform_cell(source)
-    )
+    transformer = importlib.import_module("IPython.core.inputtransformer2")
+    return str(transformer.TransformerManager().transform_cell(source))
 
 
 @lru_cache(maxsize=256)
@@ -58,17 +106,16 @@ def parse(source: str, magics: bool = True) -> ast.Module:
 
 @lru_cache(maxsize=4096)
 def names_of(source: str) -> Names:
-    visitor = _Visitor()
-    tree = parse(source)
-    visitor.visit(tree)
-    touches = {pair for statement in tree.body for pair in _touched(statement)}
-    return Names(
-        frozenset(visitor.binds),
-        frozenset(visitor.imports),
-        frozenset(visitor.mentions),
-        frozenset(visitor.runs),
-        frozenset(touches),
-    )
+    """Not to be changed: it is kept."""
+    names, tree = Names(), parse(source)
+    names.visit(tree)
+    names.touches = {pair for statement in tree.body for pair in _touched(statement)}
+    return names
+
+
+def _texts(tree: ast.AST) -> list[str]:
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [value for value in constants if isinstance(value, str)]
 
 
 def import_statements(source: str) -> str:
@@ -82,7 +129,7 @@ def imports_from(source: str, package: str) -> bool:
 
     A text that holds the name, whole or in pieces, counts where modules are got by name: `importlib`, `sys.modules`.
     """
-    found, texts, by_name = [], [], False
+    found, by_name = [], False
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
@@ -90,32 +137,30 @@ def imports_from(source: str, package: str) -> bool:
             found += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
             found.append(ast.unparse(node))
-            by_name |= node.attr in _GETS_MODULES
+            by_name |= bool(_GETS_MODULES.fullmatch(node.attr))
         elif isinstance(node, ast.Name):
-            by_name |= node.id in _GETS_MODULES
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            texts.append(node.value)
+            by_name |= bool(_GETS_MODULES.fullmatch(node.id))
     if by_name:
+        texts = _texts(parse(source))
         found += [*texts, "".join(texts), *re.findall(r"[\w.]+", " ".join(texts))]
         by_parts = set(package.split(".")) <= set(re.findall(r"\w+", " ".join(texts)))
     return (by_name and by_parts) or any(f"{name}.".startswith(f"{package}.") for name in found)
 
 
+def traces(source: str) -> bool:
+    """Does the cell reach for torch's tracers, which can write down ahead what autograd does?"""
+    return bool(_TRACERS.search(source) and _TRACERS.search(ast.unparse(parse(source))))  # not in a comment
+
+
 def literal_messages(source: str) -> frozenset[str]:
     """The messages of a test's asserts that are plain string literals: sentences that its author wrote."""
-    return frozenset(
-        node.msg.value
-        for node in ast.walk(parse(source))
-        if isinstance(node, ast.Assert)
-        and isinstance(node.msg, ast.Constant)
-        and isinstance(node.msg.value, str)
-    )
+    messages = [node.msg for node in ast.walk(parse(source)) if isinstance(node, ast.Assert)]
+    return frozenset(text for node in messages if isinstance(node, ast.Constant) for text in _texts(node))
 
 
 def strings_of(source: str) -> frozenset[str]:
     """Every string literal of a test."""
-    found = (node.value for node in ast.walk(parse(source)) if isinstance(node, ast.Constant))
-    return frozenset(value for value in found if isinstance(value, str))
+    return frozenset(_texts(parse(source)))
 
 
 def _path(node: ast.AST) -> tuple[str, str]:
@@ -147,80 +192,6 @@ def _touched(statement: ast.stmt) -> Iterator[tuple[str, str]]:
             yield from _touched(inner)
 
 
-class _Visitor(ast.NodeVisitor):
-    def __init__(self) -> None:
-        self.binds: set[str] = set()
-        self.imports: set[str] = set()
-        self.mentions: set[str] = set()
-        self.runs: set[str] = set()
-        self.inside = 0
-
-    def visit_Name(self, node: ast.Name) -> None:
-        self.mentions.add(node.id)
-        if isinstance(node.ctx, ast.Load):
-            if not self.inside:
-                self.runs.add(node.id)
-        elif not self.inside:
-            self.binds.add(node.id)
-
-    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for alias in node.names:
-            name = (alias.asname or alias.name).split(".")[0]
-            self.mentions.add(name)
-            if not self.inside:
-                self.binds.add(name)  # "*" stands for names that only running the cell can tell
-                self.imports.add(name)
-
-    visit_Import = _import
-    visit_ImportFrom = _import
-
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self.mentions.add(node.name)
-        if not self.inside:
-            self.binds.add(node.name)
-        for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
-            self.visit(part)
-        self.inside += 1
-        for statement in node.body:
-            self.visit(statement)
-        self.inside -= 1
-
-    visit_FunctionDef = _function
-    visit_AsyncFunctionDef = _function
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.mentions.add(node.name)
-        outer = set(self.binds)
-        self.generic_visit(node)
-        if not self.inside:
-            self.binds = outer | {node.name}
-
-    def visit_ListComp(self, node: ast.AST) -> None:
-        outer = set(self.binds)
-        self.generic_visit(node)
-        self.binds = outer
-
-    visit_SetComp = visit_ListComp
-    visit_DictComp = visit_ListComp
-    visit_GeneratorExp = visit_ListComp
-
-    def visit_Global(self, node: ast.Global) -> None:
-        self.binds |= set(node.names)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        """`checks.planted("NAME", …)` runs the answers that it is given as text: what they name, it needs."""
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "planted":
-            texts = (
-                n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)
-            )
-            for text in texts:
-                with contextlib.suppress(SyntaxError, ValueError):  # a sentence is no answer
-                    used = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
-                    self.mentions |= used
-                    self.runs |= used
-
-
 @dataclass
 class Ledger:
     """Which cell, by position, bound which name; and from that, which trusted cells a test needs."""
@@ -231,7 +202,7 @@ class Ledger:
     given: dict[int, Names] = field(default_factory=dict)  # the given cells, by position
     strict: bool = False  # the reference is known: a name that it does not define is not the student's to set
 
-    def reach(self, names: frozenset[str] | set[str]) -> set[str]:
+    def reach(self, names: set[str]) -> set[str]:
         """`names`, and all that the given cells which bind them mention in turn."""
         found, queue = set(names), list(names)
         while queue:
@@ -243,31 +214,27 @@ class Ledger:
                     queue.extend(new)
         return found
 
-    def uses_student(self, cell: Names) -> bool:
-        """Does this given cell run the student's code (directly, or through a given function)?"""
-        own = {name for name in self.student if self.trusted.get(name, -1) < self.student[name]}
-        return bool(self.reach(cell.runs) & own)
-
     def needed(self, test: Names) -> list[int]:
-        """The positions of the given cells that must run before `test`, in order."""
+        """The positions of the given cells that must run before `test`, in order: those that bind what it uses, and
+        those that change it, unless they run the student's code (directly, or through a given function)."""
         wanted = self.reach(test.mentions)
-        return [
-            position
-            for position, cell in sorted(self.given.items())
-            if cell.binds & (wanted | {"*"}) or (self._changes(cell, wanted) and not self.uses_student(cell))
-        ]
+        own = {name for name in self.student if self.trusted.get(name, -1) < self.student[name]}
+        modules = set().union(*(cell.imports for cell in self.given.values()))
 
-    def _changes(self, cell: Names, wanted: set[str]) -> bool:
-        modules = frozenset().union(*(other.imports for other in self.given.values()))
-        return any(
-            root in wanted and (root not in modules or _SETS.search(path)) for root, path in cell.touches
-        )
+        def changes(cell: Names) -> bool:
+            touched = [path for root, path in cell.touches if root in wanted and root not in modules]
+            sets = [path for root, path in cell.touches if root in wanted and _SETS.search(path)]
+            return bool(touched or sets) and not self.reach(cell.runs) & own
+
+        found = sorted(self.given.items())
+        return [position for position, cell in found if cell.binds & (wanted | {"*"}) or changes(cell)]
 
     def from_student(self, wanted: set[str], builtin: set[str]) -> list[str]:
         """Which of the wanted names the student's process is to be asked for."""
-        return sorted(name for name in wanted & self.student.keys() if self._may(name, builtin))
 
-    def _may(self, name: str, builtin: set[str]) -> bool:
-        if name in self.allowed:
-            return self.student[name] > self.trusted.get(name, -1)
-        return not self.strict and name not in self.trusted and name not in builtin
+        def may(name: str) -> bool:
+            if name in self.allowed:
+                return self.student[name] > self.trusted.get(name, -1)
+            return not self.strict and name not in self.trusted and name not in builtin
+
+        return sorted(filter(may, wanted & self.student.keys()))

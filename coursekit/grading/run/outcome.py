@@ -28,6 +28,7 @@ from typing import Any
 
 from ..confine.limits import Limits
 
+LOST = "This question was not graded: the grader's own process stopped before it."
 IN_CANDIDATE = re.compile(r"^\s*#\s*coursekit:\s*in-candidate\b", re.MULTILINE)
 
 
@@ -119,7 +120,7 @@ class TestOutcome:
     weaker: bool = False
     # What the verdict leaned on beside plain data: ".name", an attribute of an object that stayed in the student's
     # process; "judged", a truth value out of its own method; "changed", an argument of a call that returned
-    # a value; "empty", "nan", an answer that compares with anything; "unseen", a way by hand that nobody saw.
+    # a value; "empty", "nan", an answer that compares with anything; "unseen", "traced", a way by hand that nobody saw.
     leans: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)  # for a person to look at
     stderr: str = ""  # what the test cell wrote to stderr: stock nbgrader gives 0 for it
@@ -151,8 +152,17 @@ class Outcome:
     def max(self) -> float:
         return sum(test.max for test in self.tests)
 
-    def plain(self) -> dict[str, Any]:
-        return {**asdict(self), "score": self.score, "max": self.max}
+    def fill(self, task: Task) -> None:
+        """The tests that were not reached, as lost."""
+        for cell in [cell for cell in task.cells if cell.role == "test"][len(self.tests) :]:
+            self.status = "stopped"
+            self.tests.append(TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate))
+
+    @staticmethod
+    def lost(task: Task, flags: list[str]) -> Outcome:
+        outcome = Outcome(task.id, "stopped", flags=flags)
+        outcome.fill(task)
+        return outcome
 
 
 def output_from_plain(data: dict[str, Any]) -> dict[str, Any]:

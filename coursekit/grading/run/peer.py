@@ -1,104 +1,68 @@
 """One side of the pipe between examiner and candidate: objects that stay, operations on them, gradients.
 
+A reply carries the nonce of its request. While one side waits for a reply it serves the other side's requests (a test
+may pass a lambda, which the student's function calls back), so calls nest.
+
 Arguments are copied. If a call that returns nothing changed a list, an array or a tensor that it was given, the new
 content comes back and is put in place: that is all it could have given. A call that returns a value leaves the test's
 own arguments as they are, or `f(x) == 2 * x` could be made true from its right side, unless the instructor's own answer
 does both (`writes_back`). Which of them it changed in its copy is kept in `changed`.
-
-A tensor with a history keeps it on its own side. `backward()` on the copy asks the other side for the rows of the
-Jacobian, one for each entry, so that no number of the test's goes over; only where no argument asks for a gradient,
-and so the student's own parameters are all that could be meant, the gradient itself is sent.
 """
 
 from __future__ import annotations
 
-import copy
-import operator
+import secrets
+import socket
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import zip_longest
 from typing import Any
 
 import numpy
-import torch
-from torch.autograd.function import once_differentiable
 
 from .. import wire
-from ..wire.channel import Channel, ChannelError
-from .handles import is_remote
+from ..confine.limits import MB, Limits
+from ..wire.channel import ERROR, REPLY, REQUEST, ChannelError, Frames
+from .cells import Shell
+from .handles import OPERATIONS, RESULTS
+from .state import HAS_TORCH, TENSORS
+
+if HAS_TORCH:
+    from .history import attached, rows
 
 # A result; or which argument it is; and the arguments that were changed, encoded.
 Reply = tuple[bytes, Any, dict[Any, bytes]]
-_MUTABLE = (list, dict, set, bytearray, deque)
+MUTABLE = (list, dict, set, bytearray, deque, numpy.ndarray, *TENSORS)
 KEPT_GRAPHS = 10_000
-ENTRIES = 4096  # of a result whose gradient is asked for: each is a backward pass of its own
-AT_ONCE = 1 << 22  # numbers in one answer
+NESTED = 16  # calls inside callbacks inside calls…
 BY_HAND = "autograd is switched off for this question: write the gradient by hand"
 
 
-def _next(iterator: Any) -> tuple[bool, Any]:
-    try:
-        return True, next(iterator)
-    except StopIteration:
-        return False, None
+class Peer:
+    """Subclasses say how values that are not plain are named (`export`) and found again (`imported`), what an
+    exception of this side is to the other (`describe`), and what one of the other's becomes here (`failed`)."""
 
+    passing: tuple[type[BaseException], ...] = (ChannelError,)  # never turned into a reply
+    export: Callable[[Any], tuple[str, Any]]
+    imported: Callable[[str, Any], Any]
+    describe: Callable[[BaseException], Any]
+    failed: Callable[[Any], BaseException]
 
-# Between two values; `and` and `or` are words of Python.
-OPERATORS = {
-    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul")},
-    **{name: getattr(operator, name) for name in ("truediv", "floordiv", "mod", "pow", "matmul", "xor")},
-    "and": operator.and_,
-    "or": operator.or_,
-}
-OPERATIONS: dict[str, Callable[..., Any]] = {
-    **OPERATORS,
-    "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
-    "getattr": getattr,
-    "setattr": setattr,
-    "delattr": delattr,
-    "getitem": operator.getitem,
-    "setitem": operator.setitem,
-    "delitem": operator.delitem,
-    "len": len,
-    "iter": iter,
-    "next": _next,
-    "enter": lambda target: target.__enter__(),
-    "exit": lambda target: target.__exit__(None, None, None),
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
-    "str": str,
-    "repr": repr,
-    "float": float,
-    "int": int,
-    "index": operator.index,
-    "isinstance": lambda target, value: isinstance(value, target),
-    **{name: getattr(operator, name) for name in ("neg", "pos", "abs", "invert")},
-}
-# What an operation must give, whatever the other side says; every other operation may give anything plain.
-RESULTS: dict[str, type] = {"len": int, "int": int, "index": int, "float": float, "str": str, "repr": str}
-RESULTS |= {"isinstance": bool}
-
-
-class Peer(Channel):
-    """Subclasses say how values that are not plain are named (`export`) and found again (`imported`)."""
-
-    def __init__(self, sock: Any, limit: int):
-        super().__init__(sock, limit)
-        self.size = limit // 2
+    def __init__(self, sock: socket.socket, shell: Shell, limits: Limits):
+        self.shell, self.limits, self.size = shell, limits, limits.answer * MB
+        self.frames = Frames(sock, 4 * self.size)
+        self.depth = 0
+        self.until: float | None = None  # when to stop waiting: also for room to answer while we ask
         self.exports: dict[int, Any] = {}
         self.keys: dict[int, int] = {}
         self.graphs: dict[int, tuple[Any, list[Any]]] = {}
         self.changed: tuple[int | str, ...] = ()  # the arguments that the last call changed in its own copy
         self.asking: list[list[Any]] = []  # the tensors that went out with each unanswered call
 
-    def export(self, value: Any) -> tuple[str, Any]:
-        raise NotImplementedError
-
-    def imported(self, kind: str, data: Any) -> Any:
-        raise NotImplementedError
-
-    def context(self, op: str) -> Any:  # noqa: ARG002
+    def context(self, op: str) -> dict[str, Any]:  # noqa: ARG002
         """What else the other side should know before it works (the random state, the gradient mode)."""
-        return None
+        return {}
 
     def enter_context(self, context: Any) -> None:
         pass
@@ -116,6 +80,26 @@ class Peer(Channel):
 
     # asking
 
+    def request(self, op: str, data: Any, deadline: float | None = None) -> Any:
+        """Ask the other side and wait; meanwhile serve what it asks."""
+        nonce = secrets.randbits(64)
+        self.until = deadline
+        self.frames.send(REQUEST, nonce, wire.encode((op, data)), deadline)
+        while True:
+            kind, echoed, payload = self.frames.receive(deadline)
+            if kind == REQUEST:
+                self.answer(echoed, payload)
+                continue
+            if echoed != nonce:
+                raise ChannelError("an answer to a question that was not asked", "malformed")
+            try:
+                value = wire.decode(payload)
+            except wire.Malformed as error:
+                raise ChannelError(f"a malformed answer: {error}", "malformed") from None
+            if kind == ERROR:
+                raise self.failed(value)
+            return value
+
     def operate(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
         """Do `op` in the other process."""
         encoder = wire.Encoder(self.export, None, self.size)  # an argument begins a history on the other side
@@ -124,7 +108,15 @@ class Peer(Channel):
         self.asking.append(encoder.tensors)
         try:
             reply = self.request("operate", (op, blobs, named, self.context(op)))
-            blob, same, changed = self._reply_of(reply, len(args), kwargs)
+            match reply:
+                case (bytes(blob), int() | str() | None as same, dict(changed)) if {same, *changed} <= {
+                    None,
+                    *range(len(args)),
+                    *kwargs,
+                }:
+                    pass
+                case _:
+                    raise self.misbehaved("an answer of the wrong form")
             originals: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
             self.changed = tuple(changed)
             if same is None:
@@ -134,20 +126,12 @@ class Peer(Channel):
                 value = originals[same] if kept else self.unpack(changed[same])
             if value is None or (changed and self.writes_back()):
                 for where, content in changed.items():
-                    restore(originals[where], self.unpack(content))
+                    renewed(originals[where], self.unpack(content))
         finally:
             self.asking.pop()
         if op in RESULTS and type(value) is not RESULTS[op]:
             raise TypeError(f"{op} gave something that is not a {RESULTS[op].__name__}")
         return value
-
-    def _reply_of(self, reply: Any, count: int, kwargs: dict[str, Any]) -> Reply:
-        if type(reply) is tuple and len(reply) == 3:
-            blob, same, changed = reply
-            places = {None, *range(count), *kwargs}
-            if type(blob) is bytes and type(changed) is dict and {same, *changed} <= places:
-                return blob, same, changed
-        raise self.misbehaved("an answer of the wrong form")
 
     def writes_back(self) -> bool:
         """May a call that returns a value also change its arguments?"""
@@ -164,11 +148,33 @@ class Peer(Channel):
 
     # serving
 
+    def answer(self, nonce: int, payload: bytes) -> None:
+        """Serve one request and send its reply."""
+        self.depth += 1
+        try:
+            if self.depth > NESTED:
+                raise RecursionError("calls and callbacks are nested too deep")
+            kind, reply = REPLY, wire.encode(self.serve(*wire.decode(payload)))
+        except self.passing:
+            raise
+        except BaseException as error:  # noqa: BLE001
+            kind, reply = ERROR, wire.encode(self.describe(error))
+        finally:
+            self.depth -= 1
+        self.reply(kind, nonce, reply)
+
+    def reply(self, kind: int, nonce: int, data: bytes) -> None:
+        self.frames.send(kind, nonce, data, self.until)
+
     def serve(self, op: str, data: Any) -> Any:
         if op == "operate":
             return self._serve_operation(*data)
-        if op in ("rows", "vjp"):
-            return (self._serve_rows if op == "rows" else self._serve_vjp)(*data)
+        if op == "rows":
+            key, first, last = data
+            return rows(*self.graphs[key], first, last)
+        if op == "vjp":  # add to the gradients of every leaf on this side
+            key, grad = data
+            return self.graphs[key][0].backward(grad, retain_graph=True)
         raise ValueError("an unknown request")
 
     def _serve_operation(self, op: str, blobs: list[bytes], named: dict[str, bytes], context: Any) -> Reply:
@@ -182,23 +188,17 @@ class Peer(Channel):
             leaves += decoder.tensors
         args = [values[where] for where in range(len(blobs))]
         result = self.perform(op, args, {name: values[name] for name in named})
-        same = next((w for w, v in values.items() if v is result and _mutable(v)), None)
+        same = next((w for w, v in values.items() if v is result and type(v) in MUTABLE), None)
         encoder = wire.Encoder(self.export, self.graph_key(leaves), self.size)
         blob = encoder.encode(None if same is not None else result)
-        return blob, same, self._changed(values, packed)
-
-    def _changed(self, values: dict[Any, Any], packed: dict[Any, bytes]) -> dict[Any, bytes]:
-        """The arguments that the call changed in place, encoded anew."""
         changed = {}
         for where, value in values.items():
-            if _mutable(value):
-                try:
+            if type(value) in MUTABLE:
+                with suppress(wire.NotPlain):
                     again = wire.Encoder(self.export, None, self.size).encode(value)
-                except wire.NotPlain:
-                    continue
-                if again != packed[where]:
-                    changed[where] = again
-        return changed
+                    if again != packed[where]:
+                        changed[where] = again
+        return blob, same, changed
 
     def graph_key(self, leaves: list[Any]) -> Callable[[Any], int]:
         def keep(tensor: Any) -> int:
@@ -210,109 +210,32 @@ class Peer(Channel):
 
         return keep
 
-    def _serve_vjp(self, key: int, grad: Any) -> None:
-        """Add to the gradients of every leaf on this side."""
-        self.graphs[key][0].backward(grad, retain_graph=True)
-
-    def _serve_rows(self, key: int, first: int, last: int) -> list[Any]:
-        """For each tensor that came in, the derivatives of these entries of the result."""
-        tensor, leaves = self.graphs[key]
-        rows = [
-            torch.autograd.grad(entry, leaves, retain_graph=True, allow_unused=True)
-            for entry in tensor.reshape(-1)[first:last]
-        ]
-        return [None if column[0] is None else torch.stack(column) for column in zip(*rows, strict=True)]
-
     def _attach(self, tensor: Any, key: int) -> Any:
         return attached(self, key, tensor, self.asking[-1] if self.asking else [])
 
 
-def _mutable(value: Any) -> bool:
-    return type(value) in (*_MUTABLE, numpy.ndarray, torch.Tensor, torch.nn.Parameter)
-
-
-def restore(old: Any, new: Any) -> None:
-    """Give `old` the content of `new`, keeping the objects inside it where they can be kept."""
-    if type(old) is not type(new) or is_remote(old):
-        return
-    if type(old) in (list, deque):
-        items = list(new)
-        for at, (before, after) in enumerate(zip(old, items, strict=False)):
-            items[at] = _kept(before, after)
+def renewed(old: Any, new: Any) -> Any:
+    """`old` with the content of `new` where it can be written in place, else `new`."""
+    if type(old) is not type(new) or type(old) not in MUTABLE:
+        return new
+    if type(old) in (list, deque, bytearray):
+        items = [renewed(*pair) for pair in zip_longest(old, new)][: len(new)]
         old.clear()
         old.extend(items)
-    elif type(old) is bytearray:
-        old[:] = new
-    elif isinstance(old, dict):
-        items = [(key, _kept(old[key], value) if key in old else value) for key, value in new.items()]
+    elif type(old) is dict:
+        pairs = [(key, renewed(old.get(key), value)) for key, value in new.items()]
         old.clear()
-        old.update(items)
+        old.update(pairs)
     elif type(old) is set:
         old.clear()
         old.update(new)
+    elif old.shape != new.shape or old.dtype != new.dtype:
+        return new
+    elif type(old) is numpy.ndarray:
+        old[...] = new
     else:
-        _kept(old, new)
-
-
-def _kept(old: Any, new: Any) -> Any:
-    """`old` with new content if it can be written in place, else `new`."""
-    if type(old) is not type(new) or not _mutable(old):
-        return new
-    if type(old) in _MUTABLE:
-        restore(old, new)
-        return old
-    if old.shape != new.shape or old.dtype != new.dtype:
-        return new
-    if hasattr(old, "detach"):
         if not old.detach().equal(new.detach()):
             old.detach().copy_(new.detach())
         if old.is_leaf and old.requires_grad:
             old.grad = new.grad
-        return old
-    old[...] = new
     return old
-
-
-class _Elsewhere(torch.autograd.Function):
-    """y = f(x) was computed elsewhere. Its derivatives dy/dx come from there; (dL/dy) · dy/dx is computed here, since
-    dL/dy may hold what the test expects."""
-
-    @staticmethod
-    def forward(ctx: Any, peer: Any, key: int, value: torch.Tensor, *inputs: torch.Tensor) -> torch.Tensor:
-        ctx.peer, ctx.key = peer, key
-        ctx.forms = [(tensor.shape, tensor.dtype) for tensor in inputs]
-        return value.clone()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: torch.Tensor) -> tuple[Any, ...]:
-        peer, flat = ctx.peer, grad.reshape(-1)
-        if not ctx.forms:
-            peer.request("vjp", (ctx.key, grad.contiguous()), peer.deadline())
-            return (None, None, None)
-        if len(flat) > ENTRIES:
-            raise peer.refuse(
-                "the test goes back through a value whose history stays in the student's process"
-            )
-        step = max(1, AT_ONCE // max(1, sum(shape.numel() for shape, _ in ctx.forms)))
-        totals: list[Any] = [None] * len(ctx.forms)
-        for first in range(0, len(flat), step):
-            weights = flat[first : first + step]
-            rows = peer.request("rows", (ctx.key, first, first + len(weights)), peer.deadline())
-            if type(rows) is not list or len(rows) != len(ctx.forms):
-                raise peer.misbehaved("gradients of the wrong number")
-            for at, (row, (shape, dtype)) in enumerate(zip(rows, ctx.forms, strict=True)):
-                if row is None:
-                    continue
-                if (row.shape, row.dtype) != ((len(weights), *shape), dtype):
-                    raise peer.misbehaved("a gradient of the wrong shape")
-                part = torch.tensordot(weights.to(dtype), row.detach(), 1)
-                totals[at] = part if totals[at] is None else totals[at] + part
-        return (None, None, None, *totals)
-
-
-def attached(peer: Any, key: int, value: torch.Tensor, inputs: list[torch.Tensor]) -> torch.Tensor:
-    """`value` as a function of `inputs`, whatever the gradient mode: the other side knew it had a history."""
-    with torch.enable_grad():
-        made: torch.Tensor = _Elsewhere.apply(peer, key, value.requires_grad_(), *inputs)  # type: ignore[no-untyped-call]
-        return made

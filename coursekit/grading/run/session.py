@@ -13,18 +13,18 @@ from .. import wire
 from ..confine import sandbox
 from ..confine.limits import Limits
 from ..wire.channel import REQUEST, ChannelError, Frames
-from .candidate import seed_everything
 from .cells import CellRun, Shell, put_files, words_of
-from .examiner import Desk, random_states
+from .examiner import Desk
 from .handles import NotRemote
-from .names import Ledger, import_statements, names_of, strings_of
+from .names import Ledger, import_statements, names_of, strings_of, traces
 from .outcome import Cell, CellOutcome, Task, TestOutcome
+from .state import random_states, seed_everything
 from .verdict import cell_outcome, hold_to_reference, in_candidate_verdict, judge
 
 BUILTINS = set(dir(builtins))
 MESSAGE = 1 << 32
 SILENCED = "an error, which is not shown: a test of this course has run where it could be read"
-URGENT, SOON = ("test", "candidate", "broken", "done"), 0.25
+URGENT, SOON = ("test", "candidate", "done"), 0.25
 
 
 class Report:
@@ -36,14 +36,11 @@ class Report:
         self.waiting: list[tuple[str, Any]] = []
         self.sent_at = 0.0
 
-    def task(self) -> Any:
-        return wire.decode(self.frames.receive()[2])
-
-    def event(self, name: str, data: Any = None) -> None:
+    def event(self, name: str, data: Any = None, urgent: bool = False) -> None:
         """Tell it soon; at once what it must act on."""
         self.waiting.append((name, data))
         now = time.monotonic()
-        if name in URGENT or now - self.sent_at > SOON:
+        if urgent or name in URGENT or now - self.sent_at > SOON:
             self.frames.send(REQUEST, 0, wire.encode(self.waiting))
             self.waiting, self.sent_at = [], now
 
@@ -62,8 +59,8 @@ class Session:
         self.report, self.shell, self.task, self.limits = report, shell, task, limits
         self.ledger = Ledger()
         self.desk: Desk | None = None
-        self.fresh = True  # the first candidate is on its way already
         self.restarts = 0
+        self.traced = False  # a cell of the student's uses torch's tracers
         self.skipped: set[int] = set()  # cells that killed or outlasted a candidate: not run again
         self.ran: list[int] = []  # given and student's cells, in the order in which they ran
         self.trusted: set[int] = set()  # given cells that ran here
@@ -83,43 +80,30 @@ class Session:
                 self.report.event("test", asdict(self._test(position, cell)))
             else:
                 self.report.event("cell", asdict(self._cell(position, cell)))
-        self.report.event("done", {"restarts": self.restarts, "sandbox": sandbox.seconds})
+        self.report.event("done", (self.restarts, sandbox.seconds))
 
     # the candidate
 
     def _alive(self) -> Desk:
         """The candidate's desk; a new candidate with the earlier cells run again, if the last one is gone."""
-        while self.desk is None or self._lost():
-            if self.desk is not None:
+        while self.desk is None or self.desk.lost:
+            if self.desk is not None:  # the first one is on its way already
                 self.desk.frames.sock.close()
-                self.desk = None
-            if not self.fresh:
                 if self.restarts >= self.limits.restarts:
                     raise ChannelError("the student's process ended too often", "exhausted")
                 self.restarts += 1
                 self.report.event("candidate")
-            self.fresh = False
-            given = {name for position in self.ledger.given for name in self.ledger.given[position].binds}
+            given = {name for names in self.ledger.given.values() for name in names.binds}
             self.desk = Desk(self.report.candidate(), self.shell, self.limits, given, self.seeded)
+            position = -1
             try:
                 self.desk.command("start", {"files": self.task.files, "seed": self.task.seed})
-                self._replay(self.desk)
-            except ChannelError:
-                pass  # found again by the loop
+                for position in self.ran:
+                    if position not in self.skipped:
+                        self.desk.command("run", self.task.cells[position].source)
+            except ChannelError:  # found again by the loop
+                self.skipped.add(position)
         return self.desk
-
-    def _lost(self) -> bool:
-        fault = self.desk.fault if self.desk is not None else None
-        return isinstance(fault, ChannelError) and fault.status != "slow"
-
-    def _replay(self, desk: Desk) -> None:
-        for position in self.ran:
-            if position not in self.skipped:
-                try:
-                    desk.command("run", self.task.cells[position].source)
-                except ChannelError:
-                    self.skipped.add(position)
-                    raise
 
     def _cell(self, position: int, cell: Cell) -> CellOutcome:
         self._note(position, cell)
@@ -128,21 +112,15 @@ class Session:
         try:
             desk = self._alive()
             desk.fault = None
-            reply = desk.command("run", cell.source)
-            outcome = cell_outcome(cell, reply)
-            if desk.saw_a_test:
-                outcome.error, outcome.outputs = SILENCED if outcome.error else "", []
-                outcome.raised, outcome.line = "", 0
+            reply = desk.run(cell.source)
         except ChannelError as fault:
             self.skipped.add(position)
-            if fault.status == "exhausted":
-                return CellOutcome(cell.id, cell.role, "skipped", fault.reason)
-            status = "timeout" if fault.status == "timeout" else "died"
+            status = {"exhausted": "skipped", "timeout": "timeout"}.get(fault.status, "died")
             return CellOutcome(cell.id, cell.role, status, fault.reason)
-        except wire.Malformed as error:
-            self.skipped.add(position)
-            desk.fault = ChannelError(str(error), "malformed")
-            return CellOutcome(cell.id, cell.role, "died", str(error))
+        outcome = cell_outcome(cell, reply)
+        if desk.saw_a_test:
+            outcome.error, outcome.outputs = SILENCED if outcome.error else "", []
+            outcome.raised, outcome.line = "", 0
         self.ran.append(position)
         if outcome.status == "timeout":
             self.skipped.add(position)
@@ -154,6 +132,7 @@ class Session:
 
     def _note(self, position: int, cell: Cell) -> None:
         """What this cell means for where names come from."""
+        self.traced = self.traced or (cell.role != "given" and traces(cell.source))
         if cell.role == "given" and not cell.in_candidate:
             names = names_of(cell.source)
             self.ledger.given[position] = names
@@ -179,17 +158,15 @@ class Session:
             if time.monotonic() > self.end:
                 raise ChannelError("the notebook's time was up", "notebook")
             desk = self._alive()
-            desk.fault, desk.leans, desk.may = None, set(), frozenset(cell.leans or ())
-            desk.looks = 0
+            desk.traced = self.traced
+            desk.fault, desk.looks, desk.leans, desk.may = None, 0, set(), frozenset(cell.leans or ())
             if weaker:
                 desk.saw_a_test = cell.mode != "own"
-                outcome = in_candidate_verdict(cell, desk.command("run", cell.source))
+                outcome = in_candidate_verdict(cell, desk.run(cell.source))
             else:
                 outcome = self._remote(position, cell, desk)
         except ChannelError as fault:
             outcome = judge(cell, CellRun(), fault, {}, set())
-        except wire.Malformed as error:
-            outcome = judge(cell, CellRun(), ChannelError(str(error), "malformed"), {}, set())
         outcome.weaker = outcome.weaker or weaker
         if self.desk is not None and self.desk.saw_a_test and not weaker:
             silence(cell, outcome)
@@ -247,12 +224,12 @@ def silence(cell: Cell, outcome: TestOutcome) -> None:
 def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
     report = Report(sock)
     try:
-        task = Task.from_plain(report.task(), limits)
+        task = Task.from_plain(wire.decode(report.frames.receive()[2]), limits)
         Session(report, shell, task, limits).run()
     except ChannelError:
         pass  # the grader's own process is gone
     except BaseException as error:
-        report.event("broken", words_of(error))
+        report.event("log", f"the examiner broke: {words_of(error)}", urgent=True)
         raise
     finally:
         os._exit(0)

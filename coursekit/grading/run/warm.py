@@ -47,7 +47,12 @@ PRELOAD = (
 MESSAGE = 1 << 32
 START_UP = 120.0  # seconds for the warm parent to import everything
 MARGIN = 5.0  # beyond a notebook's own limit, before its examiner is given up
-LOST = "This question was not graded: the grader's own process stopped before it."
+FLAGS = {
+    "lost": "not graded: the grader's process stopped",
+    "not-plain": "an object of the student's class stood where plain data was needed",
+    "broken": "the test itself could not run",
+}
+WEAKER = "this verdict rests on the student's own process, where it could be forged"
 BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)) if sys.argv[1] else sys.argv.pop(1); "
     "from coursekit.grading.run.forkserver import main; main()"
@@ -60,7 +65,7 @@ class _Job:
 
     task: Task
     limits: Limits
-    sock: socket.socket
+    frames: Frames
     examiner: int
     candidate: int
     outcome: Outcome
@@ -69,21 +74,18 @@ class _Job:
     complete: bool = False  # and the examiner said so itself
 
     @property
-    def frames(self) -> Frames:
-        return Frames(self.sock, MESSAGE)
-
-    @property
-    def deadline(self) -> float:
-        return self.start + self.limits.notebook_wall + self.limits.cell_wall + self.limits.grace + MARGIN
+    def late(self) -> bool:
+        limits = self.limits
+        longest = limits.notebook_wall + limits.cell_wall + limits.grace + MARGIN
+        return time.monotonic() > self.start + longest
 
 
 class Warm:
     """A warm parent and the submissions that run in its children, `jobs` at a time.
 
-    `unsafe` grades without a sandbox, where the system offers none. `device` is given to the sandbox, which lets
-    in that device's files. `level` asks for this one of the sandbox's levels; after the start it is the one that was
-    found. `hidden` are directories that no submission may see even if they lie inside Python's or
-    the system's own.
+    `unsafe` grades without a sandbox, where the system offers none. The sandbox lets in the files of `device`. `level`
+    asks for this one of the sandbox's levels; after the start it is the one that was found. `hidden` are directories
+    that no submission may see even if they lie inside Python's or the system's own.
     """
 
     def __init__(
@@ -118,10 +120,9 @@ class Warm:
 
     def start(self) -> None:
         offered = sandbox.capabilities()
-        self.level = offered.level if offered.enough else "none"
         if self.wanted and offered.parts.get(self.wanted) != "yes":
             raise CannotGrade(f"there is no {self.wanted} here: {offered.parts.get(self.wanted)}")
-        self.level = self.wanted or self.level
+        self.level = self.wanted or (offered.level if offered.enough else "none")
         if not offered.enough and not self.unsafe:
             raise CannotGrade(
                 f"student code cannot be confined here: {offered.why}. "
@@ -144,16 +145,16 @@ class Warm:
         self.control = ours
         ours.settimeout(START_UP)
         try:
-            message = json.loads(ours.recv(65536) or b'["failed", 0, "it ended without a word"]')
+            status, told = json.loads(ours.recv(65536) or b'["failed", "it ended without a word"]')
         except TimeoutError:
-            message = ["failed", 0, f"it was not ready after {START_UP:.0f} s"]
+            status, told = "failed", f"it was not ready after {START_UP:.0f} s"
         ours.settimeout(None)
-        if message[0] != "ready":
+        if status != "ready":
             self.process.kill()
             _, errors = self.process.communicate()
             self.stop()
-            raise CannotGrade(f"the warm parent did not start: {message[2]}\n{errors.decode()[-2000:]}")
-        self.missing = message[2]
+            raise CannotGrade(f"the warm parent did not start: {told}\n{errors.decode()[-2000:]}")
+        self.missing = told
 
     def stop(self) -> None:
         """End the warm parent, and with it every process of every submission."""
@@ -176,7 +177,7 @@ class Warm:
     def _tell(self, *message: Any, descriptor: int | None = None) -> None:
         assert self.control is not None, "use `with Warm() as warm:`"
         data = json.dumps(message).encode()
-        with contextlib.suppress(OSError):  # a warm parent that is gone is noticed by `_listen`
+        with contextlib.suppress(OSError):  # `_listen` notices a warm parent that is gone
             socket.send_fds(self.control, [data], [] if descriptor is None else [descriptor])
 
     def _fork(self, role: str, limits: Limits) -> tuple[int, socket.socket]:
@@ -206,7 +207,7 @@ class Warm:
                     return
                 if self._listen(running):
                     for job in running:
-                        job.sock.close()
+                        job.frames.sock.close()
                         if job.task.id in retried:
                             raise CannotGrade(f"the warm parent ended twice while {job.task.id} was graded")
                         retried.add(job.task.id)
@@ -214,7 +215,7 @@ class Warm:
                     running.clear()
                     self.stop()
                     self.start()
-                for job in [job for job in running if job.done or time.monotonic() > job.deadline]:
+                for job in [job for job in running if job.done or job.late]:
                     running.remove(job)
                     yield self._finish(job)
         finally:
@@ -225,36 +226,26 @@ class Warm:
         """Wait for news and take it in; True if the warm parent is gone, and all of these jobs with it."""
         assert self.control is not None, "use `with Warm() as warm:`"
         with selectors.DefaultSelector() as selector:
-            selector.register(self.control, selectors.EVENT_READ)
+            selector.register(self.control, selectors.EVENT_READ)  # it says no more, until it ends
             for job in running:
-                selector.register(job.sock, selectors.EVENT_READ, job)
+                selector.register(job.frames.sock, selectors.EVENT_READ, job)
             ready = [key.data for key, _ in selector.select(timeout=0.5)]
-            if None in ready and self._gone():
+            if None in ready:
                 return True
-            for job in filter(None, ready):
+            for job in ready:
                 self._hear(job)
                 # An examiner falls silent when it ends, and when the warm parent takes it along.
-                if job.done and not job.complete and selector.select(timeout=0.2) and self._gone():
-                    return True
+                if job.done and not job.complete:
+                    selector.unregister(job.frames.sock)
+                    if None in [key.data for key, _ in selector.select(timeout=0.2)]:
+                        return True
         return False
-
-    def _gone(self) -> bool:
-        """Take in what the warm parent says (who has exited); True if it will say no more."""
-        assert self.control is not None
-        try:
-            while True:
-                if not self.control.recv(65536, socket.MSG_DONTWAIT):
-                    return True
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
 
     def _begin(self, task: Task) -> _Job:
         limits = task.limits or self.limits
         examiner, sock = self._fork("session", limits)
         candidate, line = self._fork("candidate", limits)
-        job = _Job(task, limits, sock, examiner, candidate, Outcome(task.id))
+        job = _Job(task, limits, Frames(sock, MESSAGE), examiner, candidate, Outcome(task.id))
         with contextlib.suppress(ChannelError):  # an examiner that is gone is found by its silence
             job.frames.send(REQUEST, 0, wire.encode(task.plain()), time.monotonic() + 30)
             self._hand_over(job, line)
@@ -262,22 +253,20 @@ class Warm:
 
     def _hand_over(self, job: _Job, line: socket.socket) -> None:
         """Give the examiner its end of a candidate's socket."""
+        sock = job.frames.sock
         with line:
-            job.sock.setblocking(True)
+            sock.setblocking(True)
             with contextlib.suppress(OSError):
-                socket.send_fds(job.sock, [b"c"], [line.fileno()])
-            job.sock.setblocking(False)
+                socket.send_fds(sock, [b"c"], [line.fileno()])
+            sock.setblocking(False)
 
     def _hear(self, job: _Job) -> None:
         """News from an examiner."""
         try:
-            _, _, payload = job.frames.receive(time.monotonic() + 10)
-            events = wire.decode(payload)
+            for name, data in wire.decode(job.frames.receive(time.monotonic() + 10)[2]):
+                self._take(job, name, data)
         except (ChannelError, wire.Malformed):
             job.done = True
-            return
-        for name, data in events:
-            self._take(job, name, data)
 
     def _take(self, job: _Job, name: str, data: Any) -> None:
         outcome = job.outcome
@@ -291,41 +280,25 @@ class Warm:
             self._tell("kill", job.candidate)
             job.candidate, line = self._fork("candidate", job.limits)
             self._hand_over(job, line)
-        elif name == "broken":
-            outcome.log.append(f"the examiner broke: {data}")
         elif name == "done":
-            outcome.restarts, outcome.sandbox = data["restarts"], data["sandbox"]
+            outcome.restarts, outcome.sandbox = data
             job.done = job.complete = True
 
     def _end(self, job: _Job) -> None:
         self._tell("kill", job.examiner)
         self._tell("kill", job.candidate)
-        job.sock.close()
+        job.frames.sock.close()
 
     def _finish(self, job: _Job) -> Outcome:
         """End both processes and fill in what was not reached."""
         self._end(job)
         outcome = job.outcome
         outcome.seconds, outcome.level = time.monotonic() - job.start, self.level
-        tests = [cell for cell in job.task.cells if cell.role == "test"]
-        for cell in tests[len(outcome.tests) :]:
-            outcome.status = "stopped"
-            outcome.tests.append(
-                TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate)
-            )
-        for status, flag in {
-            "lost": "not graded: the grader's process stopped",
-            "not-plain": "an object of the student's class stood where plain data was needed",
-            "broken": "the test itself could not run",
-        }.items():
-            for test in outcome.tests:
-                if test.status == status:
-                    outcome.flags.append(f"{test.id}: {flag}")
-        weaker = [test.id for test in outcome.tests if test.weaker]
-        if weaker and any(cell.mode != "own" for cell in tests):
-            words = "this verdict rests on the student's own process, where it could be forged"
-            outcome.flags += [f"{name}: {words}" for name in weaker]
-        outcome.flags += [f"{test.id}: {doubt}" for test in outcome.tests for doubt in test.doubts]
+        outcome.fill(job.task)
+        outcome.flags += [f"{t.id}: {FLAGS[t.status]}" for t in outcome.tests if t.status in FLAGS]
+        if any(cell.mode != "own" for cell in job.task.cells if cell.role == "test"):
+            outcome.flags += [f"{t.id}: {WEAKER}" for t in outcome.tests if t.weaker]
+        outcome.flags += [f"{t.id}: {doubt}" for t in outcome.tests for doubt in t.doubts]
         if outcome.restarts:
             outcome.log.append(f"the student's process was started again {outcome.restarts} times")
         return outcome
@@ -341,6 +314,7 @@ def environment(device: str = "", scratch: str = "") -> dict[str, str]:
         "MPLBACKEND": "agg",
         "MPLCONFIGDIR": f"{private}/matplotlib",
         "IPYTHONDIR": f"{private}/ipython",
+        "XDG_CACHE_HOME": f"{private}/cache",  # fontconfig's, which matplotlib asks for fonts
         "PYTHONDONTWRITEBYTECODE": "1",
         "NBGRADER_EXECUTION": "autograde",  # as stock nbgrader says it to a notebook
         **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "MKL", "OPENBLAS", "NUMEXPR")},

@@ -41,7 +41,7 @@ def binds(source: str) -> frozenset[str]:
         found = names_of(source)
     except Exception:  # noqa: BLE001 - whatever text a student found that the parser does not survive
         return frozenset()
-    return found.binds - found.imports
+    return frozenset(found.binds - found.imports)
 
 
 def wanted(master: Master, own: MasterCell) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """Plain data as bytes, and back. Never pickle: what is not plain is left to a hook, or refused.
 
 Plain is: None, bool, int, float, complex, str, bytes, bytearray, list, tuple, named tuple, dict (also Counter,
-OrderedDict, defaultdict), set, frozenset, deque, range, slice, numpy arrays and scalars, torch tensors, dtypes
-and sizes. The type must be exact: a subclass may redefine `==`, so it is not plain.
+OrderedDict, defaultdict), set, frozenset, deque, range, slice, numpy arrays and scalars, torch tensors, dtypes,
+sizes and devices. The type must be exact: a subclass may redefine `==`, so it is not plain.
 """
 
 from __future__ import annotations

@@ -1,24 +1,14 @@
-"""Framed messages over a socket, and calls in both directions over one of them.
-
-A frame is its length, a kind, a nonce and a payload of `wire`. A reply carries the nonce of its request. While
-one side waits for a reply it serves the other side's requests (a test may pass a lambda, which the student's
-function calls back), so calls nest.
-"""
+"""Framed messages over a socket: a frame is its length, a kind, a nonce and a payload of `wire`."""
 
 from __future__ import annotations
 
-import secrets
 import select
 import socket
 import struct
 import time
-from typing import Any
-
-from .. import wire
 
 HEADER = struct.Struct("<QBQ")  # length of the payload, kind, nonce
 REQUEST, REPLY, ERROR = 1, 2, 3
-NESTED = 16  # calls inside callbacks inside calls…
 
 
 class ChannelError(BaseException):
@@ -79,70 +69,3 @@ class Frames:
         if length > self.limit or kind not in (REQUEST, REPLY, ERROR):
             raise ChannelError("an answer that is none, or that is too large", "malformed")
         return kind, nonce, self._exactly(length, deadline)
-
-
-class Channel:
-    """Requests over frames. Subclasses say what they serve (`serve`) and what an error becomes (`failed`)."""
-
-    passing: tuple[type[BaseException], ...] = (ChannelError,)  # never turned into a reply
-
-    def __init__(self, sock: socket.socket, limit: int):
-        self.frames = Frames(sock, limit)
-        self.depth = 0
-        self.until: float | None = None  # when to stop waiting: also for room to answer while we ask
-
-    def serve(self, op: str, data: Any) -> Any:
-        raise NotImplementedError
-
-    def failed(self, data: Any) -> BaseException:
-        """The exception that an ERROR reply stands for."""
-        raise NotImplementedError
-
-    def describe(self, error: BaseException) -> Any:
-        """An exception of this side, as plain data."""
-        raise NotImplementedError
-
-    def encode(self, value: Any) -> bytes:
-        return wire.encode(value)
-
-    def decode(self, payload: bytes) -> Any:
-        return wire.decode(payload)
-
-    def request(self, op: str, data: Any, deadline: float | None = None) -> Any:
-        """Ask the other side and wait; meanwhile serve what it asks."""
-        nonce = secrets.randbits(64)
-        self.until = deadline
-        self.frames.send(REQUEST, nonce, self.encode((op, data)), deadline)
-        while True:
-            kind, echoed, payload = self.frames.receive(deadline)
-            if kind == REQUEST:
-                self.answer(echoed, payload)
-                continue
-            if echoed != nonce:
-                raise ChannelError("an answer to a question that was not asked", "malformed")
-            try:
-                value = self.decode(payload)
-            except wire.Malformed as error:
-                raise ChannelError(f"a malformed answer: {error}", "malformed") from None
-            if kind == ERROR:
-                raise self.failed(value)
-            return value
-
-    def answer(self, nonce: int, payload: bytes) -> None:
-        """Serve one request and send its reply."""
-        self.depth += 1
-        try:
-            if self.depth > NESTED:
-                raise RecursionError("calls and callbacks are nested too deep")
-            op, data = self.decode(payload)
-            kind, reply = REPLY, self.encode(self.serve(op, data))
-        except self.passing:
-            raise
-        except BaseException as error:  # noqa: BLE001
-            kind, reply = ERROR, wire.encode(self.describe(error))
-        finally:
-            self.depth -= 1
-        self.reply(kind, nonce, reply)
-
-    def reply(self, kind: int, nonce: int, data: bytes) -> None:
-        self.frames.send(kind, nonce, data, self.until)

@@ -11,17 +11,7 @@ from keyword import iskeyword
 from math import prod
 from typing import Any
 
-from .plain import (
-    DEPTH,
-    DICTS,
-    LARGEST_INT,
-    NUMPY_KINDS,
-    SEQUENCES,
-    SINGLE,
-    Flag,
-    Malformed,
-    module,
-)
+from .plain import DEPTH, DICTS, LARGEST_INT, NUMPY_KINDS, SEQUENCES, SINGLE, Flag, Malformed, module
 
 DIMENSIONS = 32
 _SEQUENCES: dict[bytes, Callable[..., Any]] = {tag: kind for kind, tag in SEQUENCES.items()}
@@ -63,9 +53,6 @@ class Decoder:
     def _unpack(self, form: str) -> Any:
         return struct.unpack(form, self._take(struct.calcsize(form)))
 
-    def block(self) -> bytes:
-        return bytes(self._take(self._unpack("<Q")[0]))
-
     def _several(self, depth: int, each: int = 1) -> list[Any]:
         """As many elements, or `each` times as many, as is said here; each takes at least a byte."""
         (count,) = self._unpack("<Q")
@@ -82,90 +69,77 @@ class Decoder:
         if tag in _FORMS:
             return _FORMS[tag][1](*self._unpack(_FORMS[tag][0]))
         if tag in _BLOCKS:
-            return _BLOCKS[tag](self.block())
+            return _BLOCKS[tag](bytes(self._take(self._unpack("<Q")[0])))
         if tag in _SEQUENCES:
             items = self._several(depth)
             return _SEQUENCES[tag](_spread(items) if tag in b"SZ" else items)
         if tag in _DICTS:
             parts = self._several(depth, 2)
             return _DICTS[tag](list(zip(_spread(parts[::2]), parts[1::2], strict=True)))
-        if tag in b"rL":
-            return (range if tag == b"r" else slice)(*(self._read(depth + 1) for _ in range(3)))
-        return self._special(tag, depth)
-
-    def _special(self, tag: bytes, depth: int) -> Any:
-        if tag == b"n":
-            return self._named_tuple(depth)
-        if tag == b"z":
-            return module("torch").Size(self._shape(depth))
-        if tag == b"X":
-            return self._tensor(depth)
-        if tag in b"AG":
-            return self._array(depth, scalar=tag == b"G")
-        if tag == b"H" and self.hook is not None:
-            kind = self._read(depth + 1)
-            return self.hook(kind, self._read(depth + 1))
-        raise Malformed("an unknown kind of value")
-
-    def _named_tuple(self, depth: int) -> Any:
-        hook, self.hook = self.hook, None  # no method among its entries
-        names, values = self._read(depth + 1), self._read(depth + 1)
+        if tag not in _PARTS or (tag == b"H" and self.hook is None):
+            raise Malformed("an unknown kind of value")
+        count, build = _PARTS[tag]
+        hook, self.hook = self.hook, None if tag == b"n" else self.hook  # no method among its entries
+        parts = [self._read(depth + 1) for _ in range(count)]
         self.hook = hook
-        if type(names) is not tuple or type(values) is not tuple or len(names) != len(values) + 1:
-            raise Malformed("a named tuple whose names do not fit")
-        if not all(type(name) is str and name.isidentifier() and not iskeyword(name) for name in names):
-            raise Malformed("a named tuple with a bad name")
-        return namedtuple(names[0], names[1:], rename=True)(*values)
+        return build(self, *parts)
 
-    def _shape(self, depth: int) -> tuple[int, ...]:
-        shape = self._read(depth + 1)
-        if type(shape) is not tuple or len(shape) > DIMENSIONS:
-            raise Malformed("a shape that is none")
-        if not all(type(size) is int and 0 <= size < 1 << 40 for size in shape):
-            raise Malformed("a shape with an impossible size")
-        return shape
 
-    def _filled(self, itemsize: int, depth: int) -> tuple[tuple[int, ...], bytes]:
-        """A shape, and the raw elements, exactly as many as it says."""
-        shape, data = self._shape(depth), self._read(depth + 1)
-        if type(data) is not bytes or len(data) != itemsize * prod(shape):
-            raise Malformed("an array whose shape does not fit its bytes")
-        return shape, data
+def _named_tuple(_: Decoder, names: Any, values: Any) -> Any:
+    if type(names) is not tuple or type(values) is not tuple or len(names) != len(values) + 1:
+        raise Malformed("a named tuple whose names do not fit")
+    if not all(type(name) is str and name.isidentifier() and not iskeyword(name) for name in names):
+        raise Malformed("a named tuple with a bad name")
+    return namedtuple(names[0], names[1:], rename=True)(*values)
 
-    def _array(self, depth: int, scalar: bool) -> Any:
-        numpy = module("numpy")
-        dtype = numpy.dtype(str(self.block(), "ascii"))
-        if dtype.kind not in NUMPY_KINDS or dtype.subdtype is not None:
-            raise Malformed("an array of objects")
-        shape, data = self._filled(dtype.itemsize, depth)
-        if dtype.itemsize == 0:
-            if shape and 0 not in shape:
-                raise Malformed("an array of nothing")
-            return numpy.zeros(shape, dtype)
-        array = numpy.frombuffer(bytearray(data), dtype).reshape(shape)
-        return array[()] if scalar else array
 
-    def _tensor(self, depth: int) -> Any:
-        torch, dtype = module("torch"), _dtype(self.block())
-        (flags,) = self._unpack("<B")
-        shape, data = self._filled(torch.empty((), dtype=dtype).element_size(), depth)
-        if data:
-            tensor = torch.frombuffer(bytearray(data), dtype=torch.uint8).view(dtype).reshape(shape)
-        else:
-            tensor = torch.empty(shape, dtype=dtype)
-        key = self._unpack("<Q")[0] if flags & Flag.HAS_GRAPH else None
-        grad = self._read(depth + 1) if flags & Flag.HAS_GRAD else None
-        if flags & Flag.PARAMETER:
-            tensor = torch.nn.Parameter(tensor, requires_grad=bool(flags & Flag.REQUIRES_GRAD))
-        elif flags & Flag.REQUIRES_GRAD and key is None:
-            tensor.requires_grad_()
-        if key is not None and self.attach is not None:
-            return self.attach(tensor, key)
-        if flags & Flag.REQUIRES_GRAD:
-            self.tensors.append(tensor)
-        if grad is not None:
-            tensor.grad = grad
-        return tensor
+def _shape(shape: Any) -> tuple[int, ...]:
+    if type(shape) is not tuple or len(shape) > DIMENSIONS:
+        raise Malformed("a shape that is none")
+    if not all(type(size) is int and 0 <= size < 1 << 40 for size in shape):
+        raise Malformed("a shape with an impossible size")
+    return shape
+
+
+def _fits(shape: Any, data: Any, itemsize: int) -> None:
+    """The raw elements must be exactly as many as the shape says."""
+    if type(data) is not bytes or len(data) != itemsize * prod(_shape(shape)):
+        raise Malformed("an array whose shape does not fit its bytes")
+
+
+def _array(_: Decoder, name: Any, shape: Any, data: Any) -> Any:
+    numpy = module("numpy")
+    dtype = numpy.dtype(_text(name))
+    if dtype.kind not in NUMPY_KINDS or dtype.subdtype is not None:
+        raise Malformed("an array of objects")
+    _fits(shape, data, dtype.itemsize)
+    if dtype.itemsize == 0:
+        if shape and 0 not in shape:
+            raise Malformed("an array of nothing")
+        return numpy.zeros(shape, dtype)
+    return numpy.frombuffer(bytearray(data), dtype).reshape(shape)
+
+
+def _tensor(message: Decoder, name: Any, flags: Any, shape: Any, data: Any, key: Any, grad: Any) -> Any:
+    torch, dtype = module("torch"), _dtype(message, name)
+    if type(flags) is not int or type(key) not in (int, type(None)):
+        raise Malformed("a tensor of no known kind")
+    _fits(shape, data, torch.empty((), dtype=dtype).element_size())
+    if data:
+        tensor = torch.frombuffer(bytearray(data), dtype=torch.uint8).view(dtype).reshape(shape)
+    else:
+        tensor = torch.empty(shape, dtype=dtype)
+    if flags & Flag.PARAMETER:
+        tensor = torch.nn.Parameter(tensor, requires_grad=bool(flags & Flag.REQUIRES_GRAD))
+    elif flags & Flag.REQUIRES_GRAD and key is None:
+        tensor.requires_grad_()
+    if key is not None and message.attach is not None:
+        return message.attach(tensor, key)
+    if flags & Flag.REQUIRES_GRAD:
+        message.tensors.append(tensor)
+    if grad is not None:
+        tensor.grad = grad
+    return tensor
 
 
 def _spread(keys: list[Any]) -> list[Any]:
@@ -175,10 +149,16 @@ def _spread(keys: list[Any]) -> list[Any]:
     return keys
 
 
-def _dtype(name: bytes) -> Any:
+def _text(name: Any) -> str:
+    if type(name) is not str:
+        raise Malformed("a name that is none")
+    return name
+
+
+def _dtype(_: Decoder, name: Any) -> Any:
     torch = module("torch")
-    dtype = vars(torch).get(str(name, "ascii"))  # not by getattr, which imports what it is asked for
-    if not isinstance(dtype, torch.dtype) or name.startswith(b"q"):
+    dtype = vars(torch).get(_text(name))  # not by getattr, which imports what it is asked for
+    if not isinstance(dtype, torch.dtype) or name.startswith("q"):
         raise Malformed("a tensor of an unknown type")
     return dtype
 
@@ -201,5 +181,17 @@ _BLOCKS: dict[bytes, Callable[[bytes], Any]] = {
     b"B": bytearray,
     b"P": lambda data: list(struct.unpack(f"<{len(data) // 8}d", data)),
     b"Q": lambda data: list(struct.unpack(f"<{len(data) // 8}q", data)),
-    b"y": _dtype,
+}
+# Of so many parts each.
+_PARTS: dict[bytes, tuple[int, Callable[..., Any]]] = {
+    b"r": (3, lambda _, *ends: range(*ends)),
+    b"L": (3, lambda _, *ends: slice(*ends)),
+    b"n": (2, _named_tuple),
+    b"A": (3, _array),
+    b"G": (3, lambda *parts: _array(*parts)[()]),
+    b"z": (1, lambda _, shape: module("torch").Size(_shape(shape))),
+    b"y": (1, _dtype),
+    b"v": (1, lambda _, name: module("torch").device(_text(name))),
+    b"X": (6, _tensor),
+    b"H": (2, lambda message, kind, data: message.hook(kind, data)),
 }

@@ -10,6 +10,7 @@ from typing import Any
 from .plain import DEPTH, DICTS, LARGEST_INT, NUMPY_KINDS, SEQUENCES, SINGLE, Flag, NotPlain, module
 
 PACKED = 16  # shorter lists of numbers are not worth packing
+Parts = tuple[bytes, tuple[Any, ...]]  # a tag, and what follows it
 
 
 class Encoder:
@@ -36,8 +37,7 @@ class Encoder:
     def _write(self, out: bytearray, value: Any, depth: int) -> None:
         if depth > DEPTH:
             raise NotPlain(f"a value is nested more than {DEPTH} deep, or contains itself")
-        if len(out) > self.limit:
-            raise NotPlain(f"a value is larger than {self.limit >> 20} MB")
+        self._fits(len(out), "a value")
         kind = type(value)
         if kind in _SIMPLE:
             out += _SIMPLE[kind](value)
@@ -46,11 +46,14 @@ class Encoder:
         elif kind in DICTS:
             out += DICTS[kind] + struct.pack("<Q", len(value))
             self._all(out, (part for pair in list(value.items()) for part in pair), depth)
-        elif kind is range or kind is slice:
-            out += b"r" if kind is range else b"L"
-            self._all(out, (value.start, value.stop, value.step), depth)
-        elif not self._tensor(out, value, depth) and not self._array(out, value, depth):
-            self._hook(out, value, depth)
+        else:
+            tag, parts = self._torch(value) or self._array(value) or self._other(value)
+            out += tag
+            self._all(out, parts, depth)
+
+    def _fits(self, size: int, what: str) -> None:
+        if size > self.limit:
+            raise NotPlain(f"{what} is larger than {self.limit >> 20} MB")
 
     def _all(self, out: bytearray, items: Iterable[Any], depth: int) -> None:
         for item in items:
@@ -74,82 +77,68 @@ class Encoder:
         else:
             self._all(out, list(value), depth)
 
-    def _array(self, out: bytearray, value: Any, depth: int) -> bool:
-        """Write an array or one of its scalars; False if it is none."""
+    def _array(self, value: Any) -> Parts | None:
         kind, numpy = type(value), module("numpy")
-        if numpy is None:
-            return False
-        scalar = isinstance(value, numpy.generic) and kind.__module__ == "numpy"
-        if not (kind is numpy.ndarray or scalar) or value.dtype.kind not in NUMPY_KINDS:
-            return False
-        if value.nbytes > self.limit:
-            raise NotPlain(f"an array is larger than {self.limit >> 20} MB")
+        scalar = numpy is not None and isinstance(value, numpy.generic) and kind.__module__ == "numpy"
+        if (
+            not (scalar or (numpy is not None and kind is numpy.ndarray))
+            or value.dtype.kind not in NUMPY_KINDS
+        ):
+            return None
+        self._fits(value.nbytes, "an array")
         array = numpy.ascontiguousarray(value)
-        out += _block(b"G" if scalar else b"A", array.dtype.str.encode())
-        self._all(out, (tuple(value.shape), array.tobytes()), depth)
-        return True
+        return b"G" if scalar else b"A", (array.dtype.str, tuple(value.shape), array.tobytes())
 
-    def _tensor(self, out: bytearray, value: Any, depth: int) -> bool:
-        """Write a tensor, a size or a dtype; False if it is none."""
+    def _torch(self, value: Any) -> Parts | None:
         kind, torch = type(value), module("torch")
-        if torch is None or kind not in (torch.Tensor, torch.nn.Parameter, torch.Size, torch.dtype):
-            return False
+        if torch is None:
+            return None
         if kind is torch.Size:
-            out += b"z"
-            self._write(out, tuple(value), depth + 1)
-        elif kind is torch.dtype:
-            out += _block(b"y", str(value).removeprefix("torch.").encode())
-        else:
-            self._numbers(out, value, depth)
-        return True
+            return b"z", (tuple(value),)
+        if kind in (torch.dtype, torch.device):
+            return b"y" if kind is torch.dtype else b"v", (_name(value),)
+        return self._numbers(value) if kind in (torch.Tensor, torch.nn.Parameter) else None
 
-    def _numbers(self, out: bytearray, value: Any, depth: int) -> None:
+    def _numbers(self, value: Any) -> Parts:
         torch = module("torch")
         if value.layout is not torch.strided or value.is_quantized:
             raise NotPlain("a tensor is sparse or quantized")
-        if value.numel() * value.element_size() > self.limit:
-            raise NotPlain(f"a tensor is larger than {self.limit >> 20} MB")
+        self._fits(value.numel() * value.element_size(), "a tensor")
         if value.requires_grad:
             self.tensors.append(value)
-        grad = value.grad if value.is_leaf and value.grad is not None else None
-        kept = grad is not None and grad.layout is torch.strided
+        grad = value.grad if value.is_leaf else None
+        grad = grad.detach() if grad is not None and grad.layout is torch.strided else None
         history = value.requires_grad and not value.is_leaf and self.graph is not None
-        flags = Flag.REQUIRES_GRAD * value.requires_grad | Flag.PARAMETER * isinstance(
-            value, torch.nn.Parameter
-        )
-        flags |= Flag.HAS_GRAD * kept | Flag.HAS_GRAPH * history
+        flags = Flag.REQUIRES_GRAD * value.requires_grad | Flag.PARAMETER * (type(value) is not torch.Tensor)
         plain = value.detach().cpu().resolve_conj().resolve_neg()
         if plain.dtype is torch.bfloat16 or (plain.is_floating_point() and plain.element_size() == 1):
-            plain = plain.view(
-                torch.int16 if plain.element_size() == 2 else torch.int8
-            )  # numpy has no such type
+            # numpy has no such type
+            plain = plain.view(torch.int16 if plain.element_size() == 2 else torch.int8)
         try:
             data = plain.numpy().tobytes()
         except TypeError:
             raise NotPlain(f"a tensor has numbers of type {value.dtype}") from None
-        out += _block(b"X", str(value.dtype).removeprefix("torch.").encode()) + struct.pack("<B", flags)
-        self._all(out, (tuple(value.shape), data), depth)
-        if history and self.graph is not None:
-            out += struct.pack("<Q", self.graph(value))
-        if kept and grad is not None:
-            self._write(out, grad.detach(), depth + 1)
+        key = self.graph(value) if history and self.graph is not None else None
+        return b"X", (_name(value.dtype), flags, tuple(value.shape), data, key, grad)
 
-    def _hook(self, out: bytearray, value: Any, depth: int) -> None:
-        fields = getattr(type(value), "_fields", None)
-        if type(value).__bases__ == (tuple,) and isinstance(fields, tuple) and len(fields) == len(value):
+    def _other(self, value: Any) -> Parts:
+        kind = type(value)
+        if kind is range or kind is slice:
+            return b"r" if kind is range else b"L", (value.start, value.stop, value.step)
+        fields = getattr(kind, "_fields", None)
+        if kind.__bases__ == (tuple,) and isinstance(fields, tuple) and len(fields) == len(value):
             # Plain to its last entry: one that holds a function would be an object with a method of its own.
-            whole, apart = bytearray(b"n"), Encoder(None, self.graph, self.limit)
-            try:
-                apart._all(whole, ((type(value).__name__, *map(str, fields)), tuple(value)), depth)
-                out += whole
-                return
-            except NotPlain:
-                if self.other is None:
-                    raise
+            parts = (kind.__name__, *map(str, fields)), tuple(value)
+            with suppress(NotPlain):
+                Encoder(None, self.graph, self.limit).encode(parts)
+                return b"n", parts
         if self.other is None:
-            raise NotPlain(f"a value of type {type(value).__name__} is not plain data")
-        out += b"H"
-        self._all(out, self.other(value), depth)
+            raise NotPlain(f"a value of type {kind.__name__} is not plain data")
+        return b"H", self.other(value)
+
+
+def _name(value: object) -> str:
+    return str(value).removeprefix("torch.")
 
 
 def _block(tag: bytes, data: bytes) -> bytes:
@@ -166,9 +155,7 @@ def _int(value: int) -> bytes:
 
 
 _SIMPLE: dict[type, Callable[[Any], bytes]] = {
-    type(None): SINGLE.__getitem__,
-    bool: SINGLE.__getitem__,
-    type(Ellipsis): SINGLE.__getitem__,
+    **dict.fromkeys((type(None), bool, type(Ellipsis)), SINGLE.__getitem__),
     int: _int,
     float: lambda value: b"f" + struct.pack("<d", value),
     complex: lambda value: b"c" + struct.pack("<dd", value.real, value.imag),

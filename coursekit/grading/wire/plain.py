@@ -20,7 +20,7 @@ SINGLE: dict[Any, bytes] = {None: b"N", True: b"T", False: b"F", Ellipsis: b"E"}
 class Flag:
     """Of a tensor."""
 
-    REQUIRES_GRAD, PARAMETER, HAS_GRAD, HAS_GRAPH = 1, 2, 4, 8
+    REQUIRES_GRAD, PARAMETER = 1, 2
 
 
 class NotPlain(TypeError):
