@@ -253,8 +253,12 @@ class Entry:
     blank: tuple[str, ...] = ()  # answers that were left as they were given
 
     @property
+    def earned(self) -> float:
+        return sum(q.score for q in self.questions)
+
+    @property
     def score(self) -> float:
-        return max(0.0, sum(q.score for q in self.questions) - self.late_penalty)
+        return max(0.0, self.earned - self.late_penalty)
 
     @property
     def max_score(self) -> float:

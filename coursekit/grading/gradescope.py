@@ -52,7 +52,7 @@ def main(words: list[str]) -> int:
         graded = run([_as_one_student(home / "submission", home / "one", student)], options)
     except (
         Exception
-    ) as error:  # the student gets a sentence, the instructor the reason, in Gradescope's own log
+    ) as error:  # a sentence for the student; the reason, in Gradescope's log, for the instructor
         write(results, _failed(STOPPED))
         if isinstance(error, GradingError):
             print(error, file=sys.stderr)
