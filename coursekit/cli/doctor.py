@@ -50,14 +50,9 @@ def _torch() -> Iterator[Finding]:
         yield Finding("torch", False, f"missing: {error}")
         return
     yield Finding("torch", True, torch.__version__)
-    device = best_device()
-    fast = device.type != "cpu"
-    text = (
-        f"{device.type}"
-        if fast
-        else "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
-    )
-    yield Finding("device", True, text)
+    device = best_device().type
+    slow = "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
+    yield Finding("device", True, slow if device == "cpu" else device)
 
 
 def _packages() -> Iterator[Finding]:
@@ -68,8 +63,7 @@ def _packages() -> Iterator[Finding]:
         ("cluster", "distributed", "grade"),
     ):
         try:
-            version = importlib.metadata.version(package)
-            yield Finding(part, True, f"{package} {version}")
+            yield Finding(part, True, f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
             yield Finding(part, False, f"{package} is missing: `pip install coursekit[{extra}]`")
 
@@ -81,12 +75,8 @@ def _sandbox() -> Iterator[Finding]:
     from ..grading.confine.sandbox import capabilities
 
     offered = capabilities()
-    text = (
-        "student code can be confined"
-        if offered.enough
-        else f"`coursekit grade` would need --unsafe: {offered.why}"
-    )
-    yield Finding("sandbox", offered.enough, text)
+    needs = f"`coursekit grade` would need --unsafe: {offered.why}"
+    yield Finding("sandbox", offered.enough, "student code can be confined" if offered.enough else needs)
     for part, answer in offered.parts.items():
         yield Finding(f"  {part}", answer == "yes", answer)
 
@@ -101,16 +91,10 @@ def _database() -> Iterator[Finding]:
     import sqlite3
 
     yield Finding("gradebook", True, f"SQLite {sqlite3.sqlite_version}, the default")
-    found = find_postgres()
     has_client = importlib.util.find_spec("psycopg") is not None
-    if has_client:
-        yield Finding(
-            "PostgreSQL",
-            True,
-            f"client ready for --gradebook postgresql+psycopg://…; server: {found or 'none here'}",
-        )
-    else:
-        yield Finding("PostgreSQL", False, "only for a gradebook on a server: `pip install psycopg[binary]`")
+    ready = f"client ready for --gradebook postgresql+psycopg://…; server: {find_postgres() or 'none here'}"
+    missing = "only for a gradebook on a server: `pip install psycopg[binary]`"
+    yield Finding("PostgreSQL", has_client, ready if has_client else missing)
 
 
 def _public() -> Iterator[Finding]:
@@ -126,8 +110,7 @@ def _public() -> Iterator[Finding]:
     except CourseError as error:
         yield Finding("published", False, str(error))
         return
-    opens = (
-        public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else "nothing: there is no assignment"
-    )
+    nothing = "nothing: there is no assignment"
+    opens = public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else nothing
     yield Finding("published", True, f"at {public.site}/, by `coursekit publish DIR --pages`")
     yield Finding("Colab button", True, f"opens {opens}")

@@ -168,7 +168,7 @@ class Place:
         """The key of each submitted notebook."""
         query = select(SUBMITTED_NOTEBOOK.c.notebook_id, SUBMITTED_NOTEBOOK.c.id)
         mine = connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).all()
-        keys: dict[str, str] = dict(mine)  # type: ignore[arg-type]
+        keys: dict[str, str] = dict(mine)
         new = {number: api.new_uuid() for number in self.notebooks.values() if number not in keys}
         if new:
             rows = [{"id": key, "notebook_id": n, "assignment_id": submission} for n, key in new.items()]
