@@ -94,28 +94,32 @@ def narrow(seen: dict[str, list], solution: str) -> Iterator[str]:
 
 def _looked_for(solution: str) -> set[str]:
     """The names that are used as an index or held against another value."""
-    found = set()
+    places: list[ast.AST] = []
     for node in ast.walk(ast.parse(solution)):
-        if isinstance(node, ast.Subscript):
-            found |= {n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name)}
-        elif isinstance(node, ast.Compare) and isinstance(
-            node.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
-        ):
-            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return found
+        match node:
+            case ast.Subscript(_, place) | (
+                ast.Compare(_, [ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn(), *_]) as place
+            ):
+                places.append(place)
+    return {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
 
 
 def _divides(solution: str) -> bool:
     """By something that depends on the numbers, and not on sizes alone."""
-    for node in ast.walk(ast.parse(solution)):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            text = ast.unparse(node.right)
-            if not isinstance(node.right, ast.Constant) and not _SIZES.search(text):
-                return True
-    return False
+    nodes = [
+        n for n in ast.walk(ast.parse(solution)) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)
+    ]
+    by = [node.right for node in nodes if not isinstance(node.right, ast.Constant)]
+    return not all(_SIZES.search(ast.unparse(node)) for node in by)
 
 
-FORMS = ("float32", "NumPy", "lists", "a view", "the other order", "a tuple", "a dict", "own parameter names")
+_TENSORS: dict[str, Callable[[Any], Any]] = {
+    "float32": lambda x: x.float(),
+    "NumPy": lambda x: x.detach().cpu().numpy(),
+    "lists": lambda x: x.tolist(),
+    "a view": lambda x: x[None].expand(2, *x.shape)[1] if x.dim() else x,
+}
+FORMS = (*_TENSORS, "the other order", "a tuple", "a dict", "own parameter names")
 
 
 def in_form(function: Callable, form: str, returns: Sequence[str] = ()) -> Callable:
@@ -192,12 +196,4 @@ def _formed(value: Any, form: str) -> Any:
         return tuple(_formed(item, form) for item in value)
     if not (hasattr(value, "detach") and value.is_floating_point()):
         return value
-    if form == "float32":
-        return value.float()
-    if form == "NumPy":
-        return value.detach().cpu().numpy()
-    if form == "lists":
-        return value.tolist()
-    if form == "a view" and value.dim():
-        return value[None].expand(2, *value.shape)[1]
-    return value
+    return _TENSORS.get(form, lambda x: x)(value)

@@ -29,6 +29,7 @@ from .submissions.recognise import Unreadable, read_notebook, recognise
 from .submissions.repair import mend
 
 READ_AHEAD = 4
+Read = tuple[str, Master, list[StudentCell]]  # the file's name, which notebook it is, its cells
 
 
 def ready(work: Work, modes: Modes) -> dict[str, Task]:
@@ -61,26 +62,23 @@ def _works(submission: Submission, assignments: list[Assignment], certain: bool)
         others = [f"{name}, {kind_of(name)}" for name in sorted(submission.others)[:5]]
         other = f" but {'; '.join(others)}: ask for the .ipynb" if others else ""
         yield Problem(submission.student, submission.origin, f"no notebook was handed in{other}")
-    found: dict[str, list[tuple[str, Master, list[StudentCell]]]] = {}
+    found: dict[str, list[Read]] = {}
     digests: dict[str, Any] = {}
     doubts: dict[str, list[str]] = {}
     for name, data in files.items():
         try:
             cells, said = read_notebook(data)
+            match = recognise(cells, said, name, assignments, certain)
+            if match is None:
+                raise Unreadable(
+                    "this notebook belongs to no assignment of the course; name one with --assignment"
+                )
+            assignment, master, doubt = match
+            if said and said != assignment.name and doubt:
+                other = f"{name} is the notebook of {said!r}, not of {assignment.name!r}"
+                raise Unreadable(f"{other}; it was not graded as that")
         except Unreadable as error:
             yield Problem(submission.student, f"{submission.origin} ({name})", str(error))
-            continue
-        match = recognise(cells, said, name, assignments, certain)
-        if match is None:
-            sentence = "this notebook belongs to no assignment of the course; name one with --assignment"
-            yield Problem(submission.student, f"{submission.origin} ({name})", sentence)
-            continue
-        assignment, master, doubt = match
-        if said and said != assignment.name and doubt:
-            sentence = (
-                f"{name} is the notebook of {said!r}, not of {assignment.name!r}; it was not graded as that"
-            )
-            yield Problem(submission.student, f"{submission.origin} ({name})", sentence)
             continue
         doubts.setdefault(assignment.name, []).extend(filter(None, [doubt]))
         found.setdefault(assignment.name, []).append((name, master, cells))
@@ -97,9 +95,7 @@ def _works(submission: Submission, assignments: list[Assignment], certain: bool)
             yield work
 
 
-def _latest(
-    notebooks: list[tuple[str, Master, list[StudentCell]]], rank: dict[str, tuple[float, int]]
-) -> tuple[list[tuple[str, Master, list[StudentCell]]], list[str]]:
+def _latest(notebooks: list[Read], rank: dict[str, tuple[float, int]]) -> tuple[list[Read], list[str]]:
     """Of several that were handed in for one notebook the latest, where the collection knows which that is."""
     kept, flags = [], []
     for master in dict.fromkeys(m.name for _, m, _ in notebooks):
@@ -195,26 +191,22 @@ class Grading:
                 tasks = ready(work, modes)
             except Exception as error:  # noqa: BLE001 - whatever a student handed in, the others are graded
                 self._give_up(work, error)
-                continue
-            yield work, tasks
+            else:
+                yield work, tasks
 
     def _finish(self, work: Work) -> None:
         shown = printed(work.outcomes)
-        try:
-            self._enter(work, shown)
+        try:  # what our own processes did not get to is graded anew by the next run
+            self.record.write(describe(work), "" if work.lost else work.digest, shown)
         except (SQLAlchemyError, OSError, ValueError) as error:
             self._give_up(work, error)
-            return
-        self._show(work, shown)
+        else:
+            self._show(work, shown)
 
     def _give_up(self, work: Work, error: Exception) -> None:
         words = str(getattr(error, "orig", None) or error).splitlines() or [""]
         sentence = f"it could not be graded ({type(error).__name__}: {words[0][:200]}); run the command again"
         self.problems.append(Problem(work.student, work.origin, sentence))
-
-    def _enter(self, work: Work, shown: Printed) -> None:
-        # What our own processes did not get to is graded anew by the next run.
-        self.record.write(describe(work), "" if work.lost else work.digest, shown)
 
     def _show(self, work: Work, shown: Printed | None = None) -> None:
         """The pages of a work: all of what was graded just now; of what was graded before, what is not there."""
@@ -225,8 +217,7 @@ class Grading:
                 before = self.record.printed(*work.key)
                 self.shelf.put_page(self.record.entry(*work.key), work.assignment, before)
         except OSError as error:
-            self.problems.append(
-                Problem(work.student, work.origin, f"graded, but its page was not written: {error}")
-            )
+            sentence = f"graded, but its page was not written: {error}"
+            self.problems.append(Problem(work.student, work.origin, sentence))
         self.done.add(work.key)
         self.finished(work)

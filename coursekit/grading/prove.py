@@ -100,8 +100,7 @@ class Trial:
 def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
     """The proofs of every question, assignment by assignment."""
     for name in names:
-        source = read(course.solutions / name / f"{name}.md")
-        yield from _prove(source, course, warm)
+        yield from _prove(read(course.source(name)), course, warm)
 
 
 def _prove(source: Source, course: Course, warm: Warm) -> Iterator[Proof]:

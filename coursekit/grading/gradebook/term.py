@@ -93,6 +93,10 @@ class Term:
         for problem in problems:
             self.say("refused", assignment, problem.student, problem.sentence)
 
+    def refused(self) -> dict[str, str]:
+        """student -> why."""
+        return {student: words for (_, student), (words, _) in self.told("refused").items()}
+
     def forget(self, kind: str, assignment: str | None = None, student: str | None = None) -> None:
         given = {"kind": kind, "assignment": assignment, "student": student}
         with self.engine.begin() as connection:
