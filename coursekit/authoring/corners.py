@@ -1,8 +1,7 @@
 """What a hidden test calls a function with, and what that leaves out.
 
-An argument that is always the same may as well be a constant in the answer, a target that is always among the
-sampled words need not be looked for, and a gradient that is never zero hides a division by its norm. `recorded`
-writes down what a function is called with, in the student's process; `narrow` says what no call tried.
+An argument that is always the same may as well be a constant in the answer. `recorded` writes down what a function is
+called with, in the student's process; `narrow` says what no call tried.
 """
 
 from __future__ import annotations
@@ -97,19 +96,17 @@ def _looked_for(solution: str) -> set[str]:
     places: list[ast.AST] = []
     for node in ast.walk(ast.parse(solution)):
         match node:
-            case ast.Subscript(_, place) | (
-                ast.Compare(_, [ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn(), *_]) as place
-            ):
-                places.append(place)
+            case ast.Subscript():
+                places.append(node.slice)
+            case ast.Compare(_, [ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn(), *_]):
+                places.append(node)
     return {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
 
 
 def _divides(solution: str) -> bool:
     """By something that depends on the numbers, and not on sizes alone."""
-    nodes = [
-        n for n in ast.walk(ast.parse(solution)) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)
-    ]
-    by = [node.right for node in nodes if not isinstance(node.right, ast.Constant)]
+    nodes = [n for n in ast.walk(ast.parse(solution)) if isinstance(n, ast.BinOp)]
+    by = [n.right for n in nodes if isinstance(n.op, ast.Div) and not isinstance(n.right, ast.Constant)]
     return not all(_SIZES.search(ast.unparse(node)) for node in by)
 
 

@@ -1,7 +1,6 @@
 """Wrong answers that no author wrote down: a solution with one small thing changed.
 
-The syntax tree is changed at one place: a constant, a comparison, a term, a factor, an argument, the last of
-equals for the first. A formula or an equation in quotation marks is changed in its own language. Whatever the
+The syntax tree is changed at one place; a formula or an equation in quotation marks in its own language. Whatever the
 hidden test does not reject must be equal to the solution, and the author has to say so.
 """
 

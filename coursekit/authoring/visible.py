@@ -1,9 +1,8 @@
 """What students see of a test, made from what the author wrote once.
 
-A test that names `SOLUTION`, as in `checks.big_o(growth, SOLUTION, symbols=["V"], mistakes=MISTAKES)`, is written
-for the grader. The student's check is made of it: with the digest of a number or a formula, and with nothing where
-few answers are possible and all could be tried. And every visible check opens the sentence of the mistake that it
-meets: `boxes` runs each named mistake through it and locks the sentence with what came out.
+Of a test that names `SOLUTION`, as in `checks.big_o(growth, SOLUTION, symbols=["V"], mistakes=MISTAKES)`, the student's
+check is made: with the digest of a number or a formula, and with nothing where all answers could be tried. `boxes` runs
+each named mistake through the visible check and locks its sentence with what came out.
 """
 
 from __future__ import annotations

@@ -115,11 +115,15 @@ def publish(
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    device: Annotated[
+        bool, typer.Option("--device", help="Prove instead that work for a GPU is graded here, and on what.")
+    ] = False,
+) -> None:
     """Tell what this machine has, and what is missing for what."""
-    from .doctor import examine
+    from .doctor import examine, examine_device
 
-    findings = examine()
+    findings = list(examine_device()) if device else examine()
     width = max(len(f.part) for f in findings)
     for finding in findings:
         mark = "[green]✓[/]" if finding.ok else "[yellow]–[/]"

@@ -27,6 +27,48 @@ def examine() -> list[Finding]:
     return [finding for look in looks for finding in look()]
 
 
+# An answer that asks for CUDA, and tests that ask it: where the numbers lay, and whether they are right.
+ANSWER = """
+import torch
+device = torch.device("cuda")
+W = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).to(device)
+def answer(x): return (W @ x.to(device)).cpu()
+def where(): return W.device.type
+"""
+TESTS = {
+    "a tensor made on `cuda` is on the {0}": "assert where() == {0!r}, where()",
+    "a product there gives the CPU's numbers": """
+import torch
+W, x = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), torch.ones(3).double()
+assert torch.allclose(answer(x), W @ x)""",
+}
+
+
+def examine_device() -> Iterator[Finding]:
+    """Grade a submission that asks for CUDA, as `coursekit grade --device cuda` does, and say what that proves."""
+    from ..grading import Cell, GradingError, Task, Warm
+    from ..runtime import require_torch
+
+    torch = require_torch()
+    there = torch.cuda.is_available()
+    yield Finding(
+        "GPU", there, torch.cuda.get_device_name(0) if there else "none here: its path is not proved"
+    )
+    device = "cuda" if there else "cpu"
+    cells = [Cell(test.format(device), "test", what.format(device), 1.0) for what, test in TESTS.items()]
+    task = Task("the device", (Cell(ANSWER, "solution", "answer", reference=ANSWER), *cells))
+    try:
+        with Warm(device=device if there else "") as warm:
+            (outcome,) = warm.grade([task])
+    except GradingError as error:
+        yield Finding("  proof", False, str(error))
+        return
+    for test in outcome.tests:
+        ok = test.status == "passed"
+        yield Finding("  proved" if ok else "  failed", ok, test.id + ("" if ok else f": {test.detail}"))
+    yield Finding("  confined", outcome.level not in ("", "none"), f"behind {outcome.level or 'nothing'}")
+
+
 def _python() -> Iterator[Finding]:
     version = platform.python_version()
     ok = sys.version_info[:2] >= OLDEST

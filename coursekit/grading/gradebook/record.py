@@ -1,8 +1,7 @@
 """Write grades into nbgrader's own gradebook: one writer, one transaction a submission.
 
-Beside nbgrader's tables stands one of ours, `coursekit_graded`: which submission (by the digest of its
-files and of the assignment) was graded, and the whole record. It is written in the same transaction as
-the grades, so a run that is killed at any moment goes on where it was: nothing lost, nothing twice.
+Which submission was graded (by a digest of its files and of the assignment) is written in the same transaction, into a
+table of ours: a run that is killed at any moment goes on where it was, nothing lost, nothing twice.
 """
 
 from __future__ import annotations

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence, Set
 from html import escape
 from pathlib import Path
 
 from ..facts import Assignment
-from ..text import printable
+from ..text import printable, short_digest
 
 # No script may run in a page that shows what a student wrote, whatever slipped through the escaping.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -44,7 +43,7 @@ def prose(sentence: object) -> str:
 def file_name(text: str) -> str:
     """A student's name as part of a path: letters, digits, dots and dashes; no two names become one."""
     plain = re.sub(r"[^\w.@-]+", "_", text).strip("._")[:80]
-    return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    return plain if plain == text else f"{plain}-{short_digest(text)}"
 
 
 def listed(lines: Iterable[str]) -> str:

@@ -185,11 +185,15 @@ class Collection:
         entry.when = max(filter(None, (entry.when, when)), default=None)
         entry.late = entry.late or late
 
-    def add_canvas(self, match: re.Match[str], origin: str, read: Callable[[], bytes]) -> None:
-        """A file of Canvas's download. Its user's number is always kept: names are not unique."""
-        student, attempt = f"{match['student']} ({match['user']})", int(match["submission"])
+    def add_file(self, student: str, origin: str, name: str, read: Callable[[], bytes]) -> None:
+        """A file that lies beside those of others: Canvas's say whose they are, and any other is the `student`'s. The
+        number that Canvas gave to its user is always kept: names are not unique."""
+        match = CANVAS.match(name)
+        if match is None:
+            return self.add(student, origin, name, read)
         again = VERSION.search(match["file"])  # Canvas numbers what is handed in again: bptt-1.ipynb
-        order = attempt * 1000 + (int(again[1]) if again else 0)
+        order = int(match["submission"]) * 1000 + (int(again[1]) if again else 0)
+        student = f"{match['student']} ({match['user']})"
         self.add(student, origin, match["file"], read, None, bool(match["late"]), order)
 
     def refuse(self, student: str, origin: str, sentence: str) -> None:
@@ -226,17 +230,15 @@ def _folder(root: Path, found: Collection) -> None:
     if student := _below_submitted(root):
         return _files(root, student, found, trusted=True)
     for child in sorted(p for p in root.iterdir() if p.name not in NOISE):
-        moodle, canvas = MOODLE.match(child.name), CANVAS.match(child.name)
         if child.name.startswith("."):
             sentence = f"{child.name} is hidden by its dot; rename it to have it graded"
             found.refuse(child.name, str(child), sentence)
         elif child.is_dir() and not child.is_symlink():
+            moodle = MOODLE.match(child.name)
             name = f"{moodle['name']} ({moodle['id']})" if moodle else child.name
             _files(child, name, found, trusted=root.resolve().name == "submitted")
-        elif canvas:
-            found.add_canvas(canvas, str(child), partial(_file, child))
-        elif child.suffix.lower() in (".ipynb", ".zip"):
-            found.add(child.stem, str(child), child.name, partial(_file, child))
+        elif CANVAS.match(child.name) or child.suffix.lower() in (".ipynb", ".zip"):
+            found.add_file(child.stem, str(child), child.name, partial(_file, child))
         else:
             link, other = "a link; only files are collected", f"{kind_of(child.name)}, no notebook"
             found.refuse(child.name, str(child), f"{child.name} is {link if child.is_symlink() else other}")
@@ -288,14 +290,12 @@ def _archive(path: Path, found: Collection) -> None:
             found.refuse(place.name, origin, f"{member} would leave its folder; it was refused")
             continue
         moodle = next((m for m in map(MOODLE.match, place.parts[:-1]) if m), None)
-        canvas = CANVAS.match(place.name)
         if moodle:
             when = _zip_time(archive.getinfo(member))  # Moodle's own clock; Canvas writes the download's
             found.add(f"{moodle['name']} ({moodle['id']})", origin, place.name, read, when)
-        elif canvas:
-            found.add_canvas(canvas, origin, read)
         else:
-            found.add(place.parts[0] if len(place.parts) > 1 else place.stem, origin, place.name, read)
+            student = place.parts[0] if len(place.parts) > 1 else place.stem
+            found.add_file(student, origin, place.name, read)
 
 
 def _leaves(name: str) -> bool:
