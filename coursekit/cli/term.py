@@ -61,11 +61,12 @@ def due(
     assignment: AssignmentArgument,
     when: Annotated[str, typer.Argument(help="A time, as 2026-12-01T18:00+01:00.")] = "",
     late: Annotated[str, typer.Option(help="Late policy, as '10% a day after 1h'.")] = "",
+    keep: Annotated[str, typer.Option(help="Of several submissions: latest, or best.")] = "",
 ) -> None:
     """Set when an assignment is due and what late work loses; penalties follow at once."""
     from ..grading.term import set_due
 
-    say(set_due(assignment, when, late, options))
+    say(set_due(assignment, when, late, options, keep))
 
 
 @chore()

@@ -110,7 +110,8 @@ def run(
         grading = Grading(lambda tasks: runner().grade(tasks), record, options.again, options.shelf, finished)
         grading.modes = options.modes
         grading.problems += broken + found.refusals
-        grading.grade(progress.watch(works(submissions, assignments, bool(options.assignment))))
+        best = {a.name for a in assignments if record.keeps_best(a.name)}
+        grading.grade(progress.watch(works(submissions, assignments, bool(options.assignment), best)))
         record.term.refuse(options.assignment or "", grading.problems)
         for _ in range(progress.refused):
             step()

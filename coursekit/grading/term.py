@@ -147,11 +147,11 @@ def whole_term(options: Options) -> Path:
     return write(options.folder / "term.html", page)
 
 
-def set_due(name: str, due: str, late: str, options: Options) -> str:
-    """Set when an assignment is due, or its late policy, or both; a sentence that says how it stands."""
+def set_due(name: str, due: str, late: str, options: Options, keep: str = "") -> str:
+    """Set when an assignment is due, its late policy, which submission counts; a sentence that says how it stands."""
     with Record(options.gradebook_url) as record:
         record.enter(load_one(options.course, name))
-        return record.decide(name, due, late)
+        return record.decide(name, due, late, keep)
 
 
 def extend(name: str, student: str, until: str, why: str, options: Options) -> str:

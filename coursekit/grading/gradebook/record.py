@@ -114,9 +114,15 @@ class Record:
         with self._one_transaction() as gradebook:
             gradebook.update_or_create_assignment(assignment, duedate=utc(aware(due)))
 
-    def decide(self, assignment: str, due: str, late: str) -> str:
-        """Set the due time, or the late policy, or both; a sentence that says how it stands."""
+    def decide(self, assignment: str, due: str, late: str, keep: str = "") -> str:
+        """Set the due time, the late policy, which submission counts; a sentence that says how it stands."""
         LatePolicy.read(late)
+        if keep not in ("", "latest", "best"):
+            raise GradingError(
+                f"--keep {keep!r} is unknown: of several submissions the `latest` counts, or the `best`"
+            )
+        if keep:
+            self.term.say("keep", assignment, "", keep)
         if due:
             self.set_due(assignment, time_of(due))
         if late:
@@ -125,7 +131,22 @@ class Record:
         self.refresh(assignment)
         policy, _ = self.term.told("late", assignment).get((assignment, ""), ("", ""))
         shown = stands.due.isoformat(sep=" ", timespec="minutes") + " UTC" if stands.due else "at no set time"
-        return f"{assignment} is due {shown}; late work loses {policy or 'nothing'}"
+        best = "; of several submissions the best counts" if self.keeps_best(assignment) else ""
+        return f"{assignment} is due {shown}; late work loses {policy or 'nothing'}{best}"
+
+    def keeps_best(self, assignment: str) -> bool:
+        return self.term.told("keep", assignment).get((assignment, ""), ("", ""))[0] == "best"
+
+    def better_stands(self, entry: Entry, digest: str) -> bool:
+        """Is the grade that the same tests gave to another submission of this student's the one that counts?"""
+        if not self.keeps_best(entry.assignment):
+            return False
+        if self.digests().get((entry.student, entry.assignment)) in (None, digest):
+            return False
+        stands = self.entry(entry.student, entry.assignment)
+        hands = by_hand(self.engine, entry.assignment, entry.student).get(entry.student, {})
+        (now,) = self._penalised([entry.given(hands)])
+        return stands.tests == entry.tests and stands.score > now.score
 
     def give(self, assignment: str, student: str, cell: str, score: float | None, comment: str) -> None:
         """Points or a comment by hand, where nbgrader keeps them: no later run changes them."""
@@ -208,8 +229,10 @@ class Record:
         with self.engine.connect() as connection:
             found = [Entry.from_plain(json.loads(text)) for text in connection.execute(query).scalars()]
         hands = by_hand(self.engine, assignment, student) if found else {}
-        given = [entry.given(hands.get(entry.student, {})) for entry in found]
-        late = self.lateness(assignment)
+        return self._penalised([entry.given(hands.get(entry.student, {})) for entry in found])
+
+    def _penalised(self, given: list[Entry]) -> list[Entry]:
+        late = self.lateness(given[0].assignment) if given else Lateness()
         if not late.policy.percent:  # version 0.1 kept the penalty with the entry, and no policy
             return given
         return [replace(e, late_penalty=late.penalty(e.student, e.earned, e.when)) for e in given]
