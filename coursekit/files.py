@@ -36,3 +36,8 @@ def write(path: Path, content: str | bytes) -> Path:
     with replacing(path) as file:
         file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     return path
+
+
+def write_new(path: Path, text: str) -> Path:
+    """What is the same already is left alone: its time is not new."""
+    return path if path.exists() and path.read_bytes() == text.encode() else write(path, text)

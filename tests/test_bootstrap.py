@@ -59,6 +59,30 @@ def test_the_command_says_what_it_needs():
         assert command in done.stdout
 
 
+def test_doctor_proves_what_work_for_a_gpu_is_graded_on(tmp_path):
+    import torch
+
+    done = subprocess.run(
+        [sys.executable, "-m", "coursekit", "doctor", "--device"], capture_output=True, text=True
+    )
+    told = {line.split()[1]: line for line in done.stdout.splitlines()}
+    where = "cuda" if torch.cuda.is_available() else "cpu"
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("proved  ") == 2, done.stdout
+    assert f"a tensor made on `cuda` is on the {where}" in done.stdout
+    assert ("its path is not proved" in told["GPU"]) == (where == "cpu")
+    assert "behind" in told["confined"]
+
+
+def test_doctor_says_which_proof_of_the_device_failed(monkeypatch):
+    from coursekit.cli import doctor
+
+    monkeypatch.setattr(doctor, "ANSWER", doctor.ANSWER.replace("W @ x", "W.T @ x"))
+    found = {finding.part.strip(): finding for finding in doctor.examine_device()}
+    assert not found["failed"].ok
+    assert "a product there" in found["failed"].text
+
+
 def test_doctor_names_every_part_of_the_machine():
     done = subprocess.run([sys.executable, "-m", "coursekit", "doctor"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

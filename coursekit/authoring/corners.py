@@ -1,8 +1,7 @@
 """What a hidden test calls a function with, and what that leaves out.
 
-An argument that is always the same may as well be a constant in the answer, a target that is always among the
-sampled words need not be looked for, and a gradient that is never zero hides a division by its norm. `recorded`
-writes down what a function is called with, in the student's process; `narrow` says what no call tried.
+An argument that is always the same may as well be a constant in the answer. `recorded` writes down what a function is
+called with, in the student's process; `narrow` says what no call tried.
 """
 
 from __future__ import annotations
@@ -94,28 +93,30 @@ def narrow(seen: dict[str, list], solution: str) -> Iterator[str]:
 
 def _looked_for(solution: str) -> set[str]:
     """The names that are used as an index or held against another value."""
-    found = set()
+    places: list[ast.AST] = []
     for node in ast.walk(ast.parse(solution)):
-        if isinstance(node, ast.Subscript):
-            found |= {n.id for n in ast.walk(node.slice) if isinstance(n, ast.Name)}
-        elif isinstance(node, ast.Compare) and isinstance(
-            node.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
-        ):
-            found |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    return found
+        match node:
+            case ast.Subscript():
+                places.append(node.slice)
+            case ast.Compare(_, [ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn(), *_]):
+                places.append(node)
+    return {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
 
 
 def _divides(solution: str) -> bool:
     """By something that depends on the numbers, and not on sizes alone."""
-    for node in ast.walk(ast.parse(solution)):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            text = ast.unparse(node.right)
-            if not isinstance(node.right, ast.Constant) and not _SIZES.search(text):
-                return True
-    return False
+    nodes = [n for n in ast.walk(ast.parse(solution)) if isinstance(n, ast.BinOp)]
+    by = [n.right for n in nodes if isinstance(n.op, ast.Div) and not isinstance(n.right, ast.Constant)]
+    return not all(_SIZES.search(ast.unparse(node)) for node in by)
 
 
-FORMS = ("float32", "NumPy", "lists", "a view", "the other order", "a tuple", "a dict", "own parameter names")
+_TENSORS: dict[str, Callable[[Any], Any]] = {
+    "float32": lambda x: x.float(),
+    "NumPy": lambda x: x.detach().cpu().numpy(),
+    "lists": lambda x: x.tolist(),
+    "a view": lambda x: x[None].expand(2, *x.shape)[1] if x.dim() else x,
+}
+FORMS = (*_TENSORS, "the other order", "a tuple", "a dict", "own parameter names")
 
 
 def in_form(function: Callable, form: str, returns: Sequence[str] = ()) -> Callable:
@@ -192,12 +193,4 @@ def _formed(value: Any, form: str) -> Any:
         return tuple(_formed(item, form) for item in value)
     if not (hasattr(value, "detach") and value.is_floating_point()):
         return value
-    if form == "float32":
-        return value.float()
-    if form == "NumPy":
-        return value.detach().cpu().numpy()
-    if form == "lists":
-        return value.tolist()
-    if form == "a view" and value.dim():
-        return value[None].expand(2, *value.shape)[1]
-    return value
+    return _TENSORS.get(form, lambda x: x)(value)

@@ -19,7 +19,7 @@ class CourseError(Expected):
 
 
 NOWHERE = (
-    "https://course.invalid"  # what nobody can own; `coursekit publish` puts the true address in its place
+    "https://course.invalid"  # nobody can own it; `coursekit publish` puts the true address in its place
 )
 PAGES = "gh-pages"
 
@@ -65,6 +65,12 @@ class Course:
     def solutions(self) -> Path:
         return self.root / "solutions"
 
+    def source(self, assignment: str) -> Path:
+        return self.solutions / assignment / f"{assignment}.md"
+
+    def released(self, assignment: str) -> Path:
+        return self.notebooks / assignment / f"{assignment}.ipynb"
+
     @property
     def notebooks(self) -> Path:
         return self.root / "notebooks"
@@ -87,9 +93,8 @@ class Course:
         """Where a published tree is found: as `_config.yml` says, or else by the git remote `origin`, on GitHub."""
         place, branch = self._repository
         if not place:
-            found = subprocess.run(
-                ["git", "-C", str(self.root), "remote", "get-url", "origin"], capture_output=True, text=True
-            )
+            asked = ["git", "-C", str(self.root), "remote", "get-url", "origin"]
+            found = subprocess.run(asked, capture_output=True, text=True)
             match = re.fullmatch(r".*github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?", found.stdout.strip())
             place = match[1] if match else ""
         if not place:
@@ -98,10 +103,9 @@ class Course:
                 "(`git remote add origin …`), or set `repository: {url: …}` in _config.yml"
             )
         owner, name = place.split("/")
-        own = name.lower() == f"{owner}.github.io".lower()
-        return Addresses(
-            self._site or f"https://{owner.lower()}.github.io" + ("" if own else f"/{name}"), place, branch
-        )
+        host = f"{owner.lower()}.github.io"
+        site = f"https://{host}" + ("" if name.lower() == host else f"/{name}")
+        return Addresses(self._site or site, place, branch)
 
     @property
     def _site(self) -> str:

@@ -88,12 +88,12 @@ def with_hidden(text: str) -> str:
 
 def outside_markers(text: str) -> str:
     """The text less its solution and hidden-test regions."""
-    return "".join(row for row, inside in _regions(text) if not inside)
+    return "".join(row for row, inside in regions(text) if not inside)
 
 
 def inside_markers(text: str) -> str:
     """What the solution and hidden-test regions hold, markers left out."""
-    return without_markers("".join(row for row, inside in _regions(text) if inside))
+    return without_markers("".join(row for row, inside in regions(text) if inside))
 
 
 def without_markers(text: str) -> str:
@@ -102,7 +102,8 @@ def without_markers(text: str) -> str:
     return "".join(row for row in text.splitlines(keepends=True) if not any(m in row for m in markers))
 
 
-def _regions(text: str) -> Iterator[tuple[str, bool]]:
+def regions(text: str) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it stands in a solution or a hidden test; the markers do."""
     inside = False
     for row in text.splitlines(keepends=True):
         if BEGIN_SOLUTION in row or BEGIN_HIDDEN in row:

@@ -36,10 +36,8 @@ def leaks(source: Source, released: str) -> Iterator[tuple[int, str]]:
 def _answers(question: Question) -> Iterator[str]:
     """What no hint may say: a value, or what a line of the answer computes or returns."""
     for row in inside_markers(question.solution).splitlines():
-        for side in (
-            *re.findall(r"""["']([^"']+)["']""", row),
-            re.split(r"(?<![=<>!])=(?!=)|return ", row)[-1],
-        ):
+        quoted = re.findall(r"""["']([^"']+)["']""", row)
+        for side in (*quoted, re.split(r"(?<![=<>!])=(?!=)|return ", row)[-1]):
             if len(fold(side)) > _TELLING and re.search(r"[^\w\s]", side):
                 yield side.strip()
 

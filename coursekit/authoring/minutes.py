@@ -34,11 +34,8 @@ _CHECK = re.compile(r"checks\.(\w+)\(")
 
 def minutes(source: Source) -> float:
     """The whole assignment."""
-    words = sum(
-        len(cell.source.split())
-        for cell in source.notebook.cells
-        if not cell.metadata and cell.cell_type == "markdown"
-    )
+    texts = [c.source for c in source.notebook.cells if c.cell_type == "markdown" and not c.metadata]
+    words = sum(len(text.split()) for text in texts)
     return 2 * words / WORDS + (1 + REPAIR) * sum(map(work, source.questions))
 
 

@@ -1,7 +1,6 @@
 """Wrong answers that no author wrote down: a solution with one small thing changed.
 
-The syntax tree is changed at one place: a constant, a comparison, a term, a factor, an argument, the last of
-equals for the first. A formula or an equation in quotation marks is changed in its own language. Whatever the
+The syntax tree is changed at one place; a formula or an equation in quotation marks in its own language. Whatever the
 hidden test does not reject must be equal to the solution, and the author has to say so.
 """
 
@@ -15,12 +14,10 @@ from ..notation.compare.mutate import mutations
 from ..notation.equations import Equations
 from ..notation.errors import NotationError
 from ..notation.show import show
-from .fences import BEGIN_SOLUTION, END_SOLUTION
+from .fences import regions
 
 TEN = 10  # smaller numbers are changed by one, others doubled: beside large ones a one is lost in rounding
-EQUATIONS = (
-    12  # mutants of one system of equations: they cost most, and the language's own tests try them all
-)
+EQUATIONS = 12  # mutants of one system: they cost most, and the language's own tests try them all
 _TURNED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
 }  # fmt: skip
@@ -31,28 +28,31 @@ def mutants(solution: str) -> dict[str, str]:
     """Each mutant's text by what was changed, as in `norm <= n -> norm < n`; a second change of the same words is
     numbered."""
     tree = ast.parse(solution)
-    open_rows = _inside(solution)
-    values = [] if _defines(tree) else [s for s in tree.body if not _literal(s)]
+    open_rows = {number for number, (_, inside) in enumerate(regions(solution), start=1) if inside}
+    defines = any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in tree.body)
+    values = [] if defines else [s for s in tree.body if not _literal(s)]
     computed = {id(node) for statement in values for node in ast.walk(statement)}
     found: dict[str, str] = {}
+    for node, new, text in _changed(tree):
+        if getattr(node, "lineno", 0) not in open_rows:
+            continue
+        if id(node) in computed and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            continue  # of a value it does not matter how it was computed
+        label = getattr(new, "said", "") or f"{_words(node)} -> {_words(new)}"
+        again = sum(name == label or name.startswith(f"{label} (") for name in found)
+        found[f"{label} ({again + 1})" if again else label] = text
+    return found
+
+
+def _changed(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST, str]]:
+    """Each node that can be changed, what stands in its place, and the whole text then."""
     for parent in list(ast.walk(tree)):
         for put, node in _places(parent):
-            if getattr(node, "lineno", 0) not in open_rows:
-                continue
-            if id(node) in computed and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-                continue  # of a value it does not matter how it was computed
             for new in _changes(node):
                 put(new)
                 text = ast.unparse(ast.fix_missing_locations(tree))
                 put(node)
-                label = getattr(new, "said", "") or f"{_words(node)} -> {_words(new)}"
-                again = sum(name == label or name.startswith(f"{label} (") for name in found)
-                found[f"{label} ({again + 1})" if again else label] = text
-    return found
-
-
-def _defines(tree: ast.Module) -> bool:
-    return any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in tree.body)
+                yield node, new, text
 
 
 def _literal(statement: ast.stmt) -> bool:
@@ -61,15 +61,6 @@ def _literal(statement: ast.stmt) -> bool:
     except (AttributeError, ValueError):
         return False
     return True
-
-
-def _inside(solution: str) -> set[int]:
-    rows, inside = set(), False
-    for number, row in enumerate(solution.splitlines(), start=1):
-        inside = (inside or BEGIN_SOLUTION in row) and END_SOLUTION not in row
-        if inside:
-            rows.add(number)
-    return rows
 
 
 def _places(parent: ast.AST) -> Iterator[tuple]:
@@ -89,47 +80,30 @@ def _words(node: ast.AST) -> str:
     return "nothing" if isinstance(node, ast.Pass) else ast.unparse(node)
 
 
-def _changes(node: ast.AST) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Constant):
-        yield from _constants(node)
-    elif isinstance(node, ast.stmt):
-        yield from _statements(node)
-    else:
-        yield from _expressions(node)
-
-
-def _constants(node: ast.Constant) -> Iterator[ast.AST]:
-    match node.value:
-        case bool(value):
+def _changes(node: ast.AST) -> Iterator[ast.AST]:  # noqa: C901 - a case for each kind of node
+    match node:
+        case ast.Constant(bool(value)):
             yield ast.Constant(not value)
-        case int(value):
+        case ast.Constant(int(value)):
             yield ast.Constant(value + 1 if value < TEN else 2 * value)
             if 0 < value < TEN:
                 yield ast.Constant(value - 1)
-        case float(value):
+        case ast.Constant(float(value)):
             yield ast.Constant(2 * value or 1.0)
-        case str(value):
+        case ast.Constant(str(value)):
             for said, text in _texts(value):
                 changed = ast.Constant(text)
                 changed.said = said  # type: ignore[attr-defined]
                 yield changed
-
-
-def _statements(node: ast.stmt) -> Iterator[ast.AST]:
-    match node:
         case ast.If(_, body, orelse):
             yield from (ast.If(ast.Constant(value), body, orelse) for value in (True, False))
         case ast.AugAssign(target, op, value):
             yield ast.Assign([target], value, lineno=node.lineno)
             yield ast.Pass()
             if isinstance(op, (ast.Add, ast.Sub)):
-                yield ast.AugAssign(target, ast.Sub() if isinstance(op, ast.Add) else ast.Add(), value)
+                yield ast.AugAssign(target, _opposite(op), value)
         case ast.Expr(ast.Call()):
             yield ast.Pass()
-
-
-def _expressions(node: ast.AST) -> Iterator[ast.AST]:
-    match node:
         case ast.UnaryOp(ast.USub(), ast.Constant(int(value))):  # an index from the end
             yield ast.UnaryOp(ast.USub(), ast.Constant(value + 1))
         case ast.Compare(left, [op], right) if type(op) in _TURNED:
@@ -154,7 +128,11 @@ def _operands(left: ast.expr, op: ast.operator, right: ast.expr) -> Iterator[ast
     if isinstance(op, (ast.Add, ast.Mult)):
         yield right
     if isinstance(op, (ast.Add, ast.Sub)):
-        yield ast.BinOp(left, ast.Sub() if isinstance(op, ast.Add) else ast.Add(), right)
+        yield ast.BinOp(left, _opposite(op), right)
+
+
+def _opposite(op: ast.operator) -> ast.operator:
+    return ast.Sub() if isinstance(op, ast.Add) else ast.Add()
 
 
 def _calls(node: ast.Call) -> Iterator[ast.AST]:
@@ -178,10 +156,8 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
 
 def _last(node: ast.Call) -> ast.expr:
     """`argmax` that takes the last of equals."""
-    method = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") not in (
-        "torch",
-        "np",
-    )
+    owner = getattr(getattr(node.func, "value", None), "id", "")
+    method = isinstance(node.func, ast.Attribute) and owner not in ("torch", "np")
     rest = list(node.args) if method else list(node.args[1:])
     values = ast.unparse(node.func.value if method else node.args[0])  # type: ignore[attr-defined]
     dims = [ast.unparse(a) for a in rest] + [ast.unparse(k.value) for k in node.keywords if k.arg == "dim"]
@@ -195,9 +171,8 @@ def _texts(text: str) -> Iterator[tuple[str, str]]:
     """A formula or a system of equations with one thing changed, and what; nothing for other text."""
     if "=" in text or "[" in text:
         try:
-            found = {
-                show(m.program): f"{show(m.old)} -> {show(m.new)}" for m in mutations(Equations(text).system)
-            }
+            changes = mutations(Equations(text).system)
+            found = {show(m.program): f"{show(m.old)} -> {show(m.new)}" for m in changes}
         except NotationError:
             return
         step = max(1, len(found) // EQUATIONS)
@@ -207,10 +182,5 @@ def _texts(text: str) -> Iterator[tuple[str, str]]:
             formula = ast.parse(text.replace("^", "**"), mode="eval")
         except SyntaxError:
             return
-        for parent in list(ast.walk(formula)):
-            for put, node in _places(parent):
-                for new in _changes(node):
-                    put(new)
-                    changed = ast.unparse(ast.fix_missing_locations(formula))
-                    put(node)
-                    yield f"{text} -> {changed}", changed
+        for _, _, changed in _changed(formula):
+            yield f"{text} -> {changed}", changed

@@ -53,7 +53,7 @@ def publish(course: Course, book: Path, target: Path) -> Path:
 def _fill(course: Course, book: Path, tree: Path) -> None:
     shutil.copytree(book, tree, ignore=shutil.ignore_patterns("*.partial", ".buildinfo"))
     for name in course.assignments():
-        notebook = course.notebooks / name / f"{name}.ipynb"
+        notebook = course.released(name)
         if not notebook.is_file():
             raise CourseError(f"{notebook} is missing; run `coursekit release`")
         write(tree / "notebooks" / name / notebook.name, notebook.read_bytes())
@@ -101,13 +101,12 @@ def found_answers(course: Course, tree: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(tree.rglob("*")):
         if private := PRIVATE & set(path.relative_to(tree).parts):
             yield str(path.relative_to(tree)), f"`{private.pop()}`"
-    sources = [read(course.solutions / name / f"{name}.md") for name in course.assignments()]
+    sources = [read(course.source(name)) for name in course.assignments()]
     hidden = [one for source in sources for one in _hidden(source)]
     for where, text in _everything(tree):
         folded = fold(html.unescape(_TAG.sub("", text)) if where.endswith(".html") else text)
-        if where.endswith((".ipynb", ".md")) and any(
-            fold(m) in folded for m in (BEGIN_SOLUTION, BEGIN_HIDDEN)
-        ):
+        marked = any(fold(mark) in folded for mark in (BEGIN_SOLUTION, BEGIN_HIDDEN))
+        if marked and where.endswith((".ipynb", ".md")):
             yield where, "what stands between solution markers"
         for name, secret in hidden:
             if secret in folded:
@@ -119,11 +118,10 @@ def found_answers(course: Course, tree: Path) -> Iterator[tuple[str, str]]:
 
 
 def _hidden(source: Source) -> Iterator[tuple[str, str]]:
-    for cell in source.notebook.cells:
-        marks = cell.metadata.get("nbgrader", {})
-        text = fold(inside_markers(cell.source))
-        if marks.get("grade") and not marks.get("solution") and len(text) > 40:
-            yield marks["grade_id"], text
+    for question in source.questions:
+        for name, test in question.tests.items():
+            if len(text := fold(inside_markers(test))) > 40:
+                yield name, text
 
 
 def _everything(tree: Path) -> Iterator[tuple[str, str]]:

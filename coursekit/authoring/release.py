@@ -20,7 +20,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from ..files import write
+from ..files import write, write_new
 from ..runtime import find_own_scripts
 from .course import Course
 from .fences import BEGIN_HIDDEN, without_markers
@@ -45,11 +45,8 @@ def instructor_notebook(source: Source, course: Course, named: bool = True) -> n
             text = speaking(text, key if _said(course, source.name) else "", question.hints)
             cell.source = _with_mistakes(text, question, named) if BEGIN_HIDDEN in text else text
     takes = f"{source.points:g} points; about {in_words(source)}, once the chapters are read."
-    notebook.cells = [
-        *opening(course, f"notebooks/{source.name}/{source.name}.ipynb", f"\n\n{takes}"),
-        *notebook.cells,
-        *_closing(),
-    ]
+    first = opening(course, f"notebooks/{source.name}/{source.name}.ipynb", f"\n\n{takes}")
+    notebook.cells = [*first, *notebook.cells, *_closing()]
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -120,17 +117,15 @@ def settings() -> Config:
     return config
 
 
-def _generate(root: Path, name: str, database: str, source: str = "source", release: str = "release") -> Path:
-    """Run nbgrader's generate_assignment on `root/source/NAME`; the released folder."""
+def _generate(root: Path, name: str, below: str = "") -> Path:
+    """Run nbgrader's generate_assignment on `root/source/NAME`, or `below` the root; the released folder."""
     config = settings()
-    config.CourseDirectory.root = str(root)
-    config.CourseDirectory.db_url = database
-    config.CourseDirectory.assignment_id = name
-    config.CourseDirectory.source_directory = source
-    config.CourseDirectory.release_directory = release
+    config.CourseDirectory = Config(
+        root=str(root), db_url=f"sqlite:///{root / 'gradebook.db'}", assignment_id=name,
+        source_directory=f"{below}source", release_directory=f"{below}release",
+    )  # fmt: skip
     config.GenerateAssignment.force = True
-    directory = CourseDirectory(config=config)
-    converter = GenerateAssignment(coursedir=directory, config=config)
+    converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
     find_own_scripts()
     heard = _Ear()
     converter.log.handlers, converter.log.propagate = [heard], False
@@ -138,7 +133,7 @@ def _generate(root: Path, name: str, database: str, source: str = "source", rele
         converter.start()
     except (NbGraderException, RuntimeError) as error:
         raise NbGraderException(heard.reason or str(error)) from error
-    return root / release / name
+    return root / f"{below}release" / name
 
 
 class _Ear(logging.Handler):
@@ -163,7 +158,7 @@ def _finish(notebook: nbformat.NotebookNode) -> str:
     return nbformat.writes(notebook, version=4, sort_keys=True) + "\n"
 
 
-def build(path: Path, course: Course, scratch: Path, database: str | None = None) -> str:
+def build(path: Path, course: Course, scratch: Path) -> str:
     """The released notebook's text for one source; `scratch` is a folder that may be filled."""
     source = read(path)
     instructor = scratch / "source" / source.name
@@ -174,16 +169,15 @@ def build(path: Path, course: Course, scratch: Path, database: str | None = None
         if extra.suffix != ".md" and extra.is_file():
             shutil.copy(extra, instructor / extra.name)
     try:
-        made = _generate(scratch, source.name, database or f"sqlite:///{scratch / 'gradebook.db'}")
+        made = _generate(scratch, source.name)
     except NbGraderException as error:
         raise SourceError(path, 1, f"nbgrader refused it: {error}") from error
     released = nbformat.read(made / f"{source.name}.ipynb", as_version=4)
     _stubs_are_python(source, released)
     text = _finish(released)
     for line, word in leaks(source, text):
-        raise SourceError(
-            path, line, f"the released notebook would still say `{word}`; keep it inside the markers"
-        )
+        message = f"the released notebook would still say `{word}`; keep it inside the markers"
+        raise SourceError(path, line, message)
     return text
 
 
@@ -210,40 +204,35 @@ def release(course: Course, names: list[str] | None = None, progress=None) -> li
     known = course.assignments()
     for name in names or []:
         if name not in known:
-            raise SourceError(course.solutions / name / f"{name}.md", 1, "there is no such source file")
+            raise SourceError(course.source(name), 1, "there is no such source file")
     stale = [name for name in names or known if not _fresh(course, name)]
-    staged: list[tuple[Path, str, Path]] = []
+    staged: list[tuple[str, str, Path]] = []
     with tempfile.TemporaryDirectory() as folder:
         for name in names or known:
             if name in stale:
                 scratch = Path(folder) / name
-                text = build(course.solutions / name / f"{name}.md", course, scratch)
-                staged.append((_released(course, name), text, scratch / "source" / name))
+                text = build(course.source(name), course, scratch)
+                staged.append((name, text, scratch / "source" / name))
             if progress:
                 progress(name)
         # Only now, with every source proved releasable, is anything outside the scratch folder touched.
-        for target, text, instructor in staged:
-            _replace(target, text)
-            _lock_sentences(course, target.stem)
-            shutil.copytree(instructor, course.build / "source" / target.stem, dirs_exist_ok=True)
-            gradebook = f"sqlite:///{course.root / 'gradebook.db'}"
-            _generate(course.root, target.stem, gradebook, "_build/source", "_build/release")
-            _stamp(course, target.stem).write_text(_made_from(course, target.stem))
-    return [_released(course, name) for name in names or known]
+        for name, text, instructor in staged:
+            write_new(course.released(name), text)
+            _lock_sentences(course, name)
+            shutil.copytree(instructor, course.build / "source" / name, dirs_exist_ok=True)
+            _generate(course.root, name, "_build/")
+            _stamp(course, name).write_text(_made_from(course, name))
+    return [course.released(name) for name in names or known]
 
 
 def _lock_sentences(course: Course, name: str) -> None:
     """Make the locked sentences of an assignment anew where it has changed: each mistake is run once."""
-    source, target = read(course.solutions / name / f"{name}.md"), _said(course, name)
+    source, target = read(course.source(name)), _said(course, name)
     if target is None:
         return
     known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     if known.get("") != made_from(source):
         write(target, json.dumps(boxes(source), indent=0, sort_keys=True) + "\n")
-
-
-def _released(course: Course, name: str) -> Path:
-    return course.notebooks / name / f"{name}.ipynb"
 
 
 def _stamp(course: Course, name: str) -> Path:
@@ -253,8 +242,8 @@ def _stamp(course: Course, name: str) -> Path:
 def _fresh(course: Course, name: str) -> bool:
     """Nothing that the release is made from has changed since, and nobody has touched what was made."""
     stamp = _stamp(course, name)
-    there = stamp.exists() and _released(course, name).exists() and (course.root / "gradebook.db").exists()
-    return there and stamp.read_text() == _made_from(course, name)
+    there = (stamp, course.released(name), course.root / "gradebook.db")
+    return all(path.exists() for path in there) and stamp.read_text() == _made_from(course, name)
 
 
 def _made_from(course: Course, name: str) -> str:
@@ -262,12 +251,6 @@ def _made_from(course: Course, name: str) -> str:
     total = hashlib.sha256()
     sources = sorted(p for p in (course.solutions / name).rglob("*") if p.is_file())
     code = sorted(Path(__file__).parent.glob("*.py"))
-    for path in (*sources, course.root / "_config.yml", *code, _released(course, name)):
+    for path in (*sources, course.root / "_config.yml", *code, course.released(name)):
         total.update(path.read_bytes() if path.exists() else b"")
     return total.hexdigest()
-
-
-def _replace(target: Path, text: str) -> None:
-    """Leave alone what is the same already: its time is not new."""
-    if not (target.exists() and target.read_text(encoding="utf-8") == text):
-        write(target, text)

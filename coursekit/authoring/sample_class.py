@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 
+from ..files import write_new
 from .answers import answered, as_colab_saves, solutions
 from .course import Course
 from .source import Source, read
@@ -18,16 +19,8 @@ NAMES = "ada grace alan emmy kurt sofia srinivasa hypatia george carl mary blais
 
 def make(course: Course, assignment: str, folder: Path) -> list[Path]:
     """Write the class into `folder`, one file a student, with names as downloads have them."""
-    source = read(course.solutions / assignment / f"{assignment}.md")
-    released = course.notebooks / assignment / f"{assignment}.ipynb"
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in _class(source, released):
-        path = folder / name
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-        written.append(path)
-    return written
+    made = _class(read(course.source(assignment)), course.released(assignment))
+    return [write_new(folder / name, text) for name, text in made]
 
 
 def _class(source: Source, released: Path) -> Iterator[tuple[str, str]]:
@@ -56,9 +49,9 @@ def _class(source: Source, released: Path) -> Iterator[tuple[str, str]]:
 
 def _without_marks(notebook: nbformat.NotebookNode) -> str:
     raw = json.loads(nbformat.writes(notebook))
+    raw["cells"] = [{**cell, "metadata": {}} for cell in raw["cells"]]
     for cell in raw["cells"]:
-        cell["metadata"] = {}
-        cell.pop("id")
+        del cell["id"]
     raw["nbformat_minor"] = 4
     return json.dumps(raw)
 

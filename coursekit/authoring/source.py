@@ -42,11 +42,8 @@ from .fences import (
 
 RESERVED = ("setup", "finish")  # the cells that `release` puts around every notebook
 FORMS: dict[str, type] = {
-    "mistakes": list,
-    "right": list,
-    "also": list,
+    **dict.fromkeys(("mistakes", "right", "also", "hints"), list),
     "equal": dict,
-    "hints": list,
     "minutes": int,
 }
 DEFAULTS = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
@@ -121,10 +118,8 @@ def read(path: Path) -> Source:
     reader.complete()
     total = sum(q.points for q in reader.questions)
     if declared is not None and float(declared) != total:
-        message = (
-            f"the heading promises {declared:g} points and the cells add up to {total:g}; mend one of them"
-        )
-        raise SourceError(path, 1, message)
+        message = f"the heading promises {declared:g} points and the cells add up to {total:g}"
+        raise SourceError(path, 1, f"{message}; mend one of them")
     for number, cell in enumerate(reader.cells):
         cell["id"] = _cell_id(cell, number)
     return Source(path.parent.name, path, nbformat.v4.new_notebook(cells=reader.cells), reader.questions)
@@ -144,9 +139,8 @@ class _Reader:
             known = _listed(f"{{{kind}}}" for kind in KINDS)
             raise self.error(block, f"there is no fence `{{{block.kind}}}`; there are {known}")
         if not block.closed:
-            raise self.error(
-                block, f"the fence `{{{block.kind}}}` is never closed; add a line of three backquotes"
-            )
+            message = f"the fence `{{{block.kind}}}` is never closed; add a line of three backquotes"
+            raise self.error(block, message)
         getattr(self, f"_{block.kind}")(block)
 
     def error(self, block: Block, message: str) -> SourceError:
@@ -162,11 +156,9 @@ class _Reader:
     def _essay(self, block: Block) -> None:
         self.complete()
         name, points, chapter = self._words(block, 2, 3)
-        question = Question(
-            name, block.line, block.body, chapter, points=self._number(block, points), manual=True
-        )
-        self.questions.append(question)
-        self._cell(block, name, block.body, grade=True, solution=True, points=question.points)
+        number = self._number(block, points)
+        self.questions.append(Question(name, block.line, block.body, chapter, points=number, manual=True))
+        self._cell(block, name, block.body, grade=True, solution=True, points=number)
 
     def _test(self, block: Block) -> None:
         points, name = self._words(block, 1, 2)
@@ -230,9 +222,8 @@ class _Reader:
             message = f"`{question.id}` has no test; add a fence `{{test}} POINTS` below it"
             raise SourceError(self.path, question.line, message)
         if not question.right and any(_CHOSEN.search(test) for test in question.tests.values()):
-            question.right = [
-                Variant(f"written {form!r}", _valued(question, form)) for form in _same_choice(question)
-            ]
+            forms = _same_choice(question)
+            question.right = [Variant(f"written {form!r}", _valued(question, form)) for form in forms]
 
     def _latest(self, block: Block) -> Question:
         if not self.questions:

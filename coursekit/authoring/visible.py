@@ -1,9 +1,8 @@
 """What students see of a test, made from what the author wrote once.
 
-A test that names `SOLUTION`, as in `checks.big_o(growth, SOLUTION, symbols=["V"], mistakes=MISTAKES)`, is written
-for the grader. The student's check is made of it: with the digest of a number or a formula, and with nothing where
-few answers are possible and all could be tried. And every visible check opens the sentence of the mistake that it
-meets: `boxes` runs each named mistake through it and locks the sentence with what came out.
+Of a test that names `SOLUTION`, as in `checks.big_o(growth, SOLUTION, symbols=["V"], mistakes=MISTAKES)`, the student's
+check is made: with the digest of a number or a formula, and with nothing where all answers could be tried. `boxes` runs
+each named mistake through the visible check and locks its sentence with what came out.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class _Seen(ast.NodeTransformer):
 
 def _hidden_away(tree: ast.Module, question: Question, name: str) -> Any:
     """The answer as the notebook may hold it."""
-    checks = {n.func.attr: n for n in ast.walk(tree) if isinstance(n, ast.Call) and _of_checks(n.func)}  # type: ignore[attr-defined]
+    checks = _calls_of_checks(tree)
     scope: dict[str, Any] = {"math": math}
     exec(without_markers(question.solution), scope)
     values = scope[question.id]
@@ -96,27 +95,26 @@ def _hidden_away(tree: ast.Module, question: Question, name: str) -> Any:
 _OPTIONS = ("symbols", "within", "relative")
 
 
-def _of_checks(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "checks"
+def _calls_of_checks(tree: ast.Module) -> dict[str, ast.Call]:
+    """`checks.NAME(…)` by its name."""
+    found = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(ast.Attribute(ast.Name("checks"), name)):
+                found[name] = node
+    return found
 
 
 def _value(node: ast.expr, tree: ast.Module) -> Any:
     """A literal, or a name that the cell gives a literal."""
-    named = {
-        getattr(statement.targets[0], "id", ""): statement.value
-        for statement in tree.body
-        if isinstance(statement, ast.Assign)
-    }
+    given = [statement for statement in tree.body if isinstance(statement, ast.Assign)]
+    named = {getattr(statement.targets[0], "id", ""): statement.value for statement in given}
     return ast.literal_eval(named.get(getattr(node, "id", ""), node))
 
 
 def left_to_the_grader(text: str) -> bool:
     """Does the visible check only look at the form?"""
-    calls = [
-        n
-        for n in ast.walk(ast.parse(outside_markers(text)))
-        if isinstance(n, ast.Call) and _of_checks(n.func)
-    ]
+    calls = _calls_of_checks(ast.parse(outside_markers(text))).values()
     given = [a for call in calls for arg in call.args for a in (arg, *getattr(arg, "values", ()))]
     return any(isinstance(arg, ast.Constant) and arg.value is None for arg in given)
 
@@ -163,9 +161,8 @@ def boxes(source: Source) -> dict[str, str]:
                 tried = [(m.name, m.sentence, _outcomes(text, m.answer, scope)) for m in question.mistakes]
                 if "formula$" in text:
                     tried += _slips(text, cell.source.partition(BEGIN_HIDDEN)[0], question, tried, scope)
-                found[grade_id] = lock(
-                    tried, salt=f"{source.name}/{question.id}"
-                )  # the digest's own: one hash serves both
+                # The digest's own salt: one hash serves both.
+                found[grade_id] = lock(tried, salt=f"{source.name}/{question.id}")
                 _run(text, scope)
             elif cell.cell_type == "code":
                 with redirect_stdout(StringIO()):
@@ -214,9 +211,7 @@ def _outcomes(text: str, answer: str, scope: dict[str, Any]) -> tuple:
 def _run(text: str, scope: dict[str, Any]) -> Any:
     """Run a cell; the value of its last line."""
     *above, last = ast.parse(text).body
+    shown = last.value if isinstance(last, ast.Expr) else None
     with redirect_stdout(StringIO()):
-        exec(compile(ast.Module(above, []), "<test>", "exec"), scope)
-        if isinstance(last, ast.Expr):
-            return eval(compile(ast.Expression(last.value), "<test>", "eval"), scope)
-        exec(compile(ast.Module([last], []), "<test>", "exec"), scope)
-    return None
+        exec(compile(ast.Module([*above, *([] if shown else [last])], []), "<test>", "exec"), scope)
+        return eval(compile(ast.Expression(shown), "<test>", "eval"), scope) if shown else None

@@ -75,13 +75,8 @@ def find_browser():
     if named:
         return named if os.path.exists(named) else None
     mac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-    if os.path.exists(mac):
-        return mac
-    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"):
-        found = shutil.which(name)
-        if found:
-            return found
-    return None
+    names = (mac, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    return next((path for path in map(shutil.which, names) if path), None)
 
 
 def install_packages(what, packages):
@@ -113,12 +108,10 @@ def find_postgres():
     if found and shutil.which("postgres"):
         return os.path.dirname(found)
     base = "/usr/lib/postgresql"
-    versions = (
-        sorted(os.listdir(base), key=lambda v: [int(p) for p in v.split(".") if p.isdigit()])
-        if os.path.isdir(base)
-        else []
-    )
-    for version in reversed(versions):
+    versions = os.listdir(base) if os.path.isdir(base) else []
+    for version in sorted(
+        versions, key=lambda v: [int(p) for p in v.split(".") if p.isdigit()], reverse=True
+    ):
         folder = os.path.join(base, version, "bin")
         if os.path.exists(os.path.join(folder, "initdb")):
             return folder

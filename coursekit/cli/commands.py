@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -21,10 +21,8 @@ from .shared import (
     app,
     console,
     problems,
+    say,
 )
-
-if TYPE_CHECKING:
-    from ..authoring.course import Course
 
 
 def main() -> None:
@@ -49,23 +47,15 @@ def book(
     from ..authoring.course import Course
     from ..book.paper import print_book
     from .bootstrap import find_browser
+    from .progress import built
 
     here = Course.find(course)
-    page = _built(here)
-    console.print(f"The book: [bold]{page / 'index.html'}[/]", soft_wrap=True)
+    page = built(here)
+    say(f"The book: [bold]{page / 'index.html'}[/]")
     if pdf:
-        console.print(f"On paper: [bold]{print_book(here.root, find_browser())}[/]", soft_wrap=True)
+        say(f"On paper: [bold]{print_book(here.root, find_browser())}[/]")
     if serve:
         _serve(page, port)
-
-
-def _built(course: Course) -> Path:
-    """The book, built while a bar says how far."""
-    from ..book.build import build
-    from .progress import bar
-
-    with bar("Building the book", total=100) as advance:
-        return build(course.root, progress=lambda share: advance(completed=round(100 * share)))
 
 
 def _serve(page: Path, port: int) -> None:
@@ -75,12 +65,9 @@ def _serve(page: Path, port: int) -> None:
     try:
         served = server(page, port)
     except OSError as error:
-        raise BuildError(
-            f"port {port} cannot be used ({error.strerror}); choose another with --port, or --port 0"
-        ) from error
-    console.print(
-        f"Served at [bold]{address(served)}/[/], on this machine alone; stop it with Ctrl+C.", soft_wrap=True
-    )
+        words = f"port {port} cannot be used ({error.strerror}); choose another with --port, or --port 0"
+        raise BuildError(words) from error
+    say(f"Served at [bold]{address(served)}/[/], on this machine alone; stop it with Ctrl+C.")
     try:
         served.serve_forever()
     except KeyboardInterrupt:
@@ -94,14 +81,11 @@ def release(
 ) -> None:
     """Turn `solutions/NAME/NAME.md` into `notebooks/NAME/NAME.ipynb`, without its answers."""
     from ..authoring.course import Course
-    from ..authoring.release import release as make
-    from .progress import bar
+    from .progress import released
 
     here = Course.find(course)
-    with bar("Releasing", total=len(names or here.assignments())) as advance:
-        written = make(here, names, progress=lambda _: advance(advance=1))
-    for path in written:
-        console.print(f"Released: [bold]{path.relative_to(here.root)}[/]", soft_wrap=True)
+    for path in released(here, names):
+        say(f"Released: [bold]{path.relative_to(here.root)}[/]")
 
 
 @app.command()
@@ -118,24 +102,28 @@ def publish(
     from ..authoring.course import Course
     from ..authoring.publish import commit
     from ..authoring.publish import publish as make
-    from ..authoring.release import release as make_notebooks
+    from .progress import built, released
 
     here = Course.find(course)
     public = here.public  # what is missing is said before the book is built
-    make_notebooks(here)
-    tree = make(here, _built(here), to)
-    console.print(f"Published: [bold]{tree}[/], to be found at {public.site}/", soft_wrap=True)
+    released(here)
+    tree = make(here, built(here), to)
+    say(f"Published: [bold]{tree}[/], to be found at {public.site}/")
     if pages:
         branch = commit(here, tree)
-        console.print(f"Committed to {branch}; `git push origin {branch}` makes it public.", soft_wrap=True)
+        say(f"Committed to {branch}; `git push origin {branch}` makes it public.")
 
 
 @app.command()
-def doctor() -> None:
+def doctor(
+    device: Annotated[
+        bool, typer.Option("--device", help="Prove instead that work for a GPU is graded here, and on what.")
+    ] = False,
+) -> None:
     """Tell what this machine has, and what is missing for what."""
-    from .doctor import examine
+    from .doctor import examine, examine_device
 
-    findings = examine()
+    findings = list(examine_device()) if device else examine()
     width = max(len(f.part) for f in findings)
     for finding in findings:
         mark = "[green]✓[/]" if finding.ok else "[yellow]–[/]"
@@ -148,7 +136,7 @@ def demo(course: CourseOption = Path(".")) -> None:
     from ..authoring.course import Course
     from .demo import run
 
-    run(Course.find(course), console)
+    run(Course.find(course))
 
 
 @app.command()
@@ -183,19 +171,15 @@ def grade(
     Exit code 0: all graded; 1: something for a person to look at; 2: could not run.
     """
     from ..grading.command import Options, json_records
-    from ..grading.command import run as run_grading
     from ..grading.confine.limits import Limits
     from ..grading.facts import points
-    from .progress import bar
+    from .progress import graded as run_grading
 
     options = Options(
         course, assignment, gradebook, out, jobs, dask, again, frozenset(student or ()), due, late,
         Limits(cell_cpu=seconds, cell_wall=2 * seconds, memory=memory), unsafe, device,
     )  # fmt: skip
-    with bar("Grading", total=1) as advance:
-        graded = run_grading(
-            submissions, options, total=lambda n: advance(total=n), step=lambda: advance(advance=1)
-        )
+    graded = run_grading(submissions, options)
     if json_file:
         write(json_file, json_records(graded))
     table = Table(box=None, pad_edge=False)
@@ -210,11 +194,11 @@ def grade(
         table.add_row(escape(problem.student), "", "–", f"[red]{escape(problem.sentence)}[/]")
     console.print(table)
     for change in graded.changes:
-        console.print(f"changed: {escape(str(change))}", soft_wrap=True)
+        say(f"changed: {escape(str(change))}")
     if graded.changes:
-        console.print("Nothing of it has left this machine; `coursekit undo NAME` takes it back.")
+        say("Nothing of it has left this machine; `coursekit undo NAME` takes it back.")
     for path in graded.reports:
-        console.print(f"The class: [bold]{path}[/]; feedback pages beside it.", soft_wrap=True)
+        say(f"The class: [bold]{path}[/]; feedback pages beside it.")
     raise SystemExit(graded.exit_code)
 
 
@@ -230,9 +214,8 @@ def check(
     for verdict in self_check(notebook, unsafe):
         mark = "[green]✓[/]" if verdict.ok else "[red]✗[/]"
         passed.append(verdict.ok)
-        console.print(
-            f"{mark} {escape(verdict.id)}  {escape(verdict.sentence)}", highlight=False, soft_wrap=True
-        )
+        words = f"{mark} {escape(verdict.id)}  {escape(verdict.sentence)}"
+        console.print(words, highlight=False, soft_wrap=True)
     console.print(f"{sum(passed)} of {len(passed)} pass.")
     raise SystemExit(0 if all(passed) else 1)
 
@@ -256,15 +239,11 @@ def prove(
 
     here = Course.find(course)
     table = Table(box=None, pad_edge=False)
+    table.add_column("question", no_wrap=True, overflow="fold")  # what cannot be read cannot be mended
     for title in (
-        "question", "points", "stub", "mistakes caught", "named rightly", "seen by the visible check",
-        "right forms accepted",
+        "points", "stub", "mistakes caught", "named rightly", "seen by the visible check", "right forms accepted",
     ):  # fmt: skip
-        # A name is never cut: what cannot be read cannot be mended.
-        if title == "question":
-            table.add_column(title, no_wrap=True, overflow="fold")
-        else:
-            table.add_column(title, justify="right")
+        table.add_column(title, justify="right")
     proofs, failed = [], []
     with Warm(jobs=jobs or os.cpu_count() or 1, limits=Limits(cell_cpu=60, cell_wall=240)) as warm:
         for proof in prove_questions(here, names or here.assignments(), warm):

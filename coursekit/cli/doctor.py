@@ -27,6 +27,48 @@ def examine() -> list[Finding]:
     return [finding for look in looks for finding in look()]
 
 
+# An answer that asks for CUDA, and tests that ask it: where the numbers lay, and whether they are right.
+ANSWER = """
+import torch
+device = torch.device("cuda")
+W = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)).to(device)
+def answer(x): return (W @ x.to(device)).cpu()
+def where(): return W.device.type
+"""
+TESTS = {
+    "a tensor made on `cuda` is on the {0}": "assert where() == {0!r}, where()",
+    "a product there gives the CPU's numbers": """
+import torch
+W, x = torch.randn(3, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), torch.ones(3).double()
+assert torch.allclose(answer(x), W @ x)""",
+}
+
+
+def examine_device() -> Iterator[Finding]:
+    """Grade a submission that asks for CUDA, as `coursekit grade --device cuda` does, and say what that proves."""
+    from ..grading import Cell, GradingError, Task, Warm
+    from ..runtime import require_torch
+
+    torch = require_torch()
+    there = torch.cuda.is_available()
+    yield Finding(
+        "GPU", there, torch.cuda.get_device_name(0) if there else "none here: its path is not proved"
+    )
+    device = "cuda" if there else "cpu"
+    cells = [Cell(test.format(device), "test", what.format(device), 1.0) for what, test in TESTS.items()]
+    task = Task("the device", (Cell(ANSWER, "solution", "answer", reference=ANSWER), *cells))
+    try:
+        with Warm(device=device if there else "") as warm:
+            (outcome,) = warm.grade([task])
+    except GradingError as error:
+        yield Finding("  proof", False, str(error))
+        return
+    for test in outcome.tests:
+        ok = test.status == "passed"
+        yield Finding("  proved" if ok else "  failed", ok, test.id + ("" if ok else f": {test.detail}"))
+    yield Finding("  confined", outcome.level not in ("", "none"), f"behind {outcome.level or 'nothing'}")
+
+
 def _python() -> Iterator[Finding]:
     version = platform.python_version()
     ok = sys.version_info[:2] >= OLDEST
@@ -50,14 +92,9 @@ def _torch() -> Iterator[Finding]:
         yield Finding("torch", False, f"missing: {error}")
         return
     yield Finding("torch", True, torch.__version__)
-    device = best_device()
-    fast = device.type != "cpu"
-    text = (
-        f"{device.type}"
-        if fast
-        else "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
-    )
-    yield Finding("device", True, text)
+    device = best_device().type
+    slow = "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
+    yield Finding("device", True, slow if device == "cpu" else device)
 
 
 def _packages() -> Iterator[Finding]:
@@ -68,8 +105,7 @@ def _packages() -> Iterator[Finding]:
         ("cluster", "distributed", "grade"),
     ):
         try:
-            version = importlib.metadata.version(package)
-            yield Finding(part, True, f"{package} {version}")
+            yield Finding(part, True, f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
             yield Finding(part, False, f"{package} is missing: `pip install coursekit[{extra}]`")
 
@@ -81,12 +117,8 @@ def _sandbox() -> Iterator[Finding]:
     from ..grading.confine.sandbox import capabilities
 
     offered = capabilities()
-    text = (
-        "student code can be confined"
-        if offered.enough
-        else f"`coursekit grade` would need --unsafe: {offered.why}"
-    )
-    yield Finding("sandbox", offered.enough, text)
+    needs = f"`coursekit grade` would need --unsafe: {offered.why}"
+    yield Finding("sandbox", offered.enough, "student code can be confined" if offered.enough else needs)
     for part, answer in offered.parts.items():
         yield Finding(f"  {part}", answer == "yes", answer)
 
@@ -101,16 +133,10 @@ def _database() -> Iterator[Finding]:
     import sqlite3
 
     yield Finding("gradebook", True, f"SQLite {sqlite3.sqlite_version}, the default")
-    found = find_postgres()
     has_client = importlib.util.find_spec("psycopg") is not None
-    if has_client:
-        yield Finding(
-            "PostgreSQL",
-            True,
-            f"client ready for --gradebook postgresql+psycopg://…; server: {found or 'none here'}",
-        )
-    else:
-        yield Finding("PostgreSQL", False, "only for a gradebook on a server: `pip install psycopg[binary]`")
+    ready = f"client ready for --gradebook postgresql+psycopg://…; server: {find_postgres() or 'none here'}"
+    missing = "only for a gradebook on a server: `pip install psycopg[binary]`"
+    yield Finding("PostgreSQL", has_client, ready if has_client else missing)
 
 
 def _public() -> Iterator[Finding]:
@@ -126,8 +152,7 @@ def _public() -> Iterator[Finding]:
     except CourseError as error:
         yield Finding("published", False, str(error))
         return
-    opens = (
-        public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else "nothing: there is no assignment"
-    )
+    nothing = "nothing: there is no assignment"
+    opens = public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else nothing
     yield Finding("published", True, f"at {public.site}/, by `coursekit publish DIR --pages`")
     yield Finding("Colab button", True, f"opens {opens}")

@@ -1,11 +1,12 @@
-"""One progress bar for every long step: drawn on a terminal, a plain line elsewhere."""
+"""The long steps, each under a progress bar: drawn on a terminal, a plain line elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,6 +19,12 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from .shared import console
+
+if TYPE_CHECKING:
+    from ..authoring.course import Course
+    from ..grading.command import Graded, Options
+
 
 class _Rate(ProgressColumn):
     """How many are done in a second."""
@@ -27,14 +34,33 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def bar(title: str, total: float, console: Console | None = None) -> Iterator[Callable[..., None]]:
+def bar(title: str, total: float) -> Iterator[Callable[..., None]]:
     """`with bar("Grading", 40) as advance: advance(advance=1)`; `advance` takes rich's update arguments."""
-    console = console or Console()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, _Rate(), TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as progress:
+    quiet = not console.is_terminal
+    with Progress(*columns, _Rate(), TimeRemainingColumn(), console=console, disable=quiet) as progress:
         task = progress.add_task(title, total=total)
-        if not console.is_terminal:
+        if quiet:
             console.print(f"{title} …")
         yield lambda **update: progress.update(task, **update)
+
+
+def released(course: Course, names: list[str] | None = None) -> list[Path]:
+    from ..authoring.release import release
+
+    with bar("Releasing the assignments", len(names or course.assignments())) as advance:
+        return release(course, names, progress=lambda _: advance(advance=1))
+
+
+def built(course: Course) -> Path:
+    from ..book.build import build
+
+    with bar("Building the book", 100) as advance:
+        return build(course.root, progress=lambda share: advance(completed=round(100 * share)))
+
+
+def graded(submissions: list[Path], options: Options) -> Graded:
+    from ..grading.command import run
+
+    with bar("Grading", 1) as advance:
+        return run(submissions, options, lambda n: advance(total=n), lambda: advance(advance=1))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
@@ -29,3 +32,35 @@ GradedArgument = Annotated[str, typer.Argument(help="An assignment that was grad
 StudentArgument = Annotated[str, typer.Argument(help="A student's id.")]
 NamesArgument = Annotated[list[str] | None, typer.Argument(help="Assignments.", show_default="all")]
 UnsafeOption = Annotated[bool, typer.Option("--unsafe", help="Run without a sandbox, where there is none.")]
+_OF_A_CHORE = {
+    "course": (CourseOption, Path(".")),
+    "gradebook": (GradebookOption, ""),
+    "out": (OutOption, None),
+}
+
+
+def chore(name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command on a term's gradebook: `--course`, `--gradebook` and `--out` come to it as its first, `options`."""
+
+    def make(work: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(work)
+        def command(course: Path, gradebook: str, out: Path | None, **words: Any) -> None:
+            from ..grading.command import Options
+
+            work(Options(course, gradebook=gradebook, out=out), **words)
+
+        hints = get_type_hints(work, localns={"Options": Any}, include_extras=True)
+        own = [p.replace(annotation=hints[p.name]) for p in inspect.signature(work).parameters.values()][1:]
+        common = [
+            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for key, (kind, default) in _OF_A_CHORE.items()
+        ]
+        command.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in (*own, *common)}
+        return app.command(name)(command)
+
+    return make
+
+
+def say(text: object) -> None:
+    console.print(text, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`coursekit …`: the chores of a term, each one command."""
+"""`coursekit …`: the chores of a term, each one command. The work is that of `grading.term`."""
 
 from __future__ import annotations
 
@@ -9,52 +9,31 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from .shared import (
-    AssignmentArgument,
-    CourseOption,
-    GradebookOption,
-    GradedArgument,
-    OutOption,
-    StudentArgument,
-    app,
-    console,
-    problems,
-)
+from .shared import AssignmentArgument, GradedArgument, StudentArgument, chore, console, problems, say
 
 if TYPE_CHECKING:
     from ..grading.command import Options
 
 
-def _options(course: Path, gradebook: str, out: Path | None = None) -> Options:
-    from ..grading.command import Options
-
-    return Options(course, gradebook=gradebook, out=out)
-
-
 def _left(path: Path, left: list[str]) -> None:
     """Say what was written and what was not; the exit code says it too."""
-    console.print(f"Wrote [bold]{path}[/]", soft_wrap=True)
+    say(f"Wrote [bold]{path}[/]")
     for line in left:
         problems.print(f"[yellow]not written:[/] {escape(line)}", soft_wrap=True)
     raise SystemExit(1 if left else 0)
 
 
-@app.command()
-def report(
-    assignment: GradedArgument,
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
-    out: OutOption = None,
-) -> None:
+@chore()
+def report(options: Options, assignment: GradedArgument) -> None:
     """Write the class's report again, with the points that were given by hand since."""
     from ..grading.term import report_again
 
-    path = report_again(assignment, _options(course, gradebook, out))
-    console.print(f"The class: [bold]{path}[/]", soft_wrap=True)
+    say(f"The class: [bold]{report_again(assignment, options)}[/]")
 
 
-@app.command()
+@chore()
 def export(
+    options: Options,
     assignment: GradedArgument,
     to: Annotated[Path, typer.Argument(help="The file to write (a folder for gradescope).")],
     form: Annotated[
@@ -69,55 +48,49 @@ def export(
     unfinished: Annotated[
         bool, typer.Option("--unfinished", help="Write totals in which answers still wait for a person.")
     ] = False,
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
 ) -> None:
     """Write grades for another system. What is not certain is not written, and listed; exit code 1 then."""
     from ..grading.term import export as export_grades
 
-    options = _options(course, gradebook)
-    path, left = export_grades(assignment, to, form, into, options, column, unfinished)
-    _left(path, left)
+    _left(*export_grades(assignment, to, form, into, options, column, unfinished))
 
 
-@app.command()
+@chore()
 def due(
+    options: Options,
     assignment: AssignmentArgument,
     when: Annotated[str, typer.Argument(help="A time, as 2026-12-01T18:00+01:00.")] = "",
     late: Annotated[str, typer.Option(help="Late policy, as '10% a day after 1h'.")] = "",
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
+    keep: Annotated[str, typer.Option(help="Of several submissions: latest, or best.")] = "",
 ) -> None:
     """Set when an assignment is due and what late work loses; penalties follow at once."""
     from ..grading.term import set_due
 
-    console.print(set_due(assignment, when, late, _options(course, gradebook)), soft_wrap=True)
+    say(set_due(assignment, when, late, options, keep))
 
 
-@app.command()
+@chore()
 def extend(
+    options: Options,
     assignment: AssignmentArgument,
     student: StudentArgument,
     until: Annotated[str, typer.Argument(help="A time, or +3d or +12h after the due time.")],
     why: Annotated[str, typer.Option(help="The reason, kept with it.")] = "",
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
 ) -> None:
     """Give one student more time."""
     from ..grading.term import extend as extend_time
 
-    console.print(extend_time(assignment, student, until, why, _options(course, gradebook)), soft_wrap=True)
+    say(extend_time(assignment, student, until, why, options))
 
 
-@app.command()
+@chore()
 def give(
+    options: Options,
     assignment: AssignmentArgument,
     student: StudentArgument,
     question: Annotated[str, typer.Argument(help="A graded cell, as `test_clip`.")],
     score: Annotated[str, typer.Argument(help="Points; - for a comment alone.")],
     comment: Annotated[str, typer.Argument(help="What the student reads.")] = "",
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
 ) -> None:
     """Give points or a comment by hand, kept for ever."""
     from ..grading.term import give as give_points
@@ -126,34 +99,31 @@ def give(
         number = None if score == "-" else float(score)
     except ValueError:
         raise typer.BadParameter(f"{score!r} is no number of points") from None
-    options = _options(course, gradebook)
-    console.print(give_points(assignment, student, question, number, comment, options), soft_wrap=True)
+    say(give_points(assignment, student, question, number, comment, options))
 
 
-@app.command()
+@chore()
 def roster(
+    options: Options,
     file: Annotated[
         Path,
         typer.Argument(
             exists=True, dir_okay=False, help="Canvas's gradebook, Moodle's participants, or a CSV with `id`."
         ),
     ],
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
 ) -> None:
     """Read the class list; groups stand in its column `group`."""
     from ..grading.term import enrol
 
-    people = enrol(file, _options(course, gradebook))
+    people = enrol(file, options)
     groups = {person.group for person in people} - {""}
-    console.print(f"{len(people)} in the class" + (f", in {len(groups)} groups" if groups else ""))
+    say(f"{len(people)} in the class" + (f", in {len(groups)} groups" if groups else ""))
 
 
-@app.command()
+@chore()
 def status(
+    options: Options,
     assignment: Annotated[str | None, typer.Argument(help="An assignment.", show_default="all")] = None,
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
 ) -> None:
     """Who handed in, who did not, what waits for a person."""
     from ..grading.term import status as standing
@@ -161,7 +131,7 @@ def status(
     table = Table(box=None, pad_edge=False)
     for title in ("assignment", "due", "graded", "missing", "late", "waiting", "flagged"):
         table.add_column(title, justify="left" if title in ("assignment", "due") else "right")
-    found = standing(assignment, _options(course, gradebook))
+    found = standing(assignment, options)
     for one in found:
         counts = (
             len(one.entries), len(one.missing), sum(e.late_penalty > 0 for e in one.entries),
@@ -171,22 +141,21 @@ def status(
     console.print(table)
     for one in found if assignment else ():
         for student in one.missing:
-            console.print(f"missing: {escape(student)}", soft_wrap=True)
+            say(f"missing: {escape(student)}")
         for entry in one.entries:
             if entry.waiting:
-                console.print(f"waiting: {escape(entry.student)}, {entry.waiting} answers", soft_wrap=True)
+                say(f"waiting: {escape(entry.student)}, {entry.waiting} answers")
     for student, words in (found[0].refused if found else {}).items():
-        console.print(f"refused: {escape(student)}: {escape(words)}", soft_wrap=True)
+        say(f"refused: {escape(student)}: {escape(words)}")
 
 
-@app.command("return")
+@chore("return")
 def give_back(
+    options: Options,
     assignment: GradedArgument,
     to: Annotated[Path, typer.Argument(help="The zip to write.")],
     canvas: Annotated[Path | None, typer.Option(help="The submissions, as Canvas gave them.")] = None,
     moodle: Annotated[Path | None, typer.Option(help="The submissions, as Moodle gave them.")] = None,
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
 ) -> None:
     """Put the feedback pages into the zip that Canvas or Moodle takes. Exit code 1: some are not in it."""
     from ..grading.term import give_back as make
@@ -194,26 +163,21 @@ def give_back(
     download = canvas or moodle
     if download is None or (canvas and moodle):
         raise typer.BadParameter("name the download that it answers, with --canvas or with --moodle")
-    _left(*make(assignment, download, to, "canvas" if canvas else "moodle", _options(course, gradebook)))
+    _left(*make(assignment, download, to, "canvas" if canvas else "moodle", options))
 
 
-@app.command()
-def undo(
-    assignment: GradedArgument,
-    course: CourseOption = Path("."),
-    gradebook: GradebookOption = "",
-    out: OutOption = None,
-) -> None:
+@chore()
+def undo(options: Options, assignment: GradedArgument) -> None:
     """Take back what the last run changed in grades that were there before; again, and the run before it."""
     from ..grading.term import undo as take_back
 
-    for change in take_back(assignment, _options(course, gradebook, out)):
-        console.print(escape(str(change)), soft_wrap=True)
+    for change in take_back(assignment, options):
+        say(escape(str(change)))
 
 
-@app.command()
-def term(course: CourseOption = Path("."), gradebook: GradebookOption = "", out: OutOption = None) -> None:
+@chore()
+def term(options: Options) -> None:
     """Write one page over all assignments and students, with the history of each grade."""
     from ..grading.term import whole_term
 
-    console.print(f"The term: [bold]{whole_term(_options(course, gradebook, out))}[/]", soft_wrap=True)
+    say(f"The term: [bold]{whole_term(options)}[/]")

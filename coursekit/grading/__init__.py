@@ -5,21 +5,12 @@ The core, which runs submissions: `Warm` and `grade` take `Task`s and give `Outc
 
 from __future__ import annotations
 
-from .confine.limits import Limits
-from .errors import CannotGrade, GradingError
-from .run.outcome import Cell, CellOutcome, Outcome, Output, Task, TestOutcome
-from .run.warm import Warm, grade
+from ..lazy import lazily
 
-__all__ = [
-    "CannotGrade",
-    "Cell",
-    "CellOutcome",
-    "GradingError",
-    "Limits",
-    "Outcome",
-    "Output",
-    "Task",
-    "TestOutcome",
-    "Warm",
-    "grade",
-]
+HOMES = {
+    "errors": "CannotGrade GradingError",
+    "confine.limits": "Limits",
+    "run.outcome": "Cell CellOutcome Outcome Output Task TestOutcome",
+    "run.warm": "Warm grade",
+}
+__getattr__, __dir__, __all__ = lazily(__name__, HOMES, modules=False)

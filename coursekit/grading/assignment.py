@@ -7,6 +7,7 @@ Read from this course (`solutions/NAME/NAME.md`) or from any nbgrader course dir
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,33 +21,36 @@ from ..runtime import find_own_scripts
 from .errors import GradingError
 from .facts import Assignment, Master, MasterCell, Problem
 from .nbgrader_config import settings
-from .run.outcome import Cell, Task
+from .run.outcome import Task
 
 
 def load(course: Path, only: str | None = None, refused: list[Problem] | None = None) -> list[Assignment]:
     """Every assignment of a course folder (or the one named), ready to grade against.
 
     One that cannot be used ends it all or, where a list `refused` is given, only goes into that."""
-    every = _ours if (course / "solutions").is_dir() else _theirs
-    found = []
-    for name, make in every(course):
-        if only in (None, name):
-            try:
-                found.append(make())
-            except GradingError as error:
-                if only or refused is None:
-                    raise
-                refused.append(Problem("(the instructor)", name, str(error)))
-    if refused and not found:
-        raise GradingError(refused[0].sentence)
-    if not found and only and (known := [assignment.name for assignment in load(course)]):
-        raise GradingError(f"{course} has no assignment named {only!r}; it has {', '.join(known)}")
-    if not found:
+    every = dict((_ours if (course / "solutions").is_dir() else _theirs)(course))
+    if not every:
         raise GradingError(
             f"{course} has no assignment: expected solutions/NAME/NAME.md or, in an nbgrader course, "
             "source/NAME/*.ipynb"
         )
+    if only is not None and only not in every:
+        raise GradingError(f"{course} has no assignment named {only!r}; it has {', '.join(every)}")
+    found = []
+    for name in every if only is None else [only]:
+        try:
+            found.append(every[name]())
+        except GradingError as error:
+            if only or refused is None:
+                raise
+            refused.append(Problem("(the instructor)", name, str(error)))
+    if refused and not found:
+        raise GradingError(refused[0].sentence)
     return found
+
+
+def load_one(course: Path, name: str) -> Assignment:
+    return load(course, name)[0]
 
 
 def _ours(course: Path) -> Iterator[tuple[str, Callable[[], Assignment]]]:
@@ -58,7 +62,7 @@ def _ours(course: Path) -> Iterator[tuple[str, Callable[[], Assignment]]]:
     here = Course(course.resolve())
 
     def make(name: str) -> Assignment:
-        path = here.solutions / name / f"{name}.md"
+        path = here.source(name)
         notebook = instructor_notebook(read(path), here)
         files = {p.name: p.read_bytes() for p in sorted(path.parent.iterdir()) if p.is_file() and p != path}
         return Assignment(name, (master(name, notebook, settings_of_release()),), files)
@@ -92,13 +96,21 @@ def _hidden(path: Path) -> bool:
     return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
 
 
-def _read(path: Path) -> nbformat.NotebookNode:
+@contextmanager
+def _refused(before: str, after: str = "", line: int = 0) -> Iterator[None]:
+    """Whatever a library raises here (nbformat, jsonschema, nbgrader, jinja, a kernel: each its own) is one sentence,
+    with one line of what it said."""
     try:
+        yield
+    except Exception as error:
+        words = str(getattr(error, "message", error)).strip().splitlines() or [type(error).__name__]
+        raise GradingError(f"{before}: {words[line]}{after}") from error
+
+
+def _read(path: Path) -> nbformat.NotebookNode:
+    with _refused(f"{path} is not a notebook that can be read"):
         found: nbformat.NotebookNode = nbformat.read(path, as_version=4)
-        return found
-    except Exception as error:  # nbformat, json and jsonschema each raise their own
-        words = str(error).splitlines() or [type(error).__name__]
-        raise GradingError(f"{path} is not a notebook that can be read: {words[0]}") from error
+    return found
 
 
 def _with_tests(
@@ -111,12 +123,8 @@ def _with_tests(
     find_own_scripts()
     maker.log.disabled = True  # what it says there is in the error too
     try:
-        maker.preprocess(notebook, {"metadata": {"path": str(path.parent)}})
-    except Exception as error:  # its own, jinja's, YAML's, the kernel's
-        words = str(error).strip().splitlines() or [type(error).__name__]
-        raise GradingError(
-            f"{path}: nbgrader cannot make its AUTOTEST lines into tests: {words[-1]}"
-        ) from error
+        with _refused(f"{path}: nbgrader cannot make its AUTOTEST lines into tests", line=-1):
+            maker.preprocess(notebook, {"metadata": {"path": str(path.parent)}})
     finally:
         maker.log.disabled = False
     return notebook
@@ -125,13 +133,8 @@ def _with_tests(
 def _marked(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode:
     """The notebook, if nbgrader's own rules for its marks hold; marks of an older nbgrader are brought up to date."""
     marks = MetadataValidator()
-    try:
+    with _refused(f"{path} is refused, as nbgrader refuses it", "; mend this cell in its assignment toolbar"):
         marks.validate_nb(marks.upgrade_notebook_metadata(notebook))
-    except Exception as error:  # jsonschema's, nbgrader's; KeyError where a mark is not there at all
-        words = str(getattr(error, "message", error)).splitlines()[0]
-        raise GradingError(
-            f"{path} is refused, as nbgrader refuses it: {words}; mend this cell in its assignment toolbar"
-        ) from error
     return notebook
 
 
@@ -147,10 +150,8 @@ def _released(name: str, notebook: nbformat.NotebookNode, config: Config) -> nbf
     copy: nbformat.NotebookNode = nbformat.from_dict(notebook)
     resources: dict[str, Any] = {}
     for step in (ClearSolutions, ClearHiddenTests, ClearMarkScheme):
-        try:
+        with _refused(f"{name} cannot be released"):  # an unclosed ### BEGIN, or a setting of the wrong type
             copy, resources = step(config=config, enforce_metadata=False).preprocess(copy, resources)
-        except Exception as error:  # an unclosed ### BEGIN, or a setting of the wrong type
-            raise GradingError(f"{name} cannot be released: {error}") from error
     return copy
 
 
@@ -158,37 +159,23 @@ def _cell(whole: nbformat.NotebookNode, released: nbformat.NotebookNode) -> Mast
     info = whole.metadata.get("nbgrader", {})
     grade_id = info.get("grade_id", "")
     graded, solution, task = info.get("grade", False), info.get("solution", False), info.get("task", False)
+    kind, code = whole.cell_type, whole.cell_type == "code"
     if task:
         role = "task"
-    elif graded and solution:
-        role = "manual"
     elif graded:
-        role = "test" if whole.cell_type == "code" else "manual"
-    elif solution:
-        role = "solution"
+        role = "test" if code and not solution else "manual"
     else:
-        role = "given" if whole.cell_type == "code" else "text"
+        role = "solution" if solution else "given" if code else "text"
     points = float(info.get("points", 0) or 0) if graded or task else 0.0
-    return MasterCell(
-        whole.cell_type,
-        whole.source,
-        released.source,
-        role,
-        grade_id,
-        points,
-        whole.get("id", ""),
-    )
+    return MasterCell(kind, whole.source, released.source, role, grade_id, points, whole.get("id", ""))
 
 
 def references(assignment: Assignment) -> Iterator[Task]:
     """The instructor's own solution of each notebook, by its name."""
     for own in assignment.masters:
-        yield Task(own.name, tuple(_own_cells(own)), files=assignment.files)
-
-
-def _own_cells(own: Master) -> Iterator[Cell]:
-    for cell in own.cells:
-        if cell.role in ("given", "test"):
-            yield Cell(cell.source, cell.role, cell.grade_id or cell.cell_id, cell.points)
-        elif cell.kind == "code" and cell.role in ("solution", "manual"):
-            yield Cell(cell.source, "solution", cell.grade_id, reference=cell.reference)
+        run = (
+            cell
+            for cell in own.cells
+            if cell.role in ("given", "test") or (cell.answer and cell.kind == "code")
+        )
+        yield Task(own.name, tuple(cell.as_task() for cell in run), files=assignment.files)

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .assignment import load
 from .confine.limits import Limits
@@ -22,7 +23,6 @@ from .gradebook.record import Record
 from .pages.shelf import Shelf
 from .pipeline import Grading, works
 from .run.calibrate import Modes
-from .run.outcome import Outcome, Task
 from .run.warm import Warm
 from .submissions.collect import Collection, Submission, collect
 
@@ -80,11 +80,9 @@ class Graded:
 
 
 def run(
-    paths: list[Path],
-    options: Options,
-    total: Callable[[int], None] = lambda n: None,
+    paths: list[Path], options: Options, total: Callable[[int], None] = lambda n: None,
     step: Callable[[], None] = lambda: None,
-) -> Graded:
+) -> Graded:  # fmt: skip
     """Grade everything below the paths. `total` hears how many there are, `step` each one that is done."""
     broken: list[Problem] = []
     assignments = load(options.course, options.assignment, broken)
@@ -92,7 +90,13 @@ def run(
     with collect(paths) as found, ExitStack() as opened:
         submissions = _chosen(found, paths, options.students)
         record = opened.enter_context(Record(options.gradebook_url))
-        runner = opened.enter_context(_Runner(options))
+
+        @cache
+        def runner() -> Warm | Cluster:
+            """Started when there is work for it."""
+            opened.enter_context(made := _runner(options))
+            return made
+
         progress = _Progress(len(submissions), total)
         for assignment in assignments:
             record.enter(assignment)
@@ -102,10 +106,12 @@ def run(
                     "--due and --late are of one assignment: say which, with --assignment NAME"
                 )
             record.decide(options.assignment, options.due, options.late)
-        grading = Grading(runner.grade, record, options.again, options.shelf, lambda work: step())
+        finished = lambda work: step()
+        grading = Grading(lambda tasks: runner().grade(tasks), record, options.again, options.shelf, finished)
         grading.modes = options.modes
         grading.problems += broken + found.refusals
-        grading.grade(progress.watch(works(submissions, assignments, bool(options.assignment))))
+        best = {a.name for a in assignments if record.keeps_best(a.name)}
+        grading.grade(progress.watch(works(submissions, assignments, bool(options.assignment), best)))
         record.term.refuse(options.assignment or "", grading.problems)
         for _ in range(progress.refused):
             step()
@@ -158,9 +164,8 @@ def _sensible(options: Options) -> None:
         options.folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=options.folder).close()
     except OSError as error:
-        raise GradingError(
-            f"{options.folder} cannot be written: {error.strerror}; name another folder with --out"
-        ) from error
+        sentence = f"{options.folder} cannot be written: {error.strerror}; name another folder with --out"
+        raise GradingError(sentence) from error
 
 
 def _chosen(found: Collection, paths: list[Path], students: frozenset[str]) -> list[Submission]:
@@ -169,44 +174,21 @@ def _chosen(found: Collection, paths: list[Path], students: frozenset[str]) -> l
         raise GradingError(
             f"there is no notebook in {', '.join(map(str, paths))}: name a notebook, a folder or a downloaded zip"
         )
-    absent = students - set(found.found)
-    if absent:
+    if absent := ", ".join(map(repr, sorted(students - set(found.found)))):
         names = ", ".join(sorted(found.found)[:20]) + (" …" if len(found.found) > 20 else "")
-        raise GradingError(
-            f"nothing was handed in by {', '.join(map(repr, sorted(absent)))}; there is work of {names}"
-        )
+        raise GradingError(f"nothing was handed in by {absent}; there is work of {names}")
     return [s for s in found.submissions if not students or s.student in students]
 
 
-class _Runner:
-    """What runs tasks, started when there are any: a warm parent here, or a Dask cluster."""
+def _runner(options: Options) -> Warm | Cluster:
+    if options.dask:
+        from .run.cluster import Cluster
 
-    def __init__(self, options: Options):
-        self.options = options
-        self.runner: Warm | Cluster | None = None
-
-    def __enter__(self) -> _Runner:
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        if self.runner is not None:
-            self.runner.__exit__(*exc)
-
-    def grade(self, tasks: Iterable[Task]) -> Iterable[Outcome]:
-        if self.runner is None:
-            self.runner = self._make().__enter__()
-        return self.runner.grade(tasks)
-
-    def _make(self) -> Warm | Cluster:
-        options = self.options
-        if options.dask:
-            from .run.cluster import Cluster
-
-            return Cluster(options.dask, options.limits, options.unsafe, options.device)
-        return Warm(
-            jobs=options.jobs or len(os.sched_getaffinity(0)), limits=options.limits, unsafe=options.unsafe,
-            device=options.device, hidden=private_folders(options.course),
-        )  # fmt: skip
+        return Cluster(options.dask, options.limits, options.unsafe, options.device)
+    return Warm(
+        jobs=options.jobs or len(os.sched_getaffinity(0)), limits=options.limits, unsafe=options.unsafe,
+        device=options.device, hidden=private_folders(options.course),
+    )  # fmt: skip
 
 
 def private_folders(course: Path) -> list[Path]:

@@ -48,9 +48,18 @@ class MasterCell:
         return self.role in ("manual", "task")
 
     @property
-    def reference(self) -> str:
-        """The instructor's own answer; none where the cell is as students got it, and says nothing of one."""
-        return "" if fold(self.source) == fold(self.released) else self.source
+    def answer(self) -> bool:
+        """Does a student write here?"""
+        return self.role in ("solution", "manual")
+
+    def as_task(self, text: str | None = None) -> Cell:
+        """The cell as it is run, an answer with the text of a student or, without one, the instructor's own."""
+        source = self.source if text is None else text
+        if not self.answer:
+            return Cell(source, self.role, self.grade_id or self.cell_id, self.points)
+        # Where the cell is as students got it, it says nothing of the instructor's answer.
+        own = "" if fold(self.source) == fold(self.released) else self.source
+        return Cell(source, "solution", self.grade_id, reference=own)
 
 
 @dataclass(frozen=True)
@@ -103,9 +112,8 @@ class Assignment:
         total = hashlib.sha256()
         for master in self.masters:
             for cell in master.cells:
-                total.update(
-                    f"{master.name}\0{cell.grade_id}\0{cell.role}\0{cell.points}\0{cell.source}\0".encode()
-                )
+                told = (master.name, cell.grade_id, cell.role, cell.points, cell.source, "")
+                total.update("\0".join(map(str, told)).encode())
         for name, data in sorted(self.files.items()):
             total.update(name.encode() + b"\0" + data)
         return total.hexdigest()
@@ -233,6 +241,11 @@ class ByHand:
     extra: float
     comment: str
 
+    def on(self, verdict: Verdict) -> Verdict:
+        if self.points is None:
+            return replace(verdict, score=verdict.score + self.extra)
+        return replace(verdict, score=self.points + self.extra, status="graded by hand", sentence="")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -253,8 +266,12 @@ class Entry:
     blank: tuple[str, ...] = ()  # answers that were left as they were given
 
     @property
+    def earned(self) -> float:
+        return sum(q.score for q in self.questions)
+
+    @property
     def score(self) -> float:
-        return max(0.0, sum(q.score for q in self.questions) - self.late_penalty)
+        return max(0.0, self.earned - self.late_penalty)
 
     @property
     def max_score(self) -> float:
@@ -280,15 +297,7 @@ class Entry:
 
     def given(self, hands: Mapping[Key, ByHand]) -> Entry:
         """The entry with the points and comments that a person has given since."""
-        questions = []
-        for verdict in self.questions:
-            hand = hands.get(verdict.key)
-            if hand is not None:
-                verdict = replace(verdict, score=verdict.score + hand.extra)
-                if hand.points is not None:
-                    score = hand.points + hand.extra
-                    verdict = replace(verdict, score=score, status="graded by hand", sentence="")
-            questions.append(verdict)
+        questions = [hands[q.key].on(q) if q.key in hands else q for q in self.questions]
         comments: dict[str, dict[str, str]] = {}
         for (notebook, cell), hand in hands.items():
             if hand.comment:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from ..files import write
-from .assignment import load, references
+from .assignment import load_one, references
 from .command import Options, run
 from .errors import GradingError
 from .facts import Assignment, Key
@@ -22,12 +22,13 @@ from .run.warm import Warm
 STOPPED = "The grader could not grade this; nothing is wrong with what you handed in. Tell your instructor."
 NOTHING = "No notebook of this assignment was found in what you handed in: hand in the .ipynb file that you worked in."
 EMPTY, MODES = "empty.db", "modes.json"  # what `prepare` leaves
-_PROBLEM = re.compile(r"\*\*(Problem [^*]+)\*\*")
+_PROBLEM = re.compile(r"\*\*(Problem [^*]+?)\.*\*\*")
+_HEADING = re.compile(r"^##[# ]* (.*)", re.MULTILINE)
 
 
 def prepare(home: Path, name: str) -> None:
     """When the image is built: what is the same for every submission, an empty gradebook and what the tests need."""
-    (assignment,) = load(home / "source" / "course", name)
+    assignment = load_one(home / "source" / "course", name)
     with Record(f"sqlite:///{home / EMPTY}"), Warm() as warm:
         modes, _ = calibrate(references(assignment), warm.grade)
     write(home / MODES, json.dumps({assignment.digest: modes}))
@@ -52,7 +53,7 @@ def main(words: list[str]) -> int:
         graded = run([_as_one_student(home / "submission", home / "one", student)], options)
     except (
         Exception
-    ) as error:  # the student gets a sentence, the instructor the reason, in Gradescope's own log
+    ) as error:  # a sentence for the student; the reason, in Gradescope's log, for the instructor
         write(results, _failed(STOPPED))
         if isinstance(error, GradingError):
             print(error, file=sys.stderr)
@@ -74,10 +75,8 @@ def names_of(assignment: Assignment) -> dict[Key, str]:
         problem = heading = ""
         for cell in master.cells:
             if cell.kind == "markdown" and not cell.grade_id:
-                titles = [line.lstrip("# ") for line in cell.released.splitlines() if line.startswith("## ")]
-                heading = titles[-1] if titles else heading
-                numbers = _PROBLEM.findall(cell.released)
-                problem = numbers[-1].rstrip(".") if numbers else problem
+                (*_, heading) = heading, *_HEADING.findall(cell.released)
+                (*_, problem) = problem, *_PROBLEM.findall(cell.released)
             elif cell.points:
                 answer = master.answer_of.get(cell.grade_id, cell.grade_id)
                 title = f"{problem} ({heading}): {answer}" if heading else f"{problem}: {answer}"

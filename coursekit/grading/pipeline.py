@@ -7,9 +7,10 @@ while the submissions run.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
@@ -29,6 +30,7 @@ from .submissions.recognise import Unreadable, read_notebook, recognise
 from .submissions.repair import mend
 
 READ_AHEAD = 4
+Read = tuple[str, Master, list[StudentCell]]  # the file's name, which notebook it is, its cells
 
 
 def ready(work: Work, modes: Modes) -> dict[str, Task]:
@@ -38,49 +40,50 @@ def ready(work: Work, modes: Modes) -> dict[str, Task]:
     for name, made in work.repaired.items():
         mode = modes.get(name, {})
         cells = tuple(replace(c, **mode[c.id]) if c.id in mode else c for c in made.cells)
-        tasks[name] = Task(" ".join(map(repr, (*work.key, name))), cells, files=work.assignment.files)
+        whose = " ".join(map(repr, (*work.key, name, work.digest)))
+        tasks[name] = Task(whose, cells, files=work.assignment.files)
     return tasks
 
 
 def works(
-    submissions: Iterable[Submission], assignments: list[Assignment], certain: bool = False
-) -> Iterator[Work | Problem]:
-    """Read each submission and recognise its notebooks."""
+    submissions: Iterable[Submission], assignments: list[Assignment], certain: bool = False,
+    best: Container[str] = (),
+) -> Iterator[Work | Problem]:  # fmt: skip
+    """Read each submission and recognise its notebooks. Of the assignments in `best` every attempt is a work."""
     for submission in submissions:
         try:
-            yield from _works(submission, assignments, certain)
+            yield from _works(submission, assignments, certain, best)
         except Exception as error:  # noqa: BLE001 - one submission, whatever is in it, never stops a class
             words = f"it could not be read ({type(error).__name__}: {str(error)[:200]})"
             yield Problem(submission.student, submission.origin, words)
 
 
-def _works(submission: Submission, assignments: list[Assignment], certain: bool) -> Iterator[Work | Problem]:
+def _works(
+    submission: Submission, assignments: list[Assignment], certain: bool, best: Container[str]
+) -> Iterator[Work | Problem]:
     files, refusals = submission.load()
     yield from refusals
     if not files and not refusals:
         others = [f"{name}, {kind_of(name)}" for name in sorted(submission.others)[:5]]
         other = f" but {'; '.join(others)}: ask for the .ipynb" if others else ""
         yield Problem(submission.student, submission.origin, f"no notebook was handed in{other}")
-    found: dict[str, list[tuple[str, Master, list[StudentCell]]]] = {}
+    found: dict[str, list[Read]] = {}
     digests: dict[str, Any] = {}
     doubts: dict[str, list[str]] = {}
     for name, data in files.items():
         try:
             cells, said = read_notebook(data)
+            match = recognise(cells, said, name, assignments, certain)
+            if match is None:
+                raise Unreadable(
+                    "this notebook belongs to no assignment of the course; name one with --assignment"
+                )
+            assignment, master, doubt = match
+            if said and said != assignment.name and doubt:
+                other = f"{name} is the notebook of {said!r}, not of {assignment.name!r}"
+                raise Unreadable(f"{other}; it was not graded as that")
         except Unreadable as error:
             yield Problem(submission.student, f"{submission.origin} ({name})", str(error))
-            continue
-        match = recognise(cells, said, name, assignments, certain)
-        if match is None:
-            sentence = "this notebook belongs to no assignment of the course; name one with --assignment"
-            yield Problem(submission.student, f"{submission.origin} ({name})", sentence)
-            continue
-        assignment, master, doubt = match
-        if said and said != assignment.name and doubt:
-            sentence = (
-                f"{name} is the notebook of {said!r}, not of {assignment.name!r}; it was not graded as that"
-            )
-            yield Problem(submission.student, f"{submission.origin} ({name})", sentence)
             continue
         doubts.setdefault(assignment.name, []).extend(filter(None, [doubt]))
         found.setdefault(assignment.name, []).append((name, master, cells))
@@ -88,18 +91,41 @@ def _works(submission: Submission, assignments: list[Assignment], certain: bool)
         digest.update(name.encode("utf-8", "replace") + b"\0" + data)
     for assignment in assignments:
         if assignment.name in found:
-            notebooks, flags = _latest(found[assignment.name], submission.rank)
-            work = Work(submission.student, assignment, submission.when, submission.origin, notebooks)
-            work.flags += flags + doubts[assignment.name]
-            work.digest = digests[assignment.name].hexdigest()
-            if submission.late and submission.when is None:
-                work.flags.append("it is marked late, but the download does not say when it came")
-            yield work
+            choose = _attempts if assignment.name in best else _latest
+            attempts = list(choose(found[assignment.name], submission.rank))
+            for notebooks, flags in attempts:
+                work = Work(submission.student, assignment, submission.when, submission.origin, notebooks)
+                work.flags += flags + doubts[assignment.name]
+                _identify(work, digests[assignment.name].copy(), submission, alone=len(attempts) == 1)
+                yield work
+
+
+def _identify(work: Work, digest: Any, submission: Submission, alone: bool) -> None:
+    """Give the work its digest; of several attempts each has one, and a time, of its own."""
+    if not alone:
+        names = [name for name, _, _ in work.notebooks]
+        digest.update(repr(names).encode("utf-8", "replace"))
+        times = [submission.rank[name][0] for name in names]
+        work.when = datetime.datetime.fromtimestamp(max(times), datetime.UTC) if any(times) else work.when
+    work.digest = digest.hexdigest()
+    if submission.late and submission.when is None:
+        work.flags.append("it is marked late, but the download does not say when it came")
+
+
+def _attempts(
+    notebooks: list[Read], rank: dict[str, tuple[float, int]]
+) -> Iterator[tuple[list[Read], list[str]]]:
+    """Each handing-in by itself, the earliest first, for a policy under which the best of them counts."""
+    order = sorted({rank[name] for name, _, _ in notebooks})
+    names = ", ".join(name for name, _, _ in notebooks)
+    flags = [f"handed in more than once ({names}); the best counts"] if len(order) > 1 else []
+    for one in order:
+        yield [read for read in notebooks if rank[read[0]] == one], flags
 
 
 def _latest(
-    notebooks: list[tuple[str, Master, list[StudentCell]]], rank: dict[str, tuple[float, int]]
-) -> tuple[list[tuple[str, Master, list[StudentCell]]], list[str]]:
+    notebooks: list[Read], rank: dict[str, tuple[float, int]]
+) -> Iterator[tuple[list[Read], list[str]]]:
     """Of several that were handed in for one notebook the latest, where the collection knows which that is."""
     kept, flags = [], []
     for master in dict.fromkeys(m.name for _, m, _ in notebooks):
@@ -112,7 +138,7 @@ def _latest(
             flags.append(
                 f"{master} was handed in more than once ({names}); the latest, {counted}, was graded"
             )
-    return kept, flags
+    yield kept, flags
 
 
 class Grading:
@@ -195,26 +221,27 @@ class Grading:
                 tasks = ready(work, modes)
             except Exception as error:  # noqa: BLE001 - whatever a student handed in, the others are graded
                 self._give_up(work, error)
-                continue
-            yield work, tasks
+            else:
+                yield work, tasks
 
     def _finish(self, work: Work) -> None:
         shown = printed(work.outcomes)
+        entry = describe(work)
         try:
-            self._enter(work, shown)
+            if self.record.better_stands(entry, work.digest):
+                self._show(work)
+                return
+            # What our own processes did not get to is graded anew by the next run.
+            self.record.write(entry, "" if work.lost else work.digest, shown)
         except (SQLAlchemyError, OSError, ValueError) as error:
             self._give_up(work, error)
-            return
-        self._show(work, shown)
+        else:
+            self._show(work, shown)
 
     def _give_up(self, work: Work, error: Exception) -> None:
         words = str(getattr(error, "orig", None) or error).splitlines() or [""]
         sentence = f"it could not be graded ({type(error).__name__}: {words[0][:200]}); run the command again"
         self.problems.append(Problem(work.student, work.origin, sentence))
-
-    def _enter(self, work: Work, shown: Printed) -> None:
-        # What our own processes did not get to is graded anew by the next run.
-        self.record.write(describe(work), "" if work.lost else work.digest, shown)
 
     def _show(self, work: Work, shown: Printed | None = None) -> None:
         """The pages of a work: all of what was graded just now; of what was graded before, what is not there."""
@@ -225,8 +252,7 @@ class Grading:
                 before = self.record.printed(*work.key)
                 self.shelf.put_page(self.record.entry(*work.key), work.assignment, before)
         except OSError as error:
-            self.problems.append(
-                Problem(work.student, work.origin, f"graded, but its page was not written: {error}")
-            )
+            sentence = f"graded, but its page was not written: {error}"
+            self.problems.append(Problem(work.student, work.origin, sentence))
         self.done.add(work.key)
         self.finished(work)

@@ -1,13 +1,9 @@
 """`coursekit prove`: every question of an assignment against every answer that its author wrote down.
 
-The solution must earn all points and the untouched release none; each named mistake must lose points and
-hear its own sentence; each other right form must earn all. The visible check must agree with the hidden test on
-every one of these answers, so that no tolerance, and nothing else, lets a student leave with a mistake that
-costs points later.
-
-And against answers that nobody wrote down: the hidden test must reject each small change of the solution, and its
-inputs must leave no corner out, unless the author lists it as equal and says why. A function's answer is right in
-every form: in float32, as an array, as lists.
+The solution earns all points and the untouched release none; each named mistake loses points and hears its own
+sentence; each other right form earns all; and the visible check agrees with the hidden test on every one of them.
+Answers that nobody wrote down are tried too: small changes of the solution, which the hidden test must reject unless
+the author lists them as equal, and its answer in other forms, which are right.
 """
 
 from __future__ import annotations
@@ -15,9 +11,11 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..authoring.corners import FORMS, narrow, text_forms
 from ..authoring.course import Course
@@ -76,16 +74,15 @@ class Proof:
     def ok(self) -> bool:
         return not self.complaints
 
-    def plain(self) -> dict:
+    def plain(self) -> dict[str, Any]:
         """The proof as data: what was tried and what came of it."""
+        asked = self.question
+        counts = ["caught", "named", "seen", "heard", "later", "accepted", "mutants", "rejected", "ok"]
         return {
-            "assignment": self.assignment, "question": self.question.id, "points": self.question.points,
-            "gradient": self.gradient, "solved": round(self.solved, 6), "blank": round(self.blank, 6),
-            "mistakes": len(self.question.mistakes), "caught": self.caught, "named": self.named, "seen": self.seen,
-            "heard": self.heard, "later": self.later,
-            "right": len(self.question.right), "accepted": self.accepted,
-            "mutants": self.mutants, "rejected": self.rejected, "ok": self.ok,
-        }  # fmt: skip
+            "assignment": self.assignment, "question": asked.id, "points": asked.points, "gradient": self.gradient,
+            "solved": round(self.solved, 6), "blank": round(self.blank, 6),
+            "mistakes": len(asked.mistakes), "right": len(asked.right),
+        } | {name: getattr(self, name) for name in counts}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -100,8 +97,7 @@ class Trial:
 def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
     """The proofs of every question, assignment by assignment."""
     for name in names:
-        source = read(course.solutions / name / f"{name}.md")
-        yield from _prove(source, course, warm)
+        yield from _prove(read(course.source(name)), course, warm)
 
 
 def _prove(source: Source, course: Course, warm: Warm) -> Iterator[Proof]:
@@ -167,15 +163,12 @@ def _whole(made: Master, kind: str, asked: list[Question]) -> Task:
     tests = {test for question in asked for test in question.tests}
     cells = []
     for cell in made.cells:
-        if cell.role == "solution":
-            text = cell.released if kind == "blank" else without_markers(cell.source)
-            cells.append(Cell(text, "solution", cell.grade_id, reference=cell.source))
-        elif cell.role == "test" and cell.grade_id in tests:
+        if cell.role == "test" and cell.grade_id in tests:
             if kind == "solution":
                 cells.append(Cell(_visible(cell.released), "test", VISIBLE + cell.grade_id))
-            cells.append(Cell(cell.source, "test", cell.grade_id, cell.points))
-        elif cell.role == "given":
-            cells.append(Cell(cell.source, "given", cell.grade_id or cell.cell_id))
+            cells.append(cell.as_task())
+        elif cell.role in ("solution", "given"):
+            cells.append(cell.as_task(cell.released if kind == "blank" else without_markers(cell.source)))
     return Task(WHOLE + kind, tuple(cells))
 
 
@@ -185,23 +178,20 @@ def _task(made: Master, bare: Master, question: Question, trials: list[Trial], f
     for cell in made.cells:
         if cell.grade_id == question.id:
             break
-        if cell.role == "solution":
-            cells.append(Cell(without_markers(cell.source), "solution", cell.grade_id, reference=cell.source))
-        elif cell.role == "test":
+        if cell.role == "test":
             cells.append(Cell(_definitions(cell.released), "given", cell.grade_id))
-        elif cell.role == "given":
-            cells.append(Cell(cell.source, "given", cell.grade_id or cell.cell_id))
+        elif cell.role in ("solution", "given"):
+            cells.append(cell.as_task(without_markers(cell.source)))
     for number, trial in enumerate(trials[first : first + TOGETHER], start=first):
         # Only names that the reference binds may come over from the answer's process.
         reference = trial.answer if trial.kind == "probe" else made.by_id[question.id].source
         cells.append(Cell(without_markers(trial.answer), "solution", question.id, reference=reference))
         for test in (made.by_id[name] for name in question.tests):
+            text = _hidden(bare.by_id[test.grade_id])
             if trial.kind in ("mistake", "right", "form"):
                 cells.append(Cell(_visible(test.released), "test", f"{number} {VISIBLE}{test.grade_id}"))
-                cells.append(Cell(test.source, "test", f"{number} {test.grade_id}", test.points))
-            else:
-                hidden = _hidden(bare.by_id[test.grade_id])
-                cells.append(Cell(hidden, "test", f"{number} {test.grade_id}", test.points))
+                text = test.source
+            cells.append(Cell(text, "test", f"{number} {test.grade_id}", test.points))
         if trial.kind == "probe":
             cells.append(Cell("print(seen_arguments)", "test", f"{number} {PROBED}"))
     return Task(question.id, tuple(cells), LIMITS)
@@ -233,18 +223,14 @@ def _definitions(source: str) -> str:
 
 def _judge_all(outcome: Outcome, proofs: dict[str, Proof], trials: dict[str, list[Trial]]) -> None:
     if outcome.id.startswith(WHOLE):
+        whole = Trial(outcome.id.removeprefix(WHOLE), "", "")
         for proof in proofs.values():
-            names = [*proof.question.tests, *(VISIBLE + name for name in proof.question.tests)]
-            _judge(
-                proof,
-                Trial(outcome.id.removeprefix(WHOLE), "", ""),
-                {t.id: t for t in outcome.tests if t.id in names},
-            )
+            _judge(proof, whole, {test.id: test for test in outcome.tests})
         return
-    by_trial: dict[int, dict[str, TestOutcome]] = {}
+    by_trial: dict[int, dict[str, TestOutcome]] = defaultdict(dict)
     for test in outcome.tests:
         number, _, name = test.id.partition(" ")
-        by_trial.setdefault(int(number), {})[name] = test
+        by_trial[int(number)][name] = test
     for at, tests in by_trial.items():
         _judge(proofs[outcome.id], trials[outcome.id][at], tests)
 
@@ -317,8 +303,5 @@ def write_results(path: Path, proofs: Iterable[Proof], course: Course) -> None:
     fresh = {proof.assignment for proof in proved}
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     rows = [row for row in before if row["assignment"] not in fresh] + [proof.plain() for proof in proved]
-    order = {name: n for n, name in enumerate(course.assignments())}
-    kept = sorted(
-        (row for row in rows if row["assignment"] in order), key=lambda row: order[row["assignment"]]
-    )
-    write(path, "[\n" + ",\n".join(json.dumps(row) for row in kept) + "\n]\n")
+    kept = [json.dumps(row) for name in course.assignments() for row in rows if row["assignment"] == name]
+    write(path, "[\n" + ",\n".join(kept) + "\n]\n")

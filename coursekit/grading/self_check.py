@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import CannotGrade, GradingError
+from .errors import GradingError
 from .pages.describe import NOTHING, stopped
-from .run.outcome import Cell, CellOutcome, Task
+from .run.outcome import Cell, Task
 from .run.warm import grade
 from .submissions.recognise import Unreadable, read_notebook
 
@@ -37,19 +37,14 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
             f"{path} has no tests that can be told from the rest: is it the course's notebook?"
         )
     # A student checks their own work: the tests run where the answers run, as they do in the notebook.
-    task = Task(
-        path.stem,
-        tuple(
-            Cell(_strict(c.source), "test", c.grade_id, c.points, mode="own")
-            if c.points
-            else Cell(c.source, "extra", c.grade_id or f"cell {number}")
-            for number, c in enumerate(code, 1)
-        ),
-    )
-    try:
-        outcome = grade(task, unsafe=unsafe)
-    except CannotGrade as error:
-        raise GradingError(str(error)) from error
+    run = [
+        Cell(_strict(c.source), "test", c.grade_id, c.points, mode="own")
+        if c.points
+        else Cell(c.source, "extra", c.grade_id or f"cell {number}")
+        for number, c in enumerate(code, 1)
+    ]
+    task = Task(path.stem, tuple(run))
+    outcome = grade(task, unsafe=unsafe)
     # In the order of the notebook: a cell that did not get through stands before the tests that miss it.
     tests, others = iter(outcome.tests), iter(outcome.cells)
     for cell in task.cells:
@@ -57,13 +52,8 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
             test = next(tests)
             yield Checked(test.id, test.status == "passed", test.sentence)
         elif (fate := next(others, None)) and fate.status != "ok":
-            yield Checked(fate.id, False, _fate(fate))
-
-
-def _fate(cell: CellOutcome) -> str:
-    if cell.raised == "NotImplementedError":  # what a stub raises
-        return NOTHING
-    return f"This cell {stopped(cell)}."
+            stub = fate.raised == "NotImplementedError"
+            yield Checked(fate.id, False, NOTHING if stub else f"This cell {stopped(fate)}.")
 
 
 def _strict(source: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ..files import write
-from .assignment import load
+from .assignment import load_one
 from .command import Options
 from .errors import GradingError
 from .facts import Entry, points
@@ -16,7 +17,7 @@ from .gradebook import export as exports
 from .gradebook.gradescope import autograder_zip
 from .gradebook.history import Change
 from .gradebook.record import Record
-from .gradebook.sheets import Filled, Final, fill_canvas, fill_moodle
+from .gradebook.sheets import Final, fill_canvas, fill_moodle
 from .gradebook.term import Person, later, read_roster
 from .pages.feedback import feedback
 from .pages.frame import file_name
@@ -26,7 +27,7 @@ from .submissions.collect import CANVAS, MOODLE, collect
 
 def report_again(name: str, options: Options) -> Path:
     """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
-    (assignment,) = load(options.course, name)
+    assignment = load_one(options.course, name)
     with Record(options.gradebook_url) as record:
         entries = _graded(record, name)
         for entry in entries:
@@ -35,14 +36,8 @@ def report_again(name: str, options: Options) -> Path:
 
 
 def export(
-    name: str,
-    to: Path,
-    form: str,
-    into: Path | None,
-    options: Options,
-    column: str = "",
-    unfinished: bool = False,
-) -> tuple[Path, list[str]]:
+    name: str, to: Path, form: str, into: Path | None, options: Options, column: str = "", unfinished: bool = False
+) -> tuple[Path, list[str]]:  # fmt: skip
     """Write an assignment's grades as another system wants them, or the autograder that gives them there.
 
     Gives the file, and a sentence for each grade that was not written into it.
@@ -50,51 +45,38 @@ def export(
     if form == "gradescope-zip":
         return write(to, autograder_zip(options.course, name, options.unsafe)), []
     with Record(options.gradebook_url) as record:
-        entries, people = _graded(record, name), record.term.people()
-        refused = {student: words for (_, student), (words, _) in record.term.told("refused").items()}
+        entries, people, refused = _graded(record, name), record.term.people(), record.term.refused()
     if form == "gradescope":
         for entry in entries:
             write(to / file_name(entry.student) / "results.json", exports.gradescope(entry))
         return to, []
-    finals = _finals(entries, people, unfinished)
     if form == "csv":
         return write(to, exports.as_csv(entries, refused)), []
     if form not in ("canvas", "moodle"):
         raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle, gradescope or gradescope-zip")
     if into is None or not into.is_file():
         raise GradingError(f"--format {form} fills in a file that you downloaded: name it with --into FILE")
-    text = into.read_text(encoding="utf-8-sig")
-    filled: Filled = (
-        fill_canvas(text, column or name, finals) if form == "canvas" else fill_moodle(text, finals, column)
-    )
-    gone = [
-        f"{student}: refused, so there is no grade ({words})"
-        for student, words in refused.items()
-        if student not in finals
-    ]
-    return write(to, filled.text), filled.left + gone
+    text, finals = into.read_text(encoding="utf-8-sig"), _finals(entries, people, unfinished)
+    canvas = form == "canvas"
+    filled = fill_canvas(text, column or name, finals) if canvas else fill_moodle(text, finals, column)
+    gone = {student: words for student, words in refused.items() if student not in finals}
+    left = [f"{student}: refused, so there is no grade ({words})" for student, words in gone.items()]
+    return write(to, filled.text), filled.left + left
 
 
 def _finals(entries: list[Entry], people: list[Person], unfinished: bool) -> dict[str, Final]:
     """What may go out: by student, and for every member of a group what one of them handed in."""
-    found = {
-        e.student: Final(
-            e.score,
-            e.max_score,
-            f"{e.waiting} answers wait for a person" if e.waiting and not unfinished else "",
-            _in_words(e),
-        )
-        for e in entries
-    }
-    groups: dict[str, list[str]] = {}
+    found = {}
+    for e in entries:
+        wait = f"{e.waiting} answers wait for a person" if e.waiting and not unfinished else ""
+        found[e.student] = Final(e.score, e.max_score, wait, _in_words(e))
+    groups: dict[str, list[Final]] = defaultdict(list)
     for person in people:
-        if person.group:
-            groups.setdefault(person.group, []).append(person.student)
-    for members in groups.values():
-        handed = [found[m] for m in members if m in found]
-        for member in members:
-            if handed and member not in found:
-                found[member] = max(handed, key=lambda final: final.score)
+        if person.group and person.student in found:
+            groups[person.group].append(found[person.student])
+    for person in people:
+        if person.student not in found and person.group in groups:
+            found[person.student] = max(groups[person.group], key=lambda final: final.score)
     return found
 
 
@@ -109,7 +91,7 @@ def give_back(name: str, download: Path, to: Path, form: str, options: Options) 
     """The feedback pages in the zip that Canvas or Moodle takes: named as in the download that they answer.
 
     Gives the file, and a sentence for each page that is not in it."""
-    (assignment,) = load(options.course, name)
+    assignment = load_one(options.course, name)
     out, left = io.BytesIO(), []
     with (
         Record(options.gradebook_url) as record,
@@ -119,10 +101,9 @@ def give_back(name: str, download: Path, to: Path, form: str, options: Options) 
         entries = {entry.student: entry for entry in _graded(record, name)}
         for submission in found.submissions:
             entry = entries.pop(submission.student, None)
-            places = [
-                _place(part.origin.removeprefix(f"{download}:"), form, name) for part in submission.parts
-            ]
-            if not any(places):
+            origins = [part.origin.removeprefix(f"{download}:") for part in submission.parts]
+            places = [place for origin in origins if (place := _place(origin, form, name))]
+            if not places:
                 left.append(
                     f"{submission.student}: {submission.origin} is not named as {form.title()} names it"
                 )
@@ -130,7 +111,7 @@ def give_back(name: str, download: Path, to: Path, form: str, options: Options) 
                 left.append(f"{submission.student}: nothing was graded for {name}")
             else:
                 page = feedback(entry, assignment, record.printed(entry.student, name))
-                archive.writestr(next(filter(None, reversed(places))), page)
+                archive.writestr(places[-1], page)
         left += [f"{student}: is not in {download}" for student in entries]
         if not archive.namelist():
             raise GradingError(f"no page could be returned: {left[0] if left else 'nothing was handed in'}")
@@ -148,9 +129,8 @@ def _place(path: str, form: str, name: str) -> str:
 
 def undo(name: str, options: Options) -> list[Change]:
     """Take back what the last run changed in the grades of an assignment; the pages follow."""
-    (assignment,) = load(options.course, name)
     with Record(options.gradebook_url) as record:
-        record.enter(assignment)
+        record.enter(load_one(options.course, name))
         changes = record.undo(name)
     if not changes:
         raise GradingError(f"no run has changed a grade of {name!r}, so there is nothing to undo")
@@ -167,12 +147,11 @@ def whole_term(options: Options) -> Path:
     return write(options.folder / "term.html", page)
 
 
-def set_due(name: str, due: str, late: str, options: Options) -> str:
-    """Set when an assignment is due, or its late policy, or both; a sentence that says how it stands."""
-    (assignment,) = load(options.course, name)
+def set_due(name: str, due: str, late: str, options: Options, keep: str = "") -> str:
+    """Set when an assignment is due, its late policy, which submission counts; a sentence that says how it stands."""
     with Record(options.gradebook_url) as record:
-        record.enter(assignment)
-        return record.decide(name, due, late)
+        record.enter(load_one(options.course, name))
+        return record.decide(name, due, late, keep)
 
 
 def extend(name: str, student: str, until: str, why: str, options: Options) -> str:
@@ -183,7 +162,7 @@ def extend(name: str, student: str, until: str, why: str, options: Options) -> s
         record.refresh(name)
         shown = when.isoformat(sep=" ", timespec="minutes")
         record.history.note(name, student, None, None, f"more time, until {shown}{f': {why}' if why else ''}")
-    return f"{student} has until {when.isoformat(sep=' ', timespec='minutes')} for {name}"
+    return f"{student} has until {shown} for {name}"
 
 
 def give(name: str, student: str, cell: str, score: float | None, comment: str, options: Options) -> str:
@@ -218,16 +197,14 @@ def status(name: str | None, options: Options) -> list[Standing]:
     """Who handed in, who did not, what waits for a person."""
     found = []
     with Record(options.gradebook_url) as record:
-        people = record.term.people()
-        refused = {student: words for (_, student), (words, _) in record.term.told("refused").items()}
+        people, refused = record.term.people(), record.term.refused()
         for assignment in [name] if name else record.assignments():
             entries = record.entries(assignment)
             done = set(_finals(entries, people, unfinished=True))
             missing = [p.student for p in people if p.student not in done]
             due = record.lateness(assignment).due
-            found.append(
-                Standing(assignment, entries, missing, refused, due.isoformat(" ", "minutes") if due else "")
-            )
+            shown = due.isoformat(" ", "minutes") if due else ""
+            found.append(Standing(assignment, entries, missing, refused, shown))
     return found
 
 

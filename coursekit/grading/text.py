@@ -43,11 +43,12 @@ def printable(text: str) -> str:
 def plain_name(name: str) -> str:
     """A student's name without what a page would read as markup; no two names become one."""
     plain = re.sub(r"[<>\"&`\\]", "_", printable(name)).replace("\n", " ").strip()
-    return (
-        plain
-        if plain == name
-        else f"{plain} {hashlib.sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
-    )
+    return plain if plain == name else f"{plain} {short_digest(name)}"
+
+
+def short_digest(name: str) -> str:
+    """What tells two names apart that would look the same."""
+    return hashlib.sha256(name.encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
 def cleaned(markdown: str) -> str:
@@ -83,9 +84,8 @@ class _Inert(mistune.HTMLRenderer):
 
 
 def _formula(tex: str, sign: str) -> str:
-    known = set(_WORDS.findall(tex)) <= set(_HARMLESS.split()) and set(_NAMED.findall(tex)) <= set(
-        _ENVIRONMENTS.split()
-    )
+    words, named = set(_WORDS.findall(tex)), set(_NAMED.findall(tex))
+    known = words <= set(_HARMLESS.split()) and named <= set(_ENVIRONMENTS.split())
     if known and len(tex) <= _LONGEST_FORMULA:
         return f'<span class="{_FORMULA}">{sign}{escape(tex)}{sign}</span>'
     return f"<code>{sign}{escape(tex)}{sign}</code>"

@@ -21,9 +21,8 @@ from coursekit.grading.errors import GradingError
 from coursekit.grading.facts import ByHand, Entry, Verdict
 from coursekit.grading.gradebook.export import as_csv, gradescope, safe
 from coursekit.grading.gradebook.gradescope import autograder_zip
-from coursekit.grading.gradebook.late import LatePolicy
 from coursekit.grading.gradebook.sheets import Final, fill_canvas, fill_moodle
-from coursekit.grading.gradebook.term import time_of
+from coursekit.grading.gradebook.term import LatePolicy, time_of
 from coursekit.grading.gradescope import main as grade_one
 from coursekit.grading.gradescope import prepare
 

@@ -77,7 +77,8 @@ def opened(url: str) -> Record:
 
 @pytest.mark.slow
 def test_a_class_is_graded_into_postgresql_and_taken_up_again(server, tmp_path):
-    opened(server).__exit__()
+    with opened(server):
+        pass  # the server answers
     course = small.write_course(tmp_path / "course", {"sums": {"sums": small.sums()}})
     for student, more in {"ada": {}, "Émilie 'x'; --": {"norm": "def norm(xs):\n    return '\\0'"}}.items():
         (tmp_path / "class" / student).mkdir(parents=True)

@@ -300,3 +300,41 @@ def graded_entry(student: str, assignment: str) -> str:
     verdicts = tuple(Verdict(f"t{n}", assignment, 1.0, 2.0, "failed", "Some sentence.") for n in range(10))
     answers = {assignment: {f"q{n}": "x = 1\n" * 20 for n in range(10)}}
     return json.dumps(Entry(student, assignment, verdicts, answers=answers).plain())
+
+
+def handed_in(path, *attempts: bytes):
+    """A download of Canvas, with one student's attempts in it."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, data in enumerate(attempts, start=1):
+            archive.writestr(f"lovelaceada_12_{number}_sums-{number}.ipynb", data)
+    return path
+
+
+@pytest.mark.slow
+def test_of_several_submissions_the_best_counts_where_the_policy_says_so(tmp_path, empty_gradebook):
+    root = small.write_course(tmp_path / "course", {"sums": {"sums": small.sums()}})
+    shutil.copy(empty_gradebook, root / "gradebook.db")
+    right, wrong = (
+        small.saved(small.solved(small.sums(), **more))
+        for more in ({}, {"norm": "def norm(xs):\n    return 0"})
+    )
+    options = Options(course=root, jobs=1)
+
+    def score(*attempts: bytes) -> float:
+        (entry,) = run([handed_in(tmp_path / "class.zip", *attempts)], options).entries
+        return entry.score
+
+    assert score(right, wrong) == 3, "without a policy the latest"
+    assert "of several submissions the best counts" in say(root, "due", "sums", "--keep", "best")
+    assert score(wrong, right, wrong) == 6
+    with Record(options.gradebook_url) as record:
+        (flag,) = record.entry("lovelaceada (12)", "sums").flags
+    assert flag == "handed in more than once (sums-1.ipynb, sums-2.ipynb); the best counts", (
+        "equal files are one"
+    )
+    assert score(wrong) == 6, "a later and worse one changes nothing"
+    assert "best" not in say(root, "due", "sums", "--keep", "latest")
+    assert score(wrong) == 3
+    assert "is unknown" in str(
+        CliRunner().invoke(app, ["due", "sums", "--keep", "x", "--course", str(root)]).exception
+    )

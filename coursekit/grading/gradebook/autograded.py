@@ -16,9 +16,8 @@ from ..facts import Entry, Work
 from ..nbgrader_config import settings
 from ..text import cleaned, printable
 
-_ELSEWHERE = re.compile(
-    r"!\[([^\]]*)\]\(https?://[^)]*\)"
-)  # a picture, such as a badge, that another host would be asked for
+# A picture, such as a badge, that another host would be asked for.
+_ELSEWHERE = re.compile(r"!\[([^\]]*)\]\(https?://[^)]*\)")
 
 
 def write_autograded(course: Path, work: Work, entry: Entry, home: Path | None = None) -> None:
@@ -39,7 +38,7 @@ def write_autograded(course: Path, work: Work, entry: Entry, home: Path | None =
             if grade_id in made.answers:
                 answer = made.answers[grade_id]
                 cell.source = printable(answer) if cell.cell_type == "code" else cleaned(answer)
-                cell.cell_type = "code" if cell.cell_type == "code" else "markdown"
+                cell.cell_type = cell.cell_type if cell.cell_type == "code" else "markdown"
                 cell.pop("attachments", None)
             elif cell.cell_type == "markdown":
                 cell.source = _ELSEWHERE.sub(r"\1", cell.source)
@@ -50,12 +49,9 @@ def write_autograded(course: Path, work: Work, entry: Entry, home: Path | None =
                 if told.get(grade_id):
                     text = printable(told[grade_id]) + "\n"
                     cell.outputs = [new_output("stream", name="stdout", text=text)]
-        extras = [new_code_cell(printable(c.source)) for c in made.cells if c.role == "extra"]
-        notebook.cells += extras
-        write(
-            (home or course) / folder / work.student / work.assignment.name / f"{name}.ipynb",
-            nbformat.v4.writes(notebook),  # without validation, which takes longer than all the rest
-        )
+        notebook.cells += [new_code_cell(printable(c.source)) for c in made.cells if c.role == "extra"]
+        path = (home or course) / folder / work.student / work.assignment.name / f"{name}.ipynb"
+        write(path, nbformat.v4.writes(notebook))  # without validation, which takes longer than all the rest
 
 
 @lru_cache

@@ -8,26 +8,29 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
+from ..errors import GradingError
 from ..facts import Entry, Key, points, titles
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d+(\.\d+)?\Z)")  # but a number with its sign is a number
 
 
 def safe(text: object) -> str:
     """A cell that a spreadsheet will not run: what begins like a formula gets an apostrophe before it."""
     value = str(text)
-    return "'" + value if value.startswith(_FORMULA) and not _is_number(value) else value
+    return "'" + value if _FORMULA.match(value) else value
 
 
-def _is_number(text: str) -> bool:
-    return re.fullmatch(r"[+-]?\d+(\.\d+)?", text) is not None
+def read_rows(text: str, nobody: str) -> list[list[str]]:
+    """The rows of a CSV file; `nobody` is said where it has a heading and no more."""
+    rows = [row for row in csv.reader(io.StringIO(text.lstrip("\ufeff"))) if any(map(str.strip, row))]
+    if len(rows) < 2:
+        raise GradingError(nobody)
+    return rows
 
 
-def _csv(rows: Iterable[Iterable[object]]) -> str:
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
     out = io.StringIO()
-    csv.writer(out, quoting=csv.QUOTE_MINIMAL, lineterminator="\n").writerows(
-        [safe(c) for c in row] for row in rows
-    )
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
@@ -45,7 +48,7 @@ def as_csv(entries: list[Entry], refused: Mapping[str, str] | None = None) -> st
     for student, sentence in (refused or {}).items():
         if student not in graded:
             rows.append([student, "", "", f"refused: {sentence}", *[""] * len(columns)])
-    return _csv(rows)
+    return csv_text([safe(cell) for cell in row] for row in rows)
 
 
 def gradescope(entry: Entry, names: Mapping[Key, str] | None = None) -> str:
@@ -55,10 +58,5 @@ def gradescope(entry: Entry, names: Mapping[Key, str] | None = None) -> str:
         | ({} if q.waiting else {"status": "failed" if q.short else "passed"})
         for q in entry.questions
     ]
-    result = {
-        "score": entry.score,
-        "execution_time": entry.seconds,
-        "visibility": "visible",
-        "tests": tests,
-    }
+    result = {"score": entry.score, "execution_time": entry.seconds, "visibility": "visible", "tests": tests}
     return json.dumps(result, indent=1, ensure_ascii=False) + "\n"

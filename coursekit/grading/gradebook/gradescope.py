@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nbformat
 
-from ..assignment import load
+from ..assignment import load_one
 from ..facts import Assignment
 
 SETUP = """#!/usr/bin/env bash
@@ -43,8 +43,7 @@ exec "$python" -m coursekit.grading.gradescope "$home" {assignment} {unsafe}
 
 def autograder_zip(course: Path, name: str, unsafe: bool = False) -> bytes:
     """The zip to upload. `unsafe` is for images whose kernel lends no namespaces to a container."""
-    (assignment,) = load(course, name)
-    out = io.BytesIO()
+    assignment, out = load_one(course, name), io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data, mode in _files(course, assignment, unsafe):
             info = zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0))  # the same course gives the same bytes

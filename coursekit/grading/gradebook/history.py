@@ -13,8 +13,6 @@ from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
 from ..facts import Entry, points
 from .tables import GRADED, HISTORY, is_of
 
-AGAIN = "handed in again"
-
 
 @dataclass(frozen=True)
 class Change:
@@ -29,8 +27,7 @@ class Change:
 
     @property
     def moved(self) -> str:
-        parts = [points(value) for value in (self.before, self.after) if value is not None]
-        return " → ".join(parts)
+        return " → ".join(points(value) for value in (self.before, self.after) if value is not None)
 
     def __str__(self) -> str:
         return f"{self.student}, {self.assignment}: {self.moved} ({self.why})"
@@ -54,11 +51,9 @@ class History:
             if not moved:
                 return
             row |= {name: old[name] for name in ("digest", "record", "outputs")} | {"before": before.score}
-            if not why:
-                same = before.tests == entry.tests
-                why = (
-                    "the tests changed" if not same else "graded again" if digest == old["digest"] else AGAIN
-                )
+            if not why and before.tests != entry.tests:
+                why = "the tests changed"
+            why = why or ("graded again" if digest == old["digest"] else "handed in again")
             why = f"{why}: {', '.join(moved)}"
         connection.execute(insert(HISTORY).values(**row, after=entry.score, why=why or "graded"))
 

@@ -6,36 +6,29 @@ row only. Names are never compared, and no part of a cell is. What was not writt
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..errors import GradingError
 from ..facts import points
+from .export import csv_text, read_rows
 
-NUMBERED = re.compile(
-    r".* \((\d+)\)"
-)  # "First Last (12345)": what a download of Canvas or Moodle calls a student
+# What a download of Canvas or Moodle calls a student.
+NUMBERED = re.compile(r".* \((\d+)\)")  # "First Last (12345)"
 PARTICIPANT = re.compile(r"\D+ (\d+)")  # "Participant 12345", whatever the language
 CANVAS_IDS = ("SIS Login ID", "SIS User ID", "Integration ID")
 # Moodle's words for the two columns that matter, in the languages that we know; others are named with --column.
 MOODLE_GRADE = {
-    "Grade",
-    "Bewertung",
-    "Note",
-    "Calificación",
-    "Valutazione",
-    "Cijfer",
-    "Nota",
-    "Karakter",
-    "Betyg",
-}
+    "Grade", "Bewertung", "Note", "Calificación", "Valutazione", "Cijfer", "Nota", "Karakter", "Betyg"
+}  # fmt: skip
 MOODLE_MOST = {
     "Maximum grade", "Maximum Grade", "Bestwertung", "Note maximale", "Calificación máxima", "Punteggio massimo",
     "Maximumcijfer", "Nota máxima",
 }  # fmt: skip
+_ID = re.compile(r"\bID\b|username|user name|number|nummer|numéro|número", re.IGNORECASE)
+Keys = Callable[[list[str]], Iterable[tuple[str, str]]]  # a row's ids, each with its kind
 
 
 @dataclass
@@ -59,7 +52,7 @@ class Final:
 
 def fill_canvas(text: str, column: str, finals: Mapping[str, Final]) -> Filled:
     """Canvas's exported gradebook with one column filled in, ready to import again."""
-    rows = _read(text, "Canvas gradebook")
+    rows = read_rows(text, "the Canvas gradebook has no students in it")
     head = [re.sub(r"\s*\(\d+\)$", "", title).strip() for title in rows[0]]
     here = _column(head, {column.lower()}, "Canvas gradebook", column, str.lower)
     number = head.index("ID") if "ID" in head else None
@@ -80,7 +73,7 @@ def fill_canvas(text: str, column: str, finals: Mapping[str, Final]) -> Filled:
 
 def fill_moodle(text: str, finals: Mapping[str, Final], column: str = "") -> Filled:
     """Moodle's downloaded grading worksheet with its column of grades filled in, in any language."""
-    rows = _read(text, "Moodle worksheet")
+    rows = read_rows(text, "the Moodle worksheet has no students in it")
     head = [title.strip() for title in rows[0]]
     if not all(PARTICIPANT.fullmatch(row[0].strip()) for row in rows[1:]):
         raise GradingError(
@@ -96,74 +89,53 @@ def fill_moodle(text: str, finals: Mapping[str, Final], column: str = "") -> Fil
         if match:
             yield "number", match[1]
         # Full name, status and the rest stand there too, but only an id can equal a student's id and be unique.
-        yield from (
-            ("id", row[n].strip()) for n in after if n < len(row) and ("@" in row[n] or _is_id(head[n]))
-        )
+        known = (n for n in after if n < len(row) and ("@" in row[n] or _ID.search(head[n])))
+        yield from (("id", row[n].strip()) for n in known)
 
-    return _fill(
-        rows,
-        here,
-        keys,
-        finals,
-        lambda row: _number(row[most]) if most is not None else None,
-        "Moodle worksheet",
-        next((n for n, title in enumerate(head) if title.startswith("Feedback")), None),
-    )
-
-
-def _is_id(title: str) -> bool:
-    return (
-        re.search(r"\bID\b|username|user name|number|nummer|numéro|número", title, re.IGNORECASE) is not None
-    )
+    scale = lambda row: _number(row[most]) if most is not None else None
+    words = next((n for n, title in enumerate(head) if title.startswith("Feedback")), None)
+    return _fill(rows, here, keys, finals, scale, "Moodle worksheet", words)
 
 
 def _fill(
-    rows: list[list[str]], here: int, keys: Callable[[list[str]], Iterable[tuple[str, str]]],
-    finals: Mapping[str, Final], most: Callable[[list[str]], float | None], what: str, words: int | None = None,
+    rows: list[list[str]], here: int, keys: Keys, finals: Mapping[str, Final],
+    most: Callable[[list[str]], float | None], what: str, words: int | None = None,
 ) -> Filled:  # fmt: skip
     """Write each grade into the one row that is certainly the student's."""
-    where: dict[tuple[str, str], set[int]] = {}
+    where: dict[tuple[str, str], set[int]] = defaultdict(set)
     for n, row in enumerate(rows[1:], 1):
         for key in keys(row):
-            if key[1]:
-                where.setdefault(key, set()).add(n)
+            where[key].add(n)
     places = {student: _places(student, where) for student in finals}
-    claimed: dict[int, list[str]] = {}
+    claimed: dict[int, set[str]] = defaultdict(set)
     for student, found in places.items():
         for n in found:
-            claimed.setdefault(n, []).append(student)
+            claimed[n].add(student)
     filled = Filled("")
     for student, final in finals.items():
         found = places[student]
         rivals = sorted({s for n in found for s in claimed[n]} - {student})
         if not found:
-            filled.left.append(
-                f"{student}: no row of the {what} has this id; enter it by hand, or add the id to the class list"
-            )
+            why = f"no row of the {what} has this id; enter it by hand, or add the id to the class list"
         elif len(found) > 1:
-            filled.left.append(
-                f"{student}: {len(found)} rows of the {what} have this id, and it cannot be told whose it is"
-            )
+            why = f"{len(found)} rows of the {what} have this id, and it cannot be told whose it is"
         elif rivals:
-            filled.left.append(f"{student}: {', '.join(rivals)} would have the same row of the {what}")
-        elif final.wait:
-            filled.left.append(f"{student}: {final.wait}")
+            why = f"{', '.join(rivals)} would have the same row of the {what}"
         else:
-            (n,) = found
-            row = rows[n]
-            row += [""] * (here + 1 - len(row))
-            scale = most(row)
-            row[here] = points(final.score * scale / final.most if scale and final.most else final.score)
-            if (
-                words is not None and words < len(row) and not row[words].strip()
-            ):  # what a person wrote there stays
-                row[words] = final.feedback
-            filled.written.append(student)
-    if not any(places.values()):
+            why = final.wait
+        if why:
+            filled.left.append(f"{student}: {why}")
+            continue
+        row = rows[found.pop()]
+        row += [""] * (here + 1 - len(row))
+        scale = most(row)
+        row[here] = points(final.score * scale / final.most if scale and final.most else final.score)
+        if words is not None and words < len(row) and not row[words].strip():  # what a person wrote stays
+            row[words] = final.feedback
+        filled.written.append(student)
+    if not claimed:
         raise GradingError(f"none of the graded students is in the {what}: is it that of another course?")
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    filled.text = out.getvalue()  # the other system's own cells go back as they came
+    filled.text = csv_text(rows)  # the other system's own cells go back as they came
     return filled
 
 
@@ -172,14 +144,7 @@ def _places(student: str, where: Mapping[tuple[str, str], set[int]]) -> set[int]
     match = NUMBERED.fullmatch(student)
     if match and (found := where.get(("number", match[1]))):
         return found
-    return where.get(("id", student), set())
-
-
-def _read(text: str, what: str) -> list[list[str]]:
-    rows = [row for row in csv.reader(io.StringIO(text.lstrip("\ufeff"))) if row]
-    if len(rows) < 2:
-        raise GradingError(f"the {what} has no students in it")
-    return rows
+    return where.get(("id", student), set()) if student else set()
 
 
 def _column(head: list[str], names: set[str], what: str, wanted: str, fold: Callable[[str], str]) -> int:

@@ -1,31 +1,28 @@
-"""The tables of the gradebook: nbgrader's own, and ours beside them; what people gave, read out of nbgrader's."""
+"""The tables of the gradebook: nbgrader's own, and ours beside them; what is read out of nbgrader's and put into them.
+
+nbgrader's API would load every score of the class for each submission, so grades go into its tables directly.
+"""
 
 from __future__ import annotations
 
+import datetime
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
+import sqlalchemy as sql
 from nbgrader import api
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Connection,
-    Engine,
-    Float,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    delete,
-    select,
+from sqlalchemy import Column, Connection, Engine, String, Text, select
+
+from ..facts import Assignment, ByHand, Entry, Key
+
+STUDENT, ASSIGNMENT, SUBMITTED = (
+    model.__table__ for model in (api.Student, api.Assignment, api.SubmittedAssignment)
 )
-
-from ..facts import ByHand, Key
-
-TABLES = MetaData()
-GRADED = Table(
+NOTEBOOK, SUBMITTED_NOTEBOOK = api.Notebook.__table__, api.SubmittedNotebook.__table__
+CELL, GRADE, COMMENT = api.BaseCell.__table__, api.Grade.__table__, api.Comment.__table__
+TABLES = sql.MetaData()
+GRADED = sql.Table(
     "coursekit_graded", TABLES,
     Column("student", String(128), primary_key=True),
     Column("assignment", String(128), primary_key=True),
@@ -33,78 +30,192 @@ GRADED = Table(
     Column("record", Text, nullable=False),
     Column("outputs", Text, nullable=False),  # what the cells printed: large, and only feedback needs it
 )  # fmt: skip
-STUDENT, SUBMITTED = api.Student.__table__, api.SubmittedAssignment.__table__
-NOTEBOOK, SUBMITTED_NOTEBOOK = api.Notebook.__table__, api.SubmittedNotebook.__table__
-CELL, GRADE, COMMENT = api.BaseCell.__table__, api.Grade.__table__, api.Comment.__table__
-ASSIGNMENT = api.Assignment.__table__
 # What became of each grade: never changed, only added to. `record` and `outputs` are what stood there before.
-HISTORY = Table(
+HISTORY = sql.Table(
     "coursekit_history", TABLES,
-    Column("number", Integer, primary_key=True),
+    Column("number", sql.Integer, primary_key=True),
     Column("run", String(40), nullable=False),  # when the command began that did it
     Column("student", String(128), nullable=False),
     Column("assignment", String(128), nullable=False),
-    Column("before", Float),
-    Column("after", Float),
+    Column("before", sql.Float),
+    Column("after", sql.Float),
     Column("why", Text, nullable=False),
     Column("digest", String(64)),
     Column("record", Text),
     Column("outputs", Text),
 )  # fmt: skip
+# What was decided in a term; a later fact of the same key takes the place of the earlier.
+FACTS = sql.Table(
+    "coursekit_facts", TABLES,
+    Column("kind", String(16), primary_key=True),  # "late", "keep", "extension", "person", "refused"
+    Column("assignment", String(128), primary_key=True),  # "" where it is of the whole term
+    Column("student", String(128), primary_key=True),  # "" where it is of everybody
+    Column("value", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("at", String(40), nullable=False),
+)  # fmt: skip
 
 
-def is_of(student: str, assignment: str) -> ColumnElement[bool]:
+def is_of(student: str, assignment: str) -> sql.ColumnElement[bool]:
     return (GRADED.c.student == student) & (GRADED.c.assignment == assignment)
+
+
+# ── what people gave ─────────────────────────────────────────────────────────────────────────
 
 
 def by_hand(
     engine: Engine, assignment: str, student: str | None = None
 ) -> Mapping[str, Mapping[Key, ByHand]]:
     """student -> (notebook, cell) -> what a person gave there; of one student, or of all."""
-    columns = (SUBMITTED.c.student_id, NOTEBOOK.c.name, CELL.c.name)
     joined = SUBMITTED_NOTEBOOK.join(SUBMITTED, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED.c.id)
     joined = joined.join(NOTEBOOK, SUBMITTED_NOTEBOOK.c.notebook_id == NOTEBOOK.c.id)
     joined = joined.join(ASSIGNMENT, NOTEBOOK.c.assignment_id == ASSIGNMENT.c.id)
-    named = ASSIGNMENT.c.name == assignment
+    mine = ASSIGNMENT.c.name == assignment
     if student is not None:
-        named &= SUBMITTED.c.student_id == student
-    found: dict[str, dict[Key, list[Any]]] = defaultdict(lambda: defaultdict(lambda: [None, 0.0, ""]))
-
-    def rows(table: Table, *wanted: Column[Any], where: ColumnElement[bool]) -> Any:
-        full = joined.join(table, table.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
-        full = full.join(CELL, table.c.cell_id == CELL.c.id)
-        return connection.execute(select(*columns, *wanted).select_from(full).where(named & where))
-
+        mine &= SUBMITTED.c.student_id == student
+    found: dict[str, dict[Key, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
     with engine.connect() as connection:
-        given = GRADE.c.manual_score.is_not(None) | GRADE.c.extra_credit.is_not(None)
-        for who, notebook, cell, points, extra in rows(
-            GRADE, GRADE.c.manual_score, GRADE.c.extra_credit, where=given
-        ):
-            found[who][notebook, cell][:2] = [points, extra or 0.0]
-        written = COMMENT.c.manual_comment.is_not(None)
-        for who, notebook, cell, text in rows(COMMENT, COMMENT.c.manual_comment, where=written):
-            found[who][notebook, cell][2] = text
-    return {s: {where: ByHand(*values) for where, values in cells.items()} for s, cells in found.items()}
-
-
-def remove(connection: Connection, cells: list[str]) -> None:
-    """Forget cells that the assignment no longer has, where no person's work is lost with them."""
-    if not cells:
-        return
-    kept = set(
-        connection.execute(
-            select(GRADE.c.cell_id).where(GRADE.c.cell_id.in_(cells), GRADE.c.manual_score.is_not(None))
-        ).scalars()
-    ) | set(
-        connection.execute(
-            select(COMMENT.c.cell_id).where(
-                COMMENT.c.cell_id.in_(cells), COMMENT.c.manual_comment.is_not(None)
+        for table, names in ((GRADE, ("manual_score", "extra_credit")), (COMMENT, ("manual_comment",))):
+            full = joined.join(table, table.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
+            full = full.join(CELL, table.c.cell_id == CELL.c.id)
+            given = sql.or_(*(table.c[name].is_not(None) for name in names))
+            columns = (SUBMITTED.c.student_id, NOTEBOOK.c.name, CELL.c.name, *(table.c[n] for n in names))
+            for who, notebook, cell, *values in connection.execute(
+                select(*columns).select_from(full).where(mine & given)
+            ):
+                found[who][notebook, cell] |= dict(zip(names, values, strict=True))
+    return {
+        who: {
+            key: ByHand(
+                hand.get("manual_score"), hand.get("extra_credit") or 0.0, hand.get("manual_comment") or ""
             )
-        ).scalars()
-    )
+            for key, hand in cells.items()
+        }
+        for who, cells in found.items()
+    }
+
+
+# ── an assignment's cells, and a submission's rows ───────────────────────────────────────────
+
+
+class Place:
+    """Where an assignment's grades go: the keys of its rows; `graded` and `answered` are notebook -> cell -> key.
+
+    Cells that an earlier release had go, unless a person gave points or a comment for them.
+    """
+
+    def __init__(self, connection: Connection, key: str, assignment: Assignment):
+        self.key = key
+        self.notebooks: dict[str, str] = {}
+        self.graded: dict[str, dict[str, str]] = defaultdict(dict)
+        self.answered: dict[str, dict[str, str]] = defaultdict(dict)
+        roles = {m.name: {c.grade_id: c.role for c in m.cells if c.grade_id} for m in assignment.masters}
+        query = select(NOTEBOOK.c.name, NOTEBOOK.c.id, CELL.c.name, CELL.c.id, CELL.c.type)
+        query = query.join(CELL, CELL.c.notebook_id == NOTEBOOK.c.id, isouter=True)
+        stale = []
+        for notebook, number, cell, cell_key, kind in connection.execute(
+            query.where(NOTEBOOK.c.assignment_id == key)
+        ):
+            if notebook not in roles:
+                continue
+            self.notebooks[notebook] = number
+            role = roles[notebook].get(cell)
+            if kind in ("GradeCell", "TaskCell") and role in ("test", "manual", "task"):
+                self.graded[notebook][cell] = cell_key
+            if kind in ("SolutionCell", "TaskCell") and role in ("solution", "manual", "task"):
+                self.answered[notebook][cell] = cell_key
+            if cell_key and role is None:
+                stale.append(cell_key)
+        if stale:
+            _remove(connection, stale)
+
+    def put(self, connection: Connection, entry: Entry) -> None:
+        """A submission's points; what a person has given stays."""
+        submission = self._submission(connection, entry)
+        wanted = {q.key: None if q.waiting else q.score for q in entry.questions}
+        for notebook, key in self._notebooks(connection, submission).items():
+            given = select(GRADE.c.cell_id).where(
+                GRADE.c.notebook_id == key, GRADE.c.manual_score.is_not(None)
+            )
+            by_person = set(connection.execute(given).scalars())
+            scores = {k: wanted.get((notebook, cell), 0.0) for cell, k in self.graded[notebook].items()}
+            grades = {
+                k: {"auto_score": score, "needs_manual_grade": score is None or k in by_person}
+                for k, score in scores.items()
+            }
+            said = {
+                k: {"auto_comment": "No response." if cell in entry.blank else None}
+                for cell, k in self.answered[notebook].items()
+            }
+            _put(connection, GRADE, key, grades)
+            _put(connection, COMMENT, key, said)
+
+    def _submission(self, connection: Connection, entry: Entry) -> str:
+        time = {"timestamp": utc(entry.when)} if entry.when else {}
+        where = (SUBMITTED.c.assignment_id == self.key) & (SUBMITTED.c.student_id == entry.student)
+        found = connection.execute(select(SUBMITTED.c.id).where(where)).scalar()
+        if found is not None:
+            if time:
+                connection.execute(sql.update(SUBMITTED).where(where).values(time))
+            return str(found)
+        if connection.execute(select(STUDENT.c.id).where(STUDENT.c.id == entry.student)).scalar() is None:
+            connection.execute(sql.insert(STUDENT).values(id=entry.student))
+        row = {"id": api.new_uuid(), "assignment_id": self.key, "student_id": entry.student, **time}
+        connection.execute(sql.insert(SUBMITTED).values(row))
+        return str(row["id"])
+
+    def _notebooks(self, connection: Connection, submission: str) -> dict[str, str]:
+        """The key of each submitted notebook."""
+        query = select(SUBMITTED_NOTEBOOK.c.notebook_id, SUBMITTED_NOTEBOOK.c.id)
+        mine = connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).all()
+        keys: dict[str, str] = dict(mine)
+        new = {number: api.new_uuid() for number in self.notebooks.values() if number not in keys}
+        if new:
+            rows = [{"id": key, "notebook_id": n, "assignment_id": submission} for n, key in new.items()]
+            connection.execute(sql.insert(SUBMITTED_NOTEBOOK), rows)
+        return {name: (keys | new)[number] for name, number in self.notebooks.items()}
+
+
+def utc(time: datetime.datetime) -> datetime.datetime:
+    """As nbgrader keeps times: in UTC, without a zone."""
+    return time.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+def _put(connection: Connection, table: sql.Table, notebook: str, rows: Mapping[str, dict[str, Any]]) -> None:
+    """What each cell's row of a submitted notebook holds from now on; a row that is not there yet is made."""
+    mine = table.c.notebook_id == notebook
+    known = set(connection.execute(select(table.c.cell_id).where(mine)).scalars())
+    new = [{"cell_id": c, "notebook_id": notebook, **row} for c, row in rows.items() if c not in known]
+    old = [{"of": cell, **row} for cell, row in rows.items() if cell in known]
+    if new:
+        connection.execute(sql.insert(table), new)
+    if old:
+        connection.execute(sql.update(table).where(mine & (table.c.cell_id == sql.bindparam("of"))), old)
+
+
+def _remove(connection: Connection, cells: list[str]) -> None:
+    """Forget cells that the assignment no longer has, where no person's work is lost with them."""
+    kept: set[str] = set()
+    for given in (GRADE.c.manual_score, COMMENT.c.manual_comment):
+        of = given.table.c.cell_id
+        kept |= set(connection.execute(select(of).where(of.in_(cells), given.is_not(None))).scalars())
     gone = [cell for cell in cells if cell not in kept]
-    for table in (GRADE, COMMENT):
-        connection.execute(delete(table).where(table.c.cell_id.in_(gone)))
-    for model in (api.GradeCell, api.SolutionCell, api.TaskCell):
-        connection.execute(delete(model.__table__).where(model.__table__.c.id.in_(gone)))
-    connection.execute(delete(CELL).where(CELL.c.id.in_(gone)))
+    places = [GRADE.c.cell_id, COMMENT.c.cell_id]
+    places += [
+        model.__table__.c.id for model in (api.GradeCell, api.SolutionCell, api.TaskCell, api.BaseCell)
+    ]
+    for place in places:
+        connection.execute(sql.delete(place.table).where(place.in_(gone)))
+
+
+def tell_penalty(engine: Engine, entry: Entry) -> None:
+    """Give nbgrader's own tables the penalty as it is now: its formgrader shows its own sums."""
+    submission = select(SUBMITTED.c.id).join(ASSIGNMENT, SUBMITTED.c.assignment_id == ASSIGNMENT.c.id)
+    submission = submission.where(
+        SUBMITTED.c.student_id == entry.student, ASSIGNMENT.c.name == entry.assignment
+    )
+    mine = SUBMITTED_NOTEBOOK.c.assignment_id.in_(submission)
+    with engine.begin() as connection:
+        count = len(connection.execute(select(SUBMITTED_NOTEBOOK.c.id).where(mine)).all())
+        share = entry.late_penalty / max(1, count) or None
+        connection.execute(sql.update(SUBMITTED_NOTEBOOK).where(mine).values(late_submission_penalty=share))

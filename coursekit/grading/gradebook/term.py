@@ -7,30 +7,52 @@ no fact: it is computed from these whenever a total is read, over all points.
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import json
+import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
-from sqlalchemy import Column, Engine, MetaData, String, Table, Text, delete, insert, select
+from sqlalchemy import Engine, delete, insert, select
 
 from ..errors import GradingError
 from ..facts import Problem
-from .late import LatePolicy, aware
+from .export import read_rows
+from .tables import FACTS
 
-TABLES = MetaData()
-FACTS = Table(
-    "coursekit_facts", TABLES,
-    Column("kind", String(16), primary_key=True),  # "late", "extension", "person", "refused"
-    Column("assignment", String(128), primary_key=True),  # "" where it is of the whole term
-    Column("student", String(128), primary_key=True),  # "" where it is of everybody
-    Column("value", Text, nullable=False),
-    Column("why", Text, nullable=False),
-    Column("at", String(40), nullable=False),
-)  # fmt: skip
+_POLICY = re.compile(
+    r"(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:a|per)\s*(?P<unit>hour|day)(?:\s*after\s*(?P<grace>\d+)\s*h)?"
+)
+
+
+@dataclass(frozen=True)
+class LatePolicy:
+    """`percent` of the score for each `unit` begun after the due time and the grace."""
+
+    percent: float = 0.0
+    unit: str = "day"
+    grace_hours: float = 0.0
+
+    @classmethod
+    def read(cls, text: str) -> LatePolicy:
+        """`"10% a day after 1h"`; nothing is lost by an empty one."""
+        match = _POLICY.fullmatch(text.strip())
+        if text and not match:
+            raise GradingError(f"{text!r} is not a late policy; write for example '10% a day after 1h'")
+        if match is None:
+            return cls()
+        return cls(float(match["percent"]), match["unit"], float(match["grace"] or 0))
+
+    def penalty(self, score: float, when: datetime.datetime | None, due: datetime.datetime | None) -> float:
+        if not (self.percent and when and due):
+            return 0.0
+        hours = (aware(when) - aware(due)).total_seconds() / 3600 - self.grace_hours
+        if hours <= 0:
+            return 0.0
+        units = math.ceil(hours / (24 if self.unit == "day" else 1))
+        return round(score * min(1.0, units * self.percent / 100), 6)
 
 
 @dataclass(frozen=True)
@@ -49,19 +71,15 @@ class Lateness:
 
     policy: LatePolicy = field(default_factory=LatePolicy)
     due: datetime.datetime | None = None
-    extensions: tuple[tuple[str, datetime.datetime], ...] = ()
-
-    def due_for(self, student: str) -> datetime.datetime | None:
-        return dict(self.extensions).get(student, self.due)
+    extensions: dict[str, datetime.datetime] = field(default_factory=dict)
 
     def penalty(self, student: str, score: float, when: datetime.datetime | None) -> float:
-        return self.policy.penalty(score, when, self.due_for(student))
+        return self.policy.penalty(score, when, self.extensions.get(student, self.due))
 
 
 class Term:
     def __init__(self, engine: Engine):
         self.engine = engine
-        TABLES.create_all(engine)
 
     def say(self, kind: str, assignment: str, student: str, value: str, why: str = "") -> None:
         key = {"kind": kind, "assignment": assignment, "student": student}
@@ -75,6 +93,10 @@ class Term:
         for problem in problems:
             self.say("refused", assignment, problem.student, problem.sentence)
 
+    def refused(self) -> dict[str, str]:
+        """student -> why."""
+        return {student: words for (_, student), (words, _) in self.told("refused").items()}
+
     def forget(self, kind: str, assignment: str | None = None, student: str | None = None) -> None:
         given = {"kind": kind, "assignment": assignment, "student": student}
         with self.engine.begin() as connection:
@@ -82,9 +104,7 @@ class Term:
 
     def told(self, kind: str, assignment: str | None = None) -> dict[tuple[str, str], tuple[str, str]]:
         """(assignment, student) -> value and reason."""
-        query = select(FACTS.c.assignment, FACTS.c.student, FACTS.c.value, FACTS.c.why).where(
-            FACTS.c.kind == kind
-        )
+        query = select(FACTS.c.assignment, FACTS.c.student, FACTS.c.value, FACTS.c.why).filter_by(kind=kind)
         if assignment is not None:
             query = query.where(FACTS.c.assignment == assignment)
         with self.engine.connect() as connection:
@@ -92,11 +112,9 @@ class Term:
 
     def lateness(self, assignment: str, due: datetime.datetime | None) -> Lateness:
         policy, _ = self.told("late", assignment).get((assignment, ""), ("", ""))
-        later = {
-            s: datetime.datetime.fromisoformat(v)
-            for (_, s), (v, _) in self.told("extension", assignment).items()
-        }
-        return Lateness(LatePolicy.read(policy), due, tuple(later.items()))
+        given = self.told("extension", assignment).items()
+        later = {student: datetime.datetime.fromisoformat(value) for (_, student), (value, _) in given}
+        return Lateness(LatePolicy.read(policy), due, later)
 
     def people(self) -> list[Person]:
         return [Person(**json.loads(value)) for value, _ in self.told("person").values()]
@@ -122,6 +140,11 @@ def later(text: str, due: datetime.datetime | None) -> datetime.datetime:
     return aware(due) + datetime.timedelta(hours=int(match[1]) * (24 if match[2] == "d" else 1))
 
 
+def aware(time: datetime.datetime) -> datetime.datetime:
+    """With a zone: UTC where it has none, as nbgrader keeps its times."""
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
 def time_of(text: str) -> datetime.datetime:
     try:
         return aware(datetime.datetime.fromisoformat(text))
@@ -131,9 +154,7 @@ def time_of(text: str) -> datetime.datetime:
 
 def read_roster(text: str) -> list[Person]:
     """A class list: Canvas's exported gradebook, Moodle's list of participants, or columns id, name, email, group."""
-    rows = [row for row in csv.reader(io.StringIO(text.lstrip("\ufeff"))) if any(map(str.strip, row))]
-    if len(rows) < 2:
-        raise GradingError("the class list has nobody in it")
+    rows = read_rows(text, "the class list has nobody in it")
     head = [title.strip().lower() for title in rows[0]]
     people = [dict(zip(head, map(str.strip, row), strict=False)) for row in rows[1:]]
     if "student" in head and "id" in head:  # Canvas: its downloads call "Lovelace, Ada" lovelaceada
@@ -141,26 +162,26 @@ def read_roster(text: str) -> list[Person]:
     elif "email address" in head:
         made = [_of_moodle(p) for p in people]
     elif "id" in head:
-        named = ("id", "name", "email", "group")
-        made = [Person(*(p.get(key, "") for key in named)) for p in people if p.get("id")]
+        made = [
+            Person(p["id"], *(p.get(k, "") for k in ("name", "email", "group"))) for p in people if p["id"]
+        ]
     else:
         raise GradingError(
             "the class list needs a column `id` (and, if you like, name, email, group), or must be Canvas's exported "
             f"gradebook or Moodle's list of participants; it has {', '.join(rows[0])}"
         )
-    twice = sorted({p.student for p in made if sum(q.student == p.student for q in made) > 1})
+    twice = sorted(student for student, times in Counter(p.student for p in made).items() if times > 1)[:5]
     if twice:
         raise GradingError(
-            f"the class list has {', '.join(twice[:5])} more than once; an id must be one person's"
+            f"the class list has {', '.join(twice)} more than once; an id must be one person's"
         )
     return made
 
 
 def _of_canvas(row: dict[str, str]) -> Person:
     folded = re.sub(r"\W", "", row["student"]).lower()
-    return Person(
-        f"{folded} ({row['id']})", row["student"], row.get("sis login id", ""), row.get("group", "")
-    )
+    mail, group = row.get("sis login id", ""), row.get("group", "")
+    return Person(f"{folded} ({row['id']})", row["student"], mail, group)
 
 
 def _of_moodle(row: dict[str, str]) -> Person:

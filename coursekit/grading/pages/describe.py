@@ -70,16 +70,17 @@ def stopped(cell: CellOutcome) -> str:
 def printed(outcomes: Mapping[str, Outcome]) -> Printed:
     """What the cells printed and drew, by notebook, as JSON can hold it: pictures in base 64."""
     room = MOST_OUTPUT
-    found: Printed = {}
-    for name, outcome in outcomes.items():
-        found[name] = []
-        for cell in outcome.cells:
-            kept = []
-            for output in cell.outputs:
-                data = output.data
-                data = base64.b64encode(data).decode() if isinstance(data, bytes) else data
-                if len(data) <= room:
-                    room -= len(data)
-                    kept.append(Output(output.kind, data))
-            found[name].append(replace(cell, outputs=kept))
-    return found
+
+    def kept(cell: CellOutcome) -> Iterator[Output]:
+        nonlocal room
+        for output in cell.outputs:
+            data = output.data
+            data = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+            if len(data) <= room:
+                room -= len(data)
+                yield Output(output.kind, data)
+
+    return {
+        name: [replace(cell, outputs=list(kept(cell))) for cell in outcome.cells]
+        for name, outcome in outcomes.items()
+    }

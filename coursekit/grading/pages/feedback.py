@@ -11,7 +11,7 @@ from html import escape
 from ..facts import Assignment, Entry, Printed, Verdict, points
 from ..run.outcome import CellOutcome, Output
 from .describe import stopped
-from .frame import heading, page, prose
+from .frame import folded, heading, listed, page, prose
 
 LONGEST = 4000  # characters of one output that are worth a reader's time
 
@@ -34,18 +34,15 @@ def feedback(entry: Entry, assignment: Assignment, printed: Printed) -> str:
     """The HTML page of one entry and what its cells printed (see `describe`)."""
     head = f"<h1>{heading(assignment)}</h1>\n"
     head += f"<p class='soft'>{escape(assignment.name)} · {escape(entry.student)}</p>\n"
-    head += (
-        f"<p class='total'>{points(entry.score)} <span class='soft'>of {points(entry.max_score)}</span></p>\n"
-    )
+    most = f"<span class='soft'>of {points(entry.max_score)}</span>"
+    head += f"<p class='total'>{points(entry.score)} {most}</p>\n"
     if entry.late_penalty:
         head += f"<p>Handed in late: {points(entry.late_penalty)} points fewer.</p>\n"
     if entry.waiting:
-        head += (
-            f"<p>{entry.waiting} answer{'s' if entry.waiting > 1 else ''} will be graded by a person.</p>\n"
-        )
-    notes = "".join(f"<li>{prose(line)}</li>" for line in [*entry.flags, *entry.repairs])
-    if notes:
-        head += f"<details><summary>About your notebook</summary><ul>{notes}</ul></details>\n"
+        answers = f"{entry.waiting} answer{'s' if entry.waiting > 1 else ''}"
+        head += f"<p>{answers} will be graded by a person.</p>\n"
+    if notes := [*entry.flags, *entry.repairs]:
+        head += folded("About your notebook", listed(notes)) + "\n"
     body = head + "\n".join(_questions(entry, assignment, printed))
     return page(f"{assignment.name}: {entry.student}", body)
 
@@ -67,9 +64,8 @@ def _questions(entry: Entry, assignment: Assignment, printed: Printed) -> Iterat
                 hints = {_hint(q, master.by_id[q.id].source) for q in found if q.short}
                 fresh = sorted(hints - given - {""})
                 given |= hints
-                yield _question(
-                    name, found, fresh, answers.get(name, ""), ran.get(name), comments.get(name, "")
-                )
+                text, said = answers.get(name, ""), comments.get(name, "")
+                yield _question(name, found, fresh, text, ran.get(name), said)
 
 
 def _hint(verdict: Verdict, test: str) -> str:
@@ -100,11 +96,10 @@ def _question(
     if comment:
         rows.append(f"<p class='comment'>{escape(comment)}</p>")
     if text.strip():
-        unfold = "" if look == "good" or all(v.kind == "empty" for v in verdicts) else " open"
-        rows.append(f"<details{unfold}><summary>Your answer</summary><pre>{escape(text)}</pre></details>")
-    shown = "".join(map(_output, cell.outputs)) if cell else ""
-    if shown:
-        rows.append(f"<details><summary>What it printed</summary>{shown}</details>")
+        unfold = look != "good" and not all(v.kind == "empty" for v in verdicts)
+        rows.append(folded("Your answer", f"<pre>{escape(text)}</pre>", unfold))
+    if shown := "".join(map(_output, cell.outputs)) if cell else "":
+        rows.append(folded("What it printed", shown))
     return f"<article class='{look}'>\n" + "\n".join(rows) + "\n</article>"
 
 

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from html import escape
 
 from ..facts import Assignment, Entry, Problem, points, titles
 from ..submissions.similar import similar
-from .frame import Html, heading, page, prose, table
+from .frame import Html, folded, heading, listed, page, table
 
-CONFINED = {
-    "namespaces": "namespaces",
-    "landlock": "Landlock, the second level",
-    "none": "no sandbox at all",
-}
+CONFINED = {"landlock": "Landlock, the second level", "none": "no sandbox at all"}  # the rest by its name
 
 
 def report(
-    assignment: Assignment,
-    entries: Sequence[Entry],
-    problems: Sequence[Problem] = (),
+    assignment: Assignment, entries: Sequence[Entry], problems: Sequence[Problem] = (),
     pages: Mapping[str, str] | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """One HTML file, from the entries, with the points that were given by hand. `pages`: student -> address."""
     parts = [
-        _summary(assignment, entries),
-        _distribution(entries),
-        _questions(entries),
-        _mistakes(entries),
-        _attention(entries, problems),
-        _similar(assignment, entries),
-        _students(entries, pages or {}),
-    ]
+        _summary(assignment, entries), _distribution(entries), _questions(entries), _mistakes(entries),
+        _attention(entries, problems), _similar(assignment, entries), _students(entries, pages or {}),
+    ]  # fmt: skip
     return page(f"{assignment.name}: the class", "\n".join(filter(None, parts)))
 
 
@@ -71,15 +60,14 @@ def _distribution(entries: Sequence[Entry]) -> str:
     most = max(entries[0].max_score, 1e-9)
     bins = [0] * 10
     for e in entries:
-        share = e.score / most
-        bins[min(9, max(0, int(10 * share)))] += 1
+        bins[min(9, max(0, int(10 * e.score / most)))] += 1
     height, top = 180, max(bins)
     drawn = []
     for n, count in enumerate(bins):
         tall = round((height - 60) * count / top)
         y = height - 40 - tall
-        place = f"x='{10 * n + 0.7:.1f}%' y='{y}' width='8.6%' height='{tall}'"
-        drawn.append(f"<rect class='bar' {place} rx='3'></rect>")
+        size = f"width='8.6%' height='{tall}' rx='3'"
+        drawn.append(f"<rect class='bar' x='{10 * n + 0.7:.1f}%' y='{y}' {size}></rect>")
         if count:
             drawn.append(f"<text x='{10 * n + 5}%' y='{y - 5}' text-anchor='middle'>{count}</text>")
     for n in range(11):
@@ -104,24 +92,21 @@ def _questions(entries: Sequence[Entry]) -> str:
         shares = [q.score / most if most else 0.0 for q, _ in found]
         rest = [e.score - q.score for q, e in found]
         seconds = statistics.median(q.seconds for q, _ in everyone)
-        note = "runs in the student's process" if any(q.weaker for q, _ in found) else ""
-        note = f"{waiting} to grade by hand" if waiting else note
-        mean = None if waiting else statistics.fmean(shares)
-        rows.append(
-            [name, points(most), "–" if mean is None else _meter(mean, f"{100 * mean:.0f} %"),
-             sum(q.empty for q, _ in found) or "", _correlation(shares, rest), _time(seconds), note]
-        )  # fmt: skip
+        time = f"{1000 * seconds:.0f} ms" if seconds else "–"  # none for what a person grades
+        if waiting:
+            success, note = "–", f"{waiting} to grade by hand"
+        else:
+            mean = statistics.fmean(shares)
+            success = _meter(mean, f"{100 * mean:.0f} %")
+            note = "runs in the student's process" if any(q.weaker for q, _ in found) else ""
+        empty = sum(q.empty for q, _ in found) or ""
+        rows.append([name, points(most), success, empty, _correlation(shares, rest), time, note])
     head = ["question", "points", "success", "left empty", "discrimination", "median time", ""]
     note = (
         "<p class='soft'>Discrimination is the correlation of a question's score with the rest of the assignment: "
         "near 0 or below, look at the question.</p>"
     )
     return "<h2>Questions</h2>" + table(head, rows, {1, 2, 3, 4, 5}) + note
-
-
-def _time(seconds: float) -> str:
-    """Of a test: none for what a person grades."""
-    return f"{1000 * seconds:.0f} ms" if seconds else "–"
 
 
 def _correlation(a: list[float], b: list[float]) -> str:
@@ -133,23 +118,18 @@ def _correlation(a: list[float], b: list[float]) -> str:
 def _mistakes(entries: Sequence[Entry]) -> str:
     """What was told how often: by the mistake's name where a check recognised one, else by the sentence."""
     names = titles(entries)
-    told: dict[tuple[str, str], Counter[str]] = {}
-    who: dict[tuple[str, str], list[str]] = {}
+    told: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)  # sentence, student
     for e in entries:
         for q in e.questions:
             if q.short and q.sentence and not q.waiting and not q.empty:
-                named = q.kind and q.kind != "stopped"
-                question = names[q.key]
-                key = (question, q.kind if named else q.sentence)
-                told.setdefault(key, Counter())[q.sentence] += 1
-                who.setdefault(key, []).append(e.student)
-    often = sorted(who, key=lambda key: (-len(who[key]), key))[:60]
+                name = q.kind if q.kind and q.kind != "stopped" else q.sentence
+                told[names[q.key], name].append((q.sentence, e.student))
     rows = []
-    for question, name in often:
-        sentences = told[question, name]
+    for (question, name), heard in sorted(told.items(), key=lambda one: (-len(one[1]), one[0]))[:60]:
+        sentences = Counter(sentence for sentence, _ in heard)
         sentence = sentences.most_common(1)[0][0]
         others = f" ({len(sentences) - 1} more in other words)" if len(sentences) > 1 else ""
-        students = who[question, name]
+        students = [student for _, student in heard]
         some = ", ".join(students[:6]) + (" …" if len(students) > 6 else "")
         share = _meter(len(students) / len(entries), f"{len(students)}×")
         rows.append([share, question, name if name != sentence else "", sentence + others, some])
@@ -161,15 +141,12 @@ def _attention(entries: Sequence[Entry], problems: Sequence[Problem]) -> str:
     """What was not graded and what is doubtful; then, folded away, what was repaired."""
     rows: list[list[object]] = [[p.student, "not graded", p.sentence] for p in problems]
     rows += [[e.student, "look at it", flag] for e in entries for flag in e.flags]
-    rows += [[e.student, "repaired", _folded(e.repairs)] for e in entries if e.repairs]
+    for e in entries:
+        if len(e.repairs) > 1:
+            rows.append([e.student, "repaired", Html(folded(f"{len(e.repairs)} repairs", listed(e.repairs)))])
+        elif e.repairs:
+            rows.append([e.student, "repaired", e.repairs[0]])
     return "<h2>For a person's eye</h2>" + table(["student", "", "what"], rows, said=True) if rows else ""
-
-
-def _folded(lines: Sequence[str]) -> Html:
-    if len(lines) == 1:
-        return Html(prose(lines[0]))
-    listed = "".join(f"<li>{prose(line)}</li>" for line in lines)
-    return Html(f"<details><summary>{len(lines)} repairs</summary><ul>{listed}</ul></details>")
 
 
 def _similar(assignment: Assignment, entries: Sequence[Entry]) -> str:

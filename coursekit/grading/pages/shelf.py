@@ -37,6 +37,5 @@ class Shelf:
     ) -> Path:
         found = {entry.student: self.page(assignment.name, entry.student) for entry in entries}
         pages = {student: quote(f"feedback/{page.name}") for student, page in found.items() if page.exists()}
-        return write(
-            self.folder / assignment.name / "report.html", report(assignment, entries, problems, pages)
-        )
+        text = report(assignment, entries, problems, pages)
+        return write(self.folder / assignment.name / "report.html", text)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from ..facts import Entry, points
 from ..gradebook.history import Change
-from .frame import Html, page, prose, table
+from .frame import Html, folded, page, table
 
 
 def term_page(
@@ -41,10 +42,9 @@ def _cell(entry: Entry | None) -> str:
 
 def _histories(changes: Iterable[Change]) -> Iterable[str]:
     """Each student's, folded away."""
-    by_student: dict[str, list[Change]] = {}
+    by_student: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
-        by_student.setdefault(change.student, []).append(change)
+        by_student[change.student].append(change)
     for student, mine in sorted(by_student.items()):
-        rows = [[c.run[:16].replace("T", " "), c.assignment, c.moved, Html(prose(c.why))] for c in mine]
-        listed = table(["when (UTC)", "assignment", "points", "why"], rows, said=True)
-        yield f"<details><summary>{escape(student)}</summary>{listed}</details>"
+        rows = [[c.run[:16].replace("T", " "), c.assignment, c.moved, c.why] for c in mine]
+        yield folded(student, table(["when (UTC)", "assignment", "points", "why"], rows, said=True))

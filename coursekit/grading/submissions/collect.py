@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import yaml
@@ -32,18 +33,9 @@ LONGEST_NAME = 100
 # "First Last_12345_assignsubmission_file_" is a folder of Moodle's download, one a student.
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?$")
 # "lastfirst_LATE_123_4567_Copy of bptt.ipynb" is a file of Canvas's download.
-CANVAS = re.compile(
-    r"^(?P<student>[^_]+)(?:_(?P<late>LATE))?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)$"
-)
-
+CANVAS = re.compile(r"^(?P<student>[^_]+)(_(?P<late>LATE))?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)$")
 VERSION = re.compile(r"-(\d{1,2})\.\w+$")
-NOISE = {
-    ".DS_Store",
-    ".ipynb_checkpoints",
-    "__MACOSX",
-    "Thumbs.db",
-    ".git",
-}  # systems' own; nobody hands it in
+NOISE = {".DS_Store", ".ipynb_checkpoints", "__MACOSX", "Thumbs.db", ".git"}  # nobody hands these in
 
 
 @dataclass(frozen=True)
@@ -106,35 +98,41 @@ BAD = (_Refused, OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError
 
 def _opened(part: Part) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
     """The file itself or, of an archive, its files. An archive inside that one is refused."""
-    if PurePosixPath(part.name).suffix.lower() != ".zip":
+    if _suffix(part.name) != ".zip":
         yield part.name, part.origin, part.read
         return
     try:
-        data = part.read()
-        archive = zipfile.ZipFile(io.BytesIO(data))
+        archive = zipfile.ZipFile(io.BytesIO(part.read()))
     except BAD as error:
-        sentence = f"{part.name} is not a zip file that can be read: {error}"
-        yield part.name, part.origin, _raise(error if isinstance(error, _Refused) else _Refused(sentence))
+        unread = f"{part.name} is not a zip file that can be read: {error}"
+        yield part.name, part.origin, _refuses(str(error) if isinstance(error, _Refused) else unread)
         return
     with archive:
         for number, (member, read) in enumerate(_members(archive)):
             origin = f"{part.origin}:{member}"
             if number >= MOST_FILES:
                 sentence = f"{part.name} has more than {MOST_FILES} files; the rest was left out"
-                yield part.name, origin, _raise(_Refused(sentence))
+                yield part.name, origin, _refuses(sentence)
                 return
-            if PurePosixPath(member).suffix.lower() == ".zip":
-                sentence = f"{member} is an archive inside an archive; it was not opened"
-                yield member, origin, _raise(_Refused(sentence))
-            else:
-                yield PurePosixPath(member.replace("\\", "/")).name, origin, read
+            inside = _suffix(member) == ".zip"
+            sentence = f"{member} is an archive inside an archive; it was not opened"
+            yield _place(member).name, origin, _refuses(sentence) if inside else read
 
 
-def _raise(error: Exception) -> Callable[[], bytes]:
+def _refuses(sentence: str) -> Callable[[], bytes]:
     def read() -> bytes:
-        raise error
+        raise _Refused(sentence)
 
     return read
+
+
+def _suffix(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()
+
+
+def _place(member: str) -> PurePosixPath:
+    """Where in its archive a file lies; some systems write it with backslashes."""
+    return PurePosixPath(member.replace("\\", "/"))
 
 
 KINDS = {
@@ -146,7 +144,7 @@ KINDS = {
 
 def kind_of(name: str) -> str:
     """What a file that is no notebook seems to be."""
-    return KINDS.get(PurePosixPath(name).suffix.lower(), "a file")
+    return KINDS.get(_suffix(name), "a file")
 
 
 def _is_notebook(name: str, data: bytes) -> bool:
@@ -179,20 +177,23 @@ class Collection:
         """Note one file of a student's; `read()` will give its bytes. Who it is, the source says: names that differ
         in anything are two students."""
         student = plain_name(student)
-        if not student or len(student) > LONGEST_NAME:
+        if not 0 < len(student) <= LONGEST_NAME:
             sentence = f"the student's name has {len(student)} letters and may have 1 to {LONGEST_NAME}"
-            self.refuse(student[:LONGEST_NAME], origin, sentence)
-            return
+            return self.refuse(student[:LONGEST_NAME], origin, sentence)
         entry = self.found.setdefault(student, Submission(student, origin))
         entry.parts.append(Part(name, origin, read, when, attempt))
         entry.when = max(filter(None, (entry.when, when)), default=None)
         entry.late = entry.late or late
 
-    def add_canvas(self, match: re.Match[str], origin: str, read: Callable[[], bytes]) -> None:
-        """A file of Canvas's download. Its user's number is always kept: names are not unique."""
-        student, attempt = f"{match['student']} ({match['user']})", int(match["submission"])
+    def add_file(self, student: str, origin: str, name: str, read: Callable[[], bytes]) -> None:
+        """A file that lies beside those of others: Canvas's say whose they are, and any other is the `student`'s. The
+        number that Canvas gave to its user is always kept: names are not unique."""
+        match = CANVAS.match(name)
+        if match is None:
+            return self.add(student, origin, name, read)
         again = VERSION.search(match["file"])  # Canvas numbers what is handed in again: bptt-1.ipynb
-        order = attempt * 1000 + (int(again[1]) if again else 0)
+        order = int(match["submission"]) * 1000 + (int(again[1]) if again else 0)
+        student = f"{match['student']} ({match['user']})"
         self.add(student, origin, match["file"], read, None, bool(match["late"]), order)
 
     def refuse(self, student: str, origin: str, sentence: str) -> None:
@@ -210,7 +211,7 @@ def collect(paths: list[Path]) -> Collection:
         elif zipfile.is_zipfile(path):
             _archive(path, found)
         else:
-            found.add(_below_submitted(path) or path.stem, str(path), path.name, _reader(path))
+            found.add(_below_submitted(path) or path.stem, str(path), path.name, partial(_file, path))
     return found
 
 
@@ -225,34 +226,22 @@ def _below_submitted(path: Path) -> str | None:
 
 def _folder(root: Path, found: Collection) -> None:
     if (root / "submission_metadata.yml").is_file():
-        _gradescope(root, found)
-        return
-    student = _below_submitted(root)
-    if student:
-        _files(root, student, found, trusted=True)
-        return
-    for child in sorted(root.iterdir()):
-        moodle, canvas = MOODLE.match(child.name), CANVAS.match(child.name)
-        if child.name in NOISE:
-            continue
+        return _gradescope(root, found)
+    if student := _below_submitted(root):
+        return _files(root, student, found, trusted=True)
+    for child in sorted(p for p in root.iterdir() if p.name not in NOISE):
         if child.name.startswith("."):
-            found.refuse(
-                child.name, str(child), f"{child.name} is hidden by its dot; rename it to have it graded"
-            )
+            sentence = f"{child.name} is hidden by its dot; rename it to have it graded"
+            found.refuse(child.name, str(child), sentence)
         elif child.is_dir() and not child.is_symlink():
+            moodle = MOODLE.match(child.name)
             name = f"{moodle['name']} ({moodle['id']})" if moodle else child.name
             _files(child, name, found, trusted=root.resolve().name == "submitted")
-        elif canvas:
-            found.add_canvas(canvas, str(child), _reader(child))
-        elif child.suffix.lower() in (".ipynb", ".zip"):
-            found.add(child.stem, str(child), child.name, _reader(child))
+        elif CANVAS.match(child.name) or child.suffix.lower() in (".ipynb", ".zip"):
+            found.add_file(child.stem, str(child), child.name, partial(_file, child))
         else:
-            what = (
-                "a link; only files are collected"
-                if child.is_symlink()
-                else f"{kind_of(child.name)}, no notebook"
-            )
-            found.refuse(child.name, str(child), f"{child.name} is {what}")
+            link, other = "a link; only files are collected", f"{kind_of(child.name)}, no notebook"
+            found.refuse(child.name, str(child), f"{child.name} is {link if child.is_symlink() else other}")
 
 
 def _files(folder: Path, student: str, found: Collection, trusted: bool = False) -> None:
@@ -264,7 +253,7 @@ def _files(folder: Path, student: str, found: Collection, trusted: bool = False)
         for name in sorted(names):
             if not name.startswith(".") and name != "timestamp.txt":
                 path = Path(here) / name
-                found.add(student, str(path), name, _reader(path), stamps.get(path.parent))
+                found.add(student, str(path), name, partial(_file, path), stamps.get(path.parent))
 
 
 def _gradescope(root: Path, found: Collection) -> None:
@@ -277,14 +266,12 @@ def _gradescope(root: Path, found: Collection) -> None:
     metadata = metadata if isinstance(metadata, dict) else {}
     for folder in sorted(p for p in root.iterdir() if p.is_dir() and not p.is_symlink()):
         entry = metadata.get(folder.name) or {}
-        people = entry.get(":submitters") or entry.get("submitters") or [{}]
-        person = people[0]
-        student = person.get(":email") or person.get("email") or person.get(":name") or folder.name
+        person = (entry.get(":submitters") or entry.get("submitters") or [{}])[0]
+        student = str(person.get(":email") or person.get("email") or person.get(":name") or folder.name)
         created = entry.get(":created_at") or entry.get("created_at")
-        when = created if isinstance(created, datetime.datetime) else None
-        _files(folder, str(student), found)
-        if str(student) in found.found:
-            found.found[str(student)].when = when
+        _files(folder, student, found)
+        if student in found.found:
+            found.found[student].when = created if isinstance(created, datetime.datetime) else None
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────
@@ -298,28 +285,26 @@ def _archive(path: Path, found: Collection) -> None:
         raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
     found.archives.append(archive)
     for member, read in _members(archive):
-        place = PurePosixPath(member.replace("\\", "/"))
-        origin = f"{path}:{member}"
+        place, origin = _place(member), f"{path}:{member}"
         if _leaves(member):
             found.refuse(place.name, origin, f"{member} would leave its folder; it was refused")
             continue
         moodle = next((m for m in map(MOODLE.match, place.parts[:-1]) if m), None)
-        canvas = CANVAS.match(place.name)
         if moodle:
             when = _zip_time(archive.getinfo(member))  # Moodle's own clock; Canvas writes the download's
             found.add(f"{moodle['name']} ({moodle['id']})", origin, place.name, read, when)
-        elif canvas:
-            found.add_canvas(canvas, origin, read)
-        elif len(place.parts) > 1:
-            found.add(place.parts[0], origin, place.name, read)
         else:
-            found.add(place.stem, origin, place.name, read)
+            student = place.parts[0] if len(place.parts) > 1 else place.stem
+            found.add_file(student, origin, place.name, read)
 
 
 def _leaves(name: str) -> bool:
     """Would this member of an archive be written outside of its folder?"""
-    parts = PurePosixPath(name.replace("\\", "/")).parts
-    return ".." in parts or name.startswith(("/", "\\")) or re.match(r"^[A-Za-z]:", name) is not None
+    return (
+        ".." in _place(name).parts
+        or name.startswith(("/", "\\"))
+        or re.match(r"^[A-Za-z]:", name) is not None
+    )
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, Callable[[], bytes]]]:
@@ -330,41 +315,36 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, Callable[[], bytes
             f"{archive.filename} has {len(infos)} files; split the class into several archives"
         )
     for info in infos:
-        name = PurePosixPath(info.filename.replace("\\", "/")).name
-        if name.startswith(".") or "__MACOSX" in info.filename:
-            continue
+        if not _place(info.filename).name.startswith(".") and "__MACOSX" not in info.filename:
+            yield info.filename, partial(_member, archive, info)
 
-        def read(info: zipfile.ZipInfo = info) -> bytes:
-            if _leaves(info.filename):
-                raise _Refused(f"{info.filename} would leave its folder; it was refused")
-            if stat.S_ISLNK(info.external_attr >> 16):
-                raise _Refused(f"{info.filename} is a link; only files are collected")
-            if info.file_size > LARGEST_FILE or info.file_size > 200 * max(info.compress_size, 1) + MB:
-                raise _Refused(_too_large(info.filename, info.file_size))
-            with archive.open(info) as stream:
-                data = stream.read(LARGEST_FILE + 1)  # the size in the header may lie
-            if len(data) > LARGEST_FILE:
-                raise _Refused(_too_large(info.filename, len(data)))
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    name, size = info.filename, info.file_size
+    if _leaves(name):
+        raise _Refused(f"{name} would leave its folder; it was refused")
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise _Refused(f"{name} is a link; only files are collected")
+    if size <= min(LARGEST_FILE, 200 * max(info.compress_size, 1) + MB):
+        with archive.open(info) as stream:
+            data = stream.read(LARGEST_FILE + 1)  # the size in the header may lie
+        if (size := len(data)) <= LARGEST_FILE:
             return data
-
-        yield info.filename, read
+    raise _Refused(_too_large(name, size))
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _reader(path: Path) -> Callable[[], bytes]:
-    def read() -> bytes:
-        status = os.lstat(path)
-        if stat.S_ISLNK(status.st_mode):
-            raise _Refused(f"{path.name} is a link; only files are collected")
-        if not stat.S_ISREG(status.st_mode):
-            raise _Refused(f"{path.name} is not a file")
-        if status.st_size > LARGEST_FILE:
-            raise _Refused(_too_large(path.name, status.st_size))
-        return path.read_bytes()
-
-    return read
+def _file(path: Path) -> bytes:
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise _Refused(f"{path.name} is a link; only files are collected")
+    if not stat.S_ISREG(status.st_mode):
+        raise _Refused(f"{path.name} is not a file")
+    if status.st_size > LARGEST_FILE:
+        raise _Refused(_too_large(path.name, status.st_size))
+    return path.read_bytes()
 
 
 def _too_large(name: str, size: int) -> str:
@@ -381,10 +361,9 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime.datetime | None:
 def _timestamp(path: Path) -> datetime.datetime | None:
     from dateutil import parser
 
+    text = path.read_text(encoding="utf-8", errors="replace").strip()[:100]
     try:
-        when: datetime.datetime = parser.parse(
-            path.read_text(encoding="utf-8", errors="replace").strip()[:100]
-        )
+        when: datetime.datetime = parser.parse(text)
     except (ValueError, OverflowError):
         return None
     return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..facts import Master, MasterCell, StudentCell
@@ -16,7 +16,6 @@ MOST_WORDS = 600  # and words of it that are worth comparing, which takes time w
 MOST_MAGICS = 20  # IPython reads a cell once for each
 _MAGIC = re.compile(r"^\s*[%!?,;/]|=\s*[%!]|\?\s*$", re.MULTILINE)
 ALIKE = 0.8
-ANSWERS = ("solution", "manual")
 
 
 @dataclass
@@ -53,6 +52,15 @@ def wanted(master: Master, own: MasterCell) -> frozenset[str]:
     return binds(own.source) & frozenset().union(*tests)
 
 
+def _grouped(numbers: Iterable[int], key: Callable[[int], str]) -> dict[str, list[int]]:
+    """The numbers by what each has, in their order; those that have nothing are left out."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for number in numbers:
+        if key(number):
+            found[key(number)].append(number)
+    return found
+
+
 class _Matcher:
     def __init__(self, master: Master, cells: list[StudentCell]):
         self.master, self.cells, self.made = master, cells, Match()
@@ -62,14 +70,9 @@ class _Matcher:
     def run(self) -> Match:
         self._by_grade_id()
         self._by_id()
-        if self._open():
-            self._by_text()
-        if self._open():
-            self._by_names()
-        if self._open():
-            self._by_likeness()
-        if self._open():
-            self._by_place()
+        for look in (self._by_text, self._by_names, self._by_likeness, self._by_place):
+            if self._open():
+                look()
         return self.made
 
     def _open(self) -> list[int]:
@@ -89,16 +92,11 @@ class _Matcher:
             self.made.log.append(f"`{name}` had lost its mark and was found by {how}")
 
     def _by_grade_id(self) -> None:
-        places: dict[str, list[int]] = defaultdict(list)
-        for position, cell in enumerate(self.cells):
-            if cell.grade_id:
-                places[cell.grade_id].append(position)
+        places = _grouped(range(len(self.cells)), lambda position: self.cells[position].grade_id)
         for number, own in enumerate(self.master.cells):
-            found = places.get(own.grade_id, []) if own.grade_id else []
-            if len(found) > 1:
-                self._take(number, self._of_copies(number, found))
-            elif found:
-                self._take(number, found[0])
+            found = places.get(own.grade_id, [])
+            if found:
+                self._take(number, self._of_copies(number, found) if len(found) > 1 else found[0])
 
     def _of_copies(self, number: int, found: list[int]) -> int:
         """Which of several cells with one grade_id is meant: the last that was worked on."""
@@ -106,7 +104,7 @@ class _Matcher:
         worked = [p for p in found if self.cells[p].folded != folded]
         self.taken.update(found)
         self.made.spare |= set(found) - set(worked)
-        if own.role in ANSWERS:
+        if own.answer:
             times = f"`{own.grade_id}` stood {len(found)} times"
             whole = [p for p in worked if wanted(self.master, own) <= binds(self.cells[p].source)]
             if len({self.cells[p].folded for p in worked}) <= 1:
@@ -122,10 +120,7 @@ class _Matcher:
         return worked[-1] if worked else found[-1]
 
     def _by_id(self) -> None:
-        places: dict[str, list[int]] = defaultdict(list)
-        for position in self._free():
-            if self.cells[position].cell_id:
-                places[self.cells[position].cell_id].append(position)
+        places = _grouped(self._free(), lambda position: self.cells[position].cell_id)
         for number in self._open():
             found = places.get(self.master.cells[number].cell_id, [])
             if found:
@@ -133,14 +128,10 @@ class _Matcher:
 
     def _by_text(self) -> None:
         """The same text, where it stands once: a stub that several answers share says nothing."""
-        numbers: dict[str, list[int]] = defaultdict(list)
-        places: dict[str, list[int]] = defaultdict(list)
-        for number in self._open():
-            numbers[self.master.folded[number]].append(number)
-        for position in self._free():
-            places[self.cells[position].folded].append(position)
+        numbers = _grouped(self._open(), lambda number: self.master.folded[number])
+        places = _grouped(self._free(), lambda position: self.cells[position].folded)
         for text, found in numbers.items():
-            if text and len(found) == 1 and places.get(text):
+            if len(found) == 1 and places.get(text):
                 self._take(found[0], places[text][0], "its text")
                 spare = set(places[text][1:])
                 self.made.spare |= spare
@@ -174,17 +165,14 @@ class _Matcher:
 
     def _by_place(self) -> None:
         """Answers that only their neighbours can tell: between the same two cells, as many as there should be."""
-        numbers = range(len(self.master.cells))
         for number in self._open():
             own = self.master.cells[number]
-            if own.role not in ANSWERS or number in self.made.place:
+            if not own.answer or number in self.made.place:
                 continue
-            first = max((n for n in numbers if n < number and n in self.made.place), default=None)
-            last = min((n for n in numbers if n > number and n in self.made.place), default=None)
-            start = self.made.place[first] if first is not None else -1
-            stop = self.made.place[last] if last is not None else len(self.cells)
-            run = range((first if first is not None else -1) + 1, last if last is not None else len(numbers))
-            open_answers = [n for n in run if self.master.cells[n].role in ANSWERS]
+            first = max((n for n in self.made.place if n < number), default=-1)
+            last = min((n for n in self.made.place if n > number), default=len(self.master.cells))
+            start, stop = self.made.place.get(first, -1), self.made.place.get(last, len(self.cells))
+            open_answers = [n for n in range(first + 1, last) if self.master.cells[n].answer]
             fitting = [p for p in self._free() if start < p < stop and self._fits(p, own.kind)]
             if len(open_answers) == len(fitting) or (len(open_answers) == 1 and fitting):
                 for each, position in zip(open_answers, fitting, strict=False):

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from ..facts import Assignment, Master, StudentCell
 
 
-@dataclass(frozen=True)
 class Unreadable(Exception):
     """A file that is not a notebook; the sentence says why."""
-
-    sentence: str
-
-    def __str__(self) -> str:
-        return self.sentence
 
 
 def read_notebook(data: bytes) -> tuple[list[StudentCell], str]:
@@ -51,9 +44,7 @@ def _cell(cell: dict[str, Any]) -> StudentCell:
     points = marks.get("points") if marks.get("grade") is True and marks.get("solution") is not True else 0
     return StudentCell(
         # Of a type that no notebook has, only the text is kept: it is run where it stands for an answer.
-        {"code": "code", "markdown": "markdown", "heading": "markdown"}.get(kind, "raw")
-        if isinstance(kind, str)
-        else "raw",
+        {"code": "code", "markdown": "markdown", "heading": "markdown"}.get(_text(kind), "raw"),
         _text(source),
         _text(marks.get("grade_id")),
         _text(cell.get("id")) or _text(metadata.get("id")),  # Colab keeps the id in the metadata
@@ -76,12 +67,8 @@ ALIKE = 0.15  # the share of an assignment's cells that a copy of it must still 
 
 
 def recognise(
-    cells: list[StudentCell],
-    said: str,
-    file_name: str,
-    assignments: Iterable[Assignment],
-    certain: bool = False,
-) -> tuple[Assignment, Master, str] | None:
+    cells: list[StudentCell], said: str, file_name: str, assignments: Iterable[Assignment], certain: bool = False
+) -> tuple[Assignment, Master, str] | None:  # fmt: skip
     """The assignment and notebook that these cells come from, and what is doubtful about that; None where too little
     is left to tell. `certain`: it is one of these, whatever it looks like; a person said so."""
     best: tuple[float, Assignment, Master] | None = None

@@ -58,12 +58,10 @@ class _Repair:
         self._note_changes()
         self._run_extras(-1)
         for number, own in enumerate(self.master.cells):
-            if own.role == "solution":
-                self._solution(number, own)
-            elif own.role == "manual":
-                self._manual(number, own)
+            if own.answer:
+                self._answer(number, own)
             elif own.role in ("given", "test"):
-                self.made.cells.append(Cell(own.source, own.role, own.grade_id or own.cell_id, own.points))
+                self.made.cells.append(own.as_task())
             self._run_extras(number)
         self._note_models()
         return self.made
@@ -93,10 +91,10 @@ class _Repair:
 
     # ── the answers ──────────────────────────────────────────────────────────────────────────
 
-    def _solution(self, number: int, own: MasterCell) -> None:
-        cell = self._student(number)
+    def _answer(self, number: int, own: MasterCell) -> None:
+        cell, tested = self._student(number), own.role == "solution"
         untouched = cell is None or cell.folded == self.master.folded[number]
-        elsewhere = self._elsewhere(number, own) if untouched else None
+        elsewhere = self._elsewhere(number, own) if untouched and tested else None
         if elsewhere is not None:
             source = self.cells[elsewhere].source
             self.made.repairs.append(
@@ -104,31 +102,26 @@ class _Repair:
             )
             self.made.answers[own.grade_id] = source
             # The stub would define the name again, without the answer. What has run already is not run twice.
-            source = "" if self._has_run(elsewhere, number) else source
+            self.made.cells.append(own.as_task("" if self._has_run(elsewhere, number) else source))
             self.moved.add(elsewhere)
-            self.made.cells.append(Cell(source, "solution", own.grade_id, reference=own.reference))
             return
-        source = own.released if cell is None else cell.source
         if cell is None:
             self.made.flags.append(f"the answer cell `{own.grade_id}` is missing")
-        elif cell.kind != "code":
+        elif cell.kind != "code" and tested:
             self.made.repairs.append(f"`{own.grade_id}` was no longer a code cell; it was run as code")
         if untouched:
             self.made.blank.add(own.grade_id)
-        self.made.answers[own.grade_id] = source
-        self.made.cells.append(Cell(source, "solution", own.grade_id, reference=own.reference))
+        self.made.answers[own.grade_id] = source = own.released if cell is None else cell.source
+        if tested or own.kind == "code":
+            self.made.cells.append(own.as_task(source))
 
     def _elsewhere(self, number: int, own: MasterCell) -> int | None:
         """The last other cell with work in it that defines all that this answer should."""
         names = wanted(self.master, own)
-        if not names:
-            return None
-        untouched = set(self.master.folded)
-        for position in range(len(self.cells) - 1, -1, -1):
+        for position in reversed(range(len(self.cells)) if names else ()):
             cell = self.cells[position]
-            if self.number_of.get(position) == number or cell.folded in untouched:
-                continue
-            if names <= binds(cell.source):
+            other = self.number_of.get(position) != number and cell.folded not in self.master.folded
+            if other and names <= binds(cell.source):
                 return position
         return None
 
@@ -140,17 +133,6 @@ class _Repair:
             before = self.number_of[position]
             return before < number and self.master.cells[before].role == "solution"
         return any(position in group for after, group in self.extras.items() if after < number)
-
-    def _manual(self, number: int, own: MasterCell) -> None:
-        cell = self._student(number)
-        source = own.released if cell is None else cell.source
-        if cell is None:
-            self.made.flags.append(f"the answer cell `{own.grade_id}` is missing")
-        if cell is None or cell.folded == self.master.folded[number]:
-            self.made.blank.add(own.grade_id)
-        self.made.answers[own.grade_id] = source
-        if own.kind == "code":
-            self.made.cells.append(Cell(source, "solution", own.grade_id, reference=own.reference))
 
     def _note_models(self) -> None:
         """An answer may be taken from the course's own models; that is for a person to judge."""

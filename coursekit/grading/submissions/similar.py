@@ -22,14 +22,11 @@ def similar(assignment: Assignment, entries: Iterable[Entry]) -> list[tuple[floa
     """(share of wording in common, student, student), the most alike first."""
     cells = {(m.name, c.grade_id): c for m in assignment.masters for c in m.cells if c.grade_id}
     starter = {w for c in cells.values() for w in _wording(c.released, c.kind == "code")}
+    prose = {key for key, cell in cells.items() if cell.kind != "code"}
     prints = {}
     for entry in islice(entries, MOST_STUDENTS):
-        words = {
-            w
-            for notebook, answers in entry.answers.items()
-            for name, text in answers.items()
-            for w in _wording(text, (notebook, name) not in cells or cells[notebook, name].kind == "code")
-        } - starter
+        texts = {(book, name): text for book, mine in entry.answers.items() for name, text in mine.items()}
+        words = {w for key, text in texts.items() for w in _wording(text, key not in prose)} - starter
         if len(words) >= FEWEST:
             prints[entry.student] = words
     # What half the class writes is the problem's own wording, not anybody's.
