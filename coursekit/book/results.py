@@ -21,7 +21,7 @@ def speed(results: dict) -> list[str]:
     lines = []
     for part in results.values():
         lines += [f"**{part['title']}** (on {part['machine']})", ""]
-        lines += _table("what", "ours", "theirs", "measured", "wanted", "")
+        lines += _table("what", "ours", "theirs", "measured", "wanted", "met")
         for row in part["rows"]:
             words = (_together(row[name]) for name in ("ours", "theirs", "measured", "wanted"))
             lines.append(_row(row["what"], *words, row["met"].replace("missed", "**missed**")))
@@ -88,6 +88,7 @@ class Results(SphinxDirective):
         if name not in TABLES:
             raise self.error(f"there is no table {name!r}; there are {', '.join(TABLES)}")
         self.env.note_dependency(str(path))
+        self.env.note_dependency(__file__)
         try:
             lines = TABLES[name](json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError) as error:
