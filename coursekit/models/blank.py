@@ -16,8 +16,6 @@ from .guards import BadInput, need_ids
 from .language_model import word_losses
 from .stacked import Bidirectional
 
-__all__ = ["BLANK", "BlankLanguageModel"]
-
 BLANK = """
     pad hf, hb
     P[b,t,v] = softmax[v](e[v,I] W_f[I,J] hf[b,t-1,J] + e[v,I] W_b[I,J] hb[b,t+1,J])

@@ -20,18 +20,6 @@ from torch import Tensor
 from .guards import BadInput, need_ids, need_shape
 from .rnn_lm import Params, forward, run
 
-__all__ = [
-    "AT_T",
-    "AT_T_MINUS_1",
-    "backward_multiplies",
-    "bptt",
-    "bptt_multiplies",
-    "forward_multiplies",
-    "grad_hprev",
-    "grads_t",
-    "grads_tm1",
-]
-
 AT_T = """
     d1[v] = yhat[v] - y[v]
     d2[j] = d1[V] U[j,V] h[j] (1 - h[j])

@@ -15,8 +15,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["BadInput", "need_finite", "need_ids", "need_like", "need_shape"]
-
 
 class BadInput(ValueError):
     """A model was given something it cannot work with; the message says what, and what it needs."""

@@ -19,8 +19,6 @@ from .cells import Cell, State
 from .guards import BadInput, need_ids
 from .stacked import Stacked
 
-__all__ = ["READOUTS", "LanguageModel", "word_losses"]
-
 EMBED = "x[b,t,k] = e[w[b,t],k]"
 
 READOUTS = {

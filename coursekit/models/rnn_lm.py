@@ -18,8 +18,6 @@ from torch import Tensor
 
 from .guards import need_finite, need_ids, need_shape
 
-__all__ = ["EQUATIONS", "Params", "Run", "Step", "forward", "losses", "perplexity", "run"]
-
 EQUATIONS = """
     e[b,t,i] = L[x[b,t],i]
     h[b,t,j] = sigmoid(h[b,t-1,K] H[K,j] + e[b,t,I] I[I,j] + b1[j])

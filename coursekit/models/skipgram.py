@@ -15,18 +15,6 @@ from torch import Tensor
 
 from .guards import BadInput, need_finite, need_ids, need_shape
 
-__all__ = [
-    "SKIPGRAM",
-    "estimated_predictions",
-    "gradients",
-    "loss",
-    "negative_sampling",
-    "negative_sampling_gradients",
-    "predictions",
-    "sampled_grad",
-    "sampled_grad_keeping_positive",
-]
-
 SKIPGRAM = """
     yhat[k] = softmax[k](U[A,k] v[A])
     dv[a] = U[a,K] (yhat[K] - y[K])

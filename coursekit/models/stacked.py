@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from .cells import Cell, State
 from .guards import BadInput, need_shape
 
-__all__ = ["BIDIRECTIONAL", "STACKED", "Bidirectional", "Stacked"]
-
 STACKED = """
     h1[b,t,J] = CELL1(h1[b,t-1,J], x[b,t,J])
     L1[b,t,j] = x[b,t,j] + h1[b,t,j]
