@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_ids, need_shape
+from .guards import BadInput, need_ids, need_shapes
 from .rnn_lm import Params, forward, run
 
 AT_T = """
@@ -72,11 +72,7 @@ def grads_tm1(delta: Tensor, h_tm1: Tensor, h_tm2: Tensor, e_tm1: Tensor, I: Ten
 
     δ is the error of the state h(t-1) itself; σ' = h(1−h) carries it to the pre-activation.
     """
-    (D,) = need_shape("delta", delta, "D")
-    (d,) = need_shape("e_tm1", e_tm1, "d")
-    need_shape("h_tm1", h_tm1, "D", D=D)
-    need_shape("h_tm2", h_tm2, "D", D=D)
-    need_shape("I", I, "d D", d=d, D=D)
+    need_shapes("delta D, e_tm1 d, h_tm1 D, h_tm2 D, I d D", delta, e_tm1, h_tm1, h_tm2, I)
     g = delta * h_tm1 * (1 - h_tm1)
     return {"Lx": g @ I.T, "H": torch.outer(h_tm2, g), "I": torch.outer(e_tm1, g), "b1": g}
 

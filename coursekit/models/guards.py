@@ -1,6 +1,7 @@
 """Input guards: one sentence that names the tensor, the shape it has and the shape it needs.
 
     B, T = need_shape("x", x, "B T K", K=self.inputs)      # the sizes that were not given, in order
+    V, d, D = need_shapes("L V d, H D D, I d D", L, H, I)  # several, whose sizes must agree
     B, T = need_ids("w", w, "B T", below=V)                # whole numbers, 0 <= w < V
     need_finite("x", x)                                    # no NaN, no infinity
     need_like("h", h, "x", x)                              # one dtype, one device
@@ -40,6 +41,16 @@ def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[i
     if 0 in has:
         raise BadInput(f"{name} is empty: its shape is {has}; it needs {_needed(words, sizes)}, no size 0")
     return tuple(size for word, size in found.items() if word not in sizes)
+
+
+def need_shapes(patterns: str, *tensors: Tensor, **sizes: int) -> tuple[int, ...]:
+    """`need_shape` for each "name pattern"; a size that one tensor has found is given for those after it."""
+    known = dict(sizes)
+    for text, tensor in zip(patterns.split(", "), tensors, strict=True):
+        name, _, pattern = text.partition(" ")
+        free = [word for word in dict.fromkeys(pattern.split()) if word != "..." and word not in known]
+        known |= zip(free, need_shape(name, tensor, pattern, **known), strict=True)
+    return tuple(size for name, size in known.items() if name not in sizes)
 
 
 def need_ids(name: str, tensor: Tensor, pattern: str, below: int, **sizes: int) -> tuple[int, ...]:
