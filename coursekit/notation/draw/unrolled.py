@@ -178,17 +178,11 @@ def _route(net: _Unrolled, wire: Wire, end: tuple[float, float]) -> str:
             y = net.boxes[source].y - (plan.layer[via] - plan.layer[source.name]) * (HIGH + net.gap)
             points += [(x, y + HIGH), (x, y)]
         return curve([*points, (end[0], end[1] + 18), end], vertical=True)
-    forwards = net.column(source) < net.column(target)
-    k = net.buses[source.name]
+    here, k = net.column(source), net.buses[source.name]
+    forwards = here < net.column(target)
     bus = end[1] + 30 + BUS * k
-    side = (
-        net.right[net.column(source)] + 12 + BUS * k
-        if forwards
-        else net.left[net.column(source)] - 12 - BUS * k
-    )
-    row = [
-        b for b in net.boxes.values() if b.y == a.y and b is not a and net.column(b.key) == net.column(source)
-    ]  # type: ignore[arg-type]
+    side = net.right[here] + 12 + BUS * k if forwards else net.left[here] - 12 - BUS * k
+    row = [b for p, b in net.boxes.items() if b.y == a.y and b is not a and net.column(p) == here]
     hidden = any(b.x > a.x if forwards else b.x < a.x for b in row)
     if hidden:
         out = a.y - 10 - BUS * k
