@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 
 def speed(results: dict) -> list[str]:
-    """One table a benchmark: ours, theirs, the ratio, what was wanted."""
+    """One table per benchmark: ours, theirs, the ratio, what was wanted."""
     lines = []
     for part in results.values():
         lines += [f"**{part['title']}** (on {part['machine']})", ""]
@@ -53,7 +53,7 @@ def attacks(rows: list[dict]) -> list[str]:
 
 
 def proved(rows: list[dict]) -> list[str]:
-    """A line an assignment, and behind it a line a question."""
+    """A line per assignment, and behind it a line per question."""
     heads = (
         "points",
         "mistakes",

@@ -108,7 +108,7 @@ def gradient_norms(
     norms: Mapping[str, Any], title: str = "", ylim: tuple[float, float] | None = None,
     xlabel: str = "steps back from the loss",
 ) -> Picture:  # fmt: skip
-    """Norms of gradients, {name: one a step back}, on a logarithmic axis: straight is exponential."""
+    """Norms of gradients, {name: one per step back}, on a logarithmic axis: straight is exponential."""
     if not norms:
         raise ValueError("there are no norms to draw; give {name: norms}")
     words = []

@@ -81,7 +81,7 @@ def bptt(xs: Tensor, targets: Tensor, params: Params, h0: Tensor, tau: int | Non
     """Back-propagation through time, truncated to τ steps: the gradients by all six parameters.
 
     xs (T,) or (B, T) with h0 (D,) or (B, D). Targets of the shape of xs: the loss is Σ_t J(t), and
-    each J(t) is carried back to the appearances t, t-1, …, t-τ+1. One target a sequence, () or (B,):
+    each J(t) is carried back to the appearances t, t-1, …, t-τ+1. One target per sequence, () or (B,):
     the loss is J(T) alone. The gradients are summed over the batch. Without τ they are the true ones.
     """
     if tau is not None and tau < 1:

@@ -2,7 +2,7 @@
 
 Place (i,j) waits for (i-1,j) and (i,j-1), so all places with the same i+j are ready at the same time:
 the anti-diagonals are the parallel steps, n+m-1 of them for n x m places. `grid_loop` is the equation
-read aloud; `grid_states` does one matrix product an anti-diagonal; `grid_gradient` is the hand-derived
+read aloud; `grid_states` does one matrix product per anti-diagonal; `grid_gradient` is the hand-derived
 backward pass, once through the places in the opposite order.
 """
 

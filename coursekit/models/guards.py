@@ -6,7 +6,7 @@
     need_finite("x", x)                                    # no NaN, no infinity
     need_like("h", h, "x", x)                              # one dtype, one device
 
-A pattern is one word an axis: a name whose size is given (`K=3`) or free (`B`), or a number. `...`
+A pattern is one word per axis: a name whose size is given (`K=3`) or free (`B`), or a number. `...`
 in front stands for any leading axes. Every size must be at least 1: an empty batch or T=0 is refused.
 Values are looked at only where there are values (a tensor on the `meta` device has none).
 """

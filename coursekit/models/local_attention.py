@@ -1,9 +1,9 @@
 """Local attention in O(T w) time and memory: no T x T matrix is ever made.
 
 The queries are cut into chunks. A chunk needs only the keys near it, so the whole layer is one dense
-attention a chunk, all chunks in one batched product:
+attention per chunk, all chunks in one batched product:
 
-    blocks   chunk n sees the keys of chunk n                      w x w scores a chunk
+    blocks   chunk n sees the keys of chunk n                      w x w scores per chunk
     bands    chunk n of c queries sees c + left + right keys       a band of those is kept by a mask
 
 A chunk of c = left + right + 1 queries computes at most twice the scores that the band has.

@@ -1,4 +1,4 @@
-"""One matrix for query and key: L W_Qᵀ W_K Lᵀ is a bilinear form, so it needs one matrix a head.
+"""One matrix for query and key: L W_Qᵀ W_K Lᵀ is a bilinear form, so it needs one matrix per head.
 
 Nothing is lost: `merge` gives that matrix. Something is gained that a head of size I < J never had:
 any matrix of rank up to J. So the way back, `split`, is exact for rank <= I, and else the nearest

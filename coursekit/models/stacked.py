@@ -63,7 +63,7 @@ class Stacked(nn.Module):
     def _through(self, x: Tensor, state: tuple[State, ...], layers: list) -> tuple[Tensor, tuple[State, ...]]:
         if not isinstance(state, tuple) or len(state) != len(layers):
             raise BadInput(
-                f"the state of this stack needs to be a tuple of {len(layers)} states, one a layer"
+                f"the state of this stack needs to be a tuple of {len(layers)} states, one per layer"
             )
         after = []
         for layer, before in zip(layers, state, strict=True):

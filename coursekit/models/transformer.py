@@ -182,7 +182,7 @@ class Layer(nn.Module):
 class Stack(nn.Module):
     """N layers, and in pre-norm one last layer norm: an encoder, or with `cross` a decoder.
 
-    forward: L (B,T,J), M (B,S,J) -> L (B,T,J), [alpha], [alpha to M], one entry a layer.
+    forward: L (B,T,J), M (B,S,J) -> L (B,T,J), [alpha], [alpha to M], one entry per layer.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class TransformerLM(nn.Module):
     """A causal stack over placed words, and `LANGUAGE_MODEL` at each position (`tied`: W_out is e).
 
     forward: w (B,T) -> logits (B,T,V); logits[b,t] is the word after w[b,t], and sees no later word.
-    `run` gives the alphas too, one (B,K,T,T) a layer (None where the pattern is local).
+    `run` gives the alphas too, one (B,K,T,T) per layer (None where the pattern is local).
     """
 
     def __init__(
