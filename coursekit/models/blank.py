@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from .cells import Cell
 from .guards import BadInput, need_ids
-from .language_model import word_losses
+from .losses import word_losses
 from .stacked import Bidirectional
 
 BLANK = """
