@@ -65,6 +65,7 @@ class LanguageModel(nn.Module):
 
         With the state of the call before, `prefix` is the newest word alone, (B, 1).
         """
+        need_ids("prefix", prefix, "B T", below=self.words)
         z, state = self.run(prefix, state)
         return z[:, -1], state
 
