@@ -27,7 +27,7 @@ from coursekit.models import UGRNN
 from .bench_book import ROOT
 
 HOME = ROOT / "book" / "_static" / "readme"
-WIDE, HIGH, SHARP = 720, 450, 2  # pixels of a page, and of a picture for each of them
+WIDE, HIGH, SHARP = 720, 520, 2  # pixels of a page, and of a picture for each of them
 MOST = 100_000  # bytes
 ASSIGNMENT = "perplexity"
 # The gate stands on the wrong side of the last line, as in the answer of many a student.
@@ -53,8 +53,9 @@ def typed_into(page: Any, site: str) -> None:
         "box => box.textContent.includes('Read:')", arg=card.element_handle(), timeout=60_000
     )
     card.locator("label", has_text="Gradient").first.click()
+    page.add_style_tag(content="#pst-back-to-top, .bd-header-article, header { display: none !important }")
     page.wait_for_timeout(1500)
-    card.evaluate("box => window.scrollTo(0, box.getBoundingClientRect().top + window.scrollY - 70)")
+    card.evaluate("box => window.scrollTo(0, box.getBoundingClientRect().top + window.scrollY - 12)")
 
 
 def panel(page: Any, _: str) -> None:
