@@ -81,7 +81,7 @@
       s.curve.push(loss);
       s.step++;
     },
-    words: s => `After ${s.step} steps the loss is ${s.mean === null ? "not known" : `${s.mean.toFixed(3)} nats a word`}; the entropy of the language, below which no model can come, is ${s.data.limit.toFixed(3)}.`,
+    words: s => `After ${s.step} steps the loss is ${s.mean === null ? "not known" : `${s.mean.toFixed(3)} nats per word`}; the entropy of the language, below which no model can come, is ${s.data.limit.toFixed(3)}.`,
     draw(s, { temperature }) {
       const { data } = s, top = 3.5, low = 1.4, last = Math.max(300, s.step);
       const X = n => 50 + 570 * Math.log1p(n / 20) / Math.log1p(last / 20), Y = l => 14 + 166 * (top - Math.min(top, Math.max(low, l))) / (top - low);
@@ -96,7 +96,7 @@
         k += n;
       }
       if (points.length > 1) out += path(points, ORANGE);
-      out += text(620, 212, "steps", 'text-anchor="end"') + text(620, 12, "nats a word", 'text-anchor="end"');
+      out += text(620, 212, "steps", 'text-anchor="end"') + text(620, 12, "nats per word", 'text-anchor="end"');
       const p = predict(s, data.read), colours = [PURPLE, PURPLE, PURPLE, GREEN, GREEN, GREEN, ORANGE, ORANGE, ORANGE, BLUE, BLUE];
       out += text(50, 236, "the boat near the harbours …");
       data.shown.forEach((word, i) => {

@@ -120,13 +120,15 @@ def _plural(role: str, names: Sequence[str]) -> str:
 
 def _edges(equations: Equations, tensor: Tensor) -> Iterator[tuple[str, str, str]]:
     """The values outside a recurrence's range, which are given: their name, shape and role."""
-    name = page_name(tensor.name)
-    for axis, steps in equations.system.boundary[tensor.name]:
+    name, edges = page_name(tensor.name), equations.system.boundary[tensor.name]
+    for axis, steps in edges:
         dims = [d for k, d in enumerate(tensor.dims) if k != axis]
         if abs(steps) > 1:
             dims.insert(axis, str(abs(steps)))
         size = page_name(tensor.dims[axis])
         edge, side = ("0", "before the first") if steps < 0 else (size, "after the last")
+        if len(edges) > 1:  # h_{0,·} and h_{·,0} are two
+            edge = ",".join(edge if k == axis else r"\cdot" for k in range(len(tensor.dims)))
         many = "step" if abs(steps) == 1 else "steps"
         # A name with an index of its own needs braces: {h_1}_0.
         base = f"{{{name}}}" if "_" in name else name

@@ -17,11 +17,11 @@ from sphinx.util.docutils import SphinxDirective
 
 
 def speed(results: dict) -> list[str]:
-    """One table a benchmark: ours, theirs, the ratio, what was wanted."""
+    """One table per benchmark: ours, theirs, the ratio, what was wanted."""
     lines = []
     for part in results.values():
         lines += [f"**{part['title']}** (on {part['machine']})", ""]
-        lines += _table("what", "ours", "theirs", "measured", "wanted", "")
+        lines += _table("what", "ours", "theirs", "measured", "wanted", "met")
         for row in part["rows"]:
             words = (_together(row[name]) for name in ("ours", "theirs", "measured", "wanted"))
             lines.append(_row(row["what"], *words, row["met"].replace("missed", "**missed**")))
@@ -53,7 +53,7 @@ def attacks(rows: list[dict]) -> list[str]:
 
 
 def proved(rows: list[dict]) -> list[str]:
-    """A line an assignment, and behind it a line a question."""
+    """A line per assignment, and behind it a line per question."""
     heads = (
         "points",
         "mistakes",
@@ -88,6 +88,7 @@ class Results(SphinxDirective):
         if name not in TABLES:
             raise self.error(f"there is no table {name!r}; there are {', '.join(TABLES)}")
         self.env.note_dependency(str(path))
+        self.env.note_dependency(__file__)
         try:
             lines = TABLES[name](json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -4,8 +4,8 @@
         S  -> NP VP
         NP -> the N [0.7] | we [0.3]
         ...''')
-    grammar.entropy                  # nats a sentence
-    grammar.entropy_per_word         # nats a word, <eos> counted: the limit of a language model's loss
+    grammar.entropy                  # nats per sentence
+    grammar.entropy_per_word         # nats per word, <eos> counted: the limit of a language model's loss
     grammar.predict(["the", "cat"])  # the best possible prediction of the next word
 
 Let h(A) = -sum p ln p over the rules of a symbol A, and n(A,B) the expected number of B on their right
@@ -52,7 +52,7 @@ class Grammar:
 
     def __repr__(self) -> str:
         return (
-            f"Grammar of {len(self.words)} words: {self.entropy:.4f} nats a sentence of "
+            f"Grammar of {len(self.words)} words: {self.entropy:.4f} nats per sentence of "
             f"{self.length:.2f} words, best perplexity {self.perplexity:.4f}"
         )
 
@@ -114,7 +114,7 @@ class Grammar:
 
     @cached_property
     def entropy(self) -> float:
-        """Nats a sentence."""
+        """Nats per sentence."""
         two = self.ambiguous()
         if two is not None:
             raise BadData(
@@ -127,7 +127,7 @@ class Grammar:
 
     @property
     def entropy_per_word(self) -> float:
-        """Nats a word, with <eos> as a word: no model's mean loss is lower, on enough sentences."""
+        """Nats per word, with <eos> as a word: no model's mean loss is lower, on enough sentences."""
         return self.entropy / (self.length + 1)
 
     @property

@@ -20,7 +20,7 @@ def numbers(tensor: Any) -> np.ndarray:
 def alignment_error(alpha: Any, gold: Links[tuple[int, int]] | Sequence[Links[tuple[int, int]]]) -> float:
     """The alignment error rate 1 - 2 |A and G| / (|A| + |G|): 0 is perfect, 1 shares no link.
 
-    alpha (T,S) with gold a set of (place in target, place in source), or (B,T,S) with one set a row. A links
+    alpha (T,S) with gold a set of (place in target, place in source), or (B,T,S) with one set per row. A links
     each target place of the gold to the source place it looks at most. Rows of alpha beyond the sentence
     (<eos>, <pad>) are left out.
     """
@@ -78,7 +78,7 @@ def label_scores(alpha: Any, parses: Sequence[Parse], offset: int = 0) -> dict[s
 
 def _attachments(alpha: np.ndarray, parses: Sequence[Parse], offset: int) -> list[tuple[str, bool]]:
     if alpha.ndim != 3 or len(alpha) != len(parses):
-        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, T, T) with B={len(parses)}, one a parse")
+        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, T, T) with B={len(parses)}, one per parse")
     found = []
     for a, p in zip(alpha, parses, strict=True):
         n = len(p.words)

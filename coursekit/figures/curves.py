@@ -44,25 +44,14 @@ def loss_curve(
             at = np.arange(1, len(shown) + 1)
             thin = max(1, len(shown) // MOST)
             ax.plot(at[::thin], shown[::thin], color=colour, alpha=0.3, lw=0.8)
-            ax.plot(
-                at[::thin],
-                _running_mean(shown, max(1, steps // 40))[::thin],
-                color=colour,
-                ls=dash,
-                label=name,
-            )
+            mean = _running_mean(shown, max(1, steps // 40))
+            ax.plot(at[::thin], mean[::thin], color=colour, ls=dash, label=name)
             if h.valid:
-                label = "validation" if len(histories) == 1 else None
-                ax.plot(
-                    *zip(*h.valid, strict=True),
-                    "o",
-                    color=ORANGE if len(histories) == 1 else colour,
-                    ms=4,
-                    label=label,
+                look: dict[str, Any] = (
+                    {"color": ORANGE, "label": "validation"} if len(histories) == 1 else {"color": colour}
                 )
-            words.append(
-                f"{name} falls from {shown[0]:.3f} to {_running_mean(shown, max(1, steps // 40))[-1]:.3f}"
-            )
+                ax.plot(*zip(*h.valid, strict=True), "o", ms=4, **look)
+            words.append(f"{name} falls from {shown[0]:.3f} to {mean[-1]:.3f}")
         if limit is not None:
             ax.axhline(limit, color=INK, lw=1.2, ls=(0, (2, 2)))
             ax.annotate(
@@ -78,14 +67,15 @@ def loss_curve(
         return picture(figure, f"Loss by step: {'; '.join(words)}.")
 
 
-def _positive(values: Any) -> np.ndarray:
-    """The values, with a gap where there is nothing that a logarithm could show."""
-    values = np.asarray(values, dtype=float)
-    return np.where(values > 0, values, np.nan)
+def _norms(ax: Axes, norms: Mapping[str, Any]) -> None:
+    """A line per name on a logarithmic axis, with a gap where there is nothing that a logarithm could show.
 
-
-def _powers(ax: Axes) -> None:
-    """Powers of ten in plain letters: no formula to typeset in every frame, and the page's own font."""
+    Powers of ten stand in plain letters: no formula to typeset in every frame, and the page's own font.
+    """
+    for n, (name, values) in enumerate(norms.items()):
+        kept = np.where(np.asarray(values, dtype=float) > 0, values, np.nan)
+        ax.semilogy(np.arange(len(kept)), kept, color=PALETTE[n % 4], ls=DASHES[n % 4], label=name)
+    ax.set_ylabel("norm of the gradient")
     ax.yaxis.set_major_locator(LogLocator(numticks=7))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: _power(y)))
@@ -108,20 +98,14 @@ def gradient_norms(
     norms: Mapping[str, Any], title: str = "", ylim: tuple[float, float] | None = None,
     xlabel: str = "steps back from the loss",
 ) -> Picture:  # fmt: skip
-    """Norms of gradients, {name: one a step back}, on a logarithmic axis: straight is exponential."""
+    """Norms of gradients, {name: one per step back}, on a logarithmic axis: straight is exponential."""
     if not norms:
         raise ValueError("there are no norms to draw; give {name: norms}")
-    words = []
+    words = [f"{name} goes from {values[0]:.2g} to {values[-1]:.2g}" for name, values in norms.items()]
     with in_style():
         figure, (ax,) = canvas()
-        for n, (name, values) in enumerate(norms.items()):
-            kept = _positive(values)
-            ax.semilogy(np.arange(len(kept)), kept, color=PALETTE[n % 4], ls=DASHES[n % 4], label=name)
-            words.append(f"{name} goes from {values[0]:.2g} to {values[-1]:.2g}")
-        ax.set(xlabel=xlabel, ylabel="norm of the gradient", title=title)
-        if ylim:
-            ax.set_ylim(*ylim)
-        _powers(ax)
+        _norms(ax, norms)
+        ax.set(xlabel=xlabel, title=title, ylim=ylim)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(norms) > 1:
             ax.legend(loc="best")
@@ -147,12 +131,9 @@ def eigenvalues(W: Any, norms: Mapping[str, Any], ylim: tuple[float, float] = (1
             ylabel="imaginary part",
         )
         left.set_title(f"spectral radius {radius:.2f}")
-        for n, (name, series) in enumerate(norms.items()):
-            kept = _positive(series)
-            right.semilogy(np.arange(len(kept)), kept, color=PALETTE[n % 4], ls=DASHES[n % 4], label=name)
+        _norms(right, norms)
         right.axhline(1, color=INK, lw=0.6, alpha=0.5)
-        right.set(xlabel="steps back", ylabel="norm of the gradient", ylim=ylim)
-        _powers(right)
+        right.set(xlabel="steps back", ylim=ylim)
         right.legend(loc="upper left" if radius <= 1 else "lower left")
         ends = "; ".join(f"{name} ends at {float(series[-1]):.2g}" for name, series in norms.items())
         alt = (

@@ -75,7 +75,7 @@ def attention_slider(
     target: Sequence[str],
     gold: Any = (),
 ) -> Slider:
-    """One map a frame, (T,S) each: over training, over heads, over layers."""
+    """One map per frame, (T,S) each: over training, over heads, over layers."""
     pictures = [maps.attention(alpha, source, target, gold) for alpha in alphas]
     return slider(pictures, labels, name=name, caption=caption)
 

@@ -1,4 +1,4 @@
-"""A finished figure: one SVG a panel, and the words for those who cannot see it.
+"""A finished figure: one SVG per panel, and the words for those who cannot see it.
 
 Panels stand beside each other where there is room and below each other on a phone, where no letter is smaller than
 9 pixels. The same drawing gives the same bytes: no date, no random id.

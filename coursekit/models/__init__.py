@@ -1,4 +1,4 @@
-"""Every model of the course, one file a family, its equations beside the code.
+"""Every model of the course, one file per family, its equations beside the code.
 
     from coursekit.models import GRU, LanguageModel
     from coursekit.models import bptt, rnn_lm           # the modules themselves

@@ -11,7 +11,7 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_like, need_shape
+from .guards import BadInput, need_finite, need_like, need_shapes
 from .local_attention import local_attention
 from .patterns import LOCAL, PATTERNS, attend, mask, need_allowed, pairs
 
@@ -103,9 +103,7 @@ class Heads(nn.Module):
         return attend(Query, Key, Value, seen)
 
     def _check(self, L: Tensor, M: Tensor, allowed: Tensor | None) -> None:
-        J = self.W_Q.shape[2]
-        B, _ = need_shape("L", L, "B T J", J=J)
-        (S,) = need_shape("M", M, "B S J", B=B, J=J)
+        B, _, S = need_shapes("L B T J, M B S J", L, M, J=self.W_Q.shape[2])
         need_like("L", L, "W_Q", self.W_Q)
         need_like("M", M, "L", L)
         need_finite("L", L)

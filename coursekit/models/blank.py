@@ -13,10 +13,8 @@ from torch import Tensor, nn
 
 from .cells import Cell
 from .guards import BadInput, need_ids
-from .language_model import word_losses
+from .losses import word_losses
 from .stacked import Bidirectional
-
-__all__ = ["BLANK", "BlankLanguageModel"]
 
 BLANK = """
     pad hf, hb

@@ -17,20 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_ids, need_shape
+from .guards import BadInput, need_ids, need_shapes
 from .rnn_lm import Params, forward, run
-
-__all__ = [
-    "AT_T",
-    "AT_T_MINUS_1",
-    "backward_multiplies",
-    "bptt",
-    "bptt_multiplies",
-    "forward_multiplies",
-    "grad_hprev",
-    "grads_t",
-    "grads_tm1",
-]
 
 AT_T = """
     d1[v] = yhat[v] - y[v]
@@ -84,11 +72,7 @@ def grads_tm1(delta: Tensor, h_tm1: Tensor, h_tm2: Tensor, e_tm1: Tensor, I: Ten
 
     δ is the error of the state h(t-1) itself; σ' = h(1−h) carries it to the pre-activation.
     """
-    (D,) = need_shape("delta", delta, "D")
-    (d,) = need_shape("e_tm1", e_tm1, "d")
-    need_shape("h_tm1", h_tm1, "D", D=D)
-    need_shape("h_tm2", h_tm2, "D", D=D)
-    need_shape("I", I, "d D", d=d, D=D)
+    need_shapes("delta D, e_tm1 d, h_tm1 D, h_tm2 D, I d D", delta, e_tm1, h_tm1, h_tm2, I)
     g = delta * h_tm1 * (1 - h_tm1)
     return {"Lx": g @ I.T, "H": torch.outer(h_tm2, g), "I": torch.outer(e_tm1, g), "b1": g}
 
@@ -97,7 +81,7 @@ def bptt(xs: Tensor, targets: Tensor, params: Params, h0: Tensor, tau: int | Non
     """Back-propagation through time, truncated to τ steps: the gradients by all six parameters.
 
     xs (T,) or (B, T) with h0 (D,) or (B, D). Targets of the shape of xs: the loss is Σ_t J(t), and
-    each J(t) is carried back to the appearances t, t-1, …, t-τ+1. One target a sequence, () or (B,):
+    each J(t) is carried back to the appearances t, t-1, …, t-τ+1. One target per sequence, () or (B,):
     the loss is J(T) alone. The gradients are summed over the batch. Without τ they are the true ones.
     """
     if tau is not None and tau < 1:

@@ -7,11 +7,11 @@ picture; since the start word has been read by then, the first word of the capti
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from .cells import GRU, Cell
 from .guards import need_shape
-from .losses import next_word_loss
+from .losses import Predictor
 from .seq2seq import READOUT, AttentionDecoder
 
 EQUATIONS = f"""
@@ -22,7 +22,7 @@ h[b,t,J] = CELL(h[b,t-1,J], C[b,t,K], e[w[b,t],I])
 """
 
 
-class Captioner(nn.Module):
+class Captioner(Predictor):
     """`EQUATIONS`. forward: M (B,X,Y,K), caption (B,T) -> logits (B,T,V), alpha (B,T,X,Y).
 
     A caption begins with a start word; logits[b,t] is the word after caption[b,t], chosen with alpha[b,t].
@@ -38,7 +38,3 @@ class Captioner(nn.Module):
         # A softmax over x and y jointly is a softmax over the places of the picture laid in one row.
         logits, alpha = self.decoder(caption, M.flatten(1, 2))
         return logits, alpha.unflatten(-1, (X, Y))
-
-    def loss(self, M: Tensor, caption: Tensor, pad: int | None = None) -> Tensor:
-        """`pad` is the caption's word that does not count."""
-        return next_word_loss(self(M, caption)[0], caption, pad)

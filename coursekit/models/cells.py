@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn, sigmoid, tanh
+from torch.autograd import Function
 
 from . import fast_cells
 from .guards import BadInput, need_finite, need_like, need_shape
-
-__all__ = ["GRU", "LSTM", "UGRNN", "Cell", "TorchGRU", "Vanilla"]
 
 State = Any  # h (B, J), or for the LSTM (h, c)
 
@@ -31,7 +30,7 @@ class Cell(nn.Module):
 
     equations: str
     parts: tuple[str, ...]
-    has_fast_path = True
+    all_at_once: type[Function] | None = None  # the fast path
 
     def __init__(self, inputs: int, hidden: int, *, fast: bool = True, device=None, dtype=None):
         super().__init__()
@@ -65,8 +64,10 @@ class Cell(nn.Module):
         need_finite("x", x)
         state = self.initial(x) if state is None else state
         self._check_state(state, x, batch)
-        if self.fast and self.has_fast_path:
-            return self._all_steps(x, state)
+        if self.fast and self.all_at_once is not None:
+            given = state if isinstance(state, tuple) else (state,)
+            h, *rest = self.all_at_once.apply(x.transpose(0, 1).contiguous(), *given, *self._weights())
+            return h.transpose(0, 1), (h[-1], *rest) if rest else h[-1]
         h = []
         for t in range(T):
             h_t, state = self.step(x[:, t], state)
@@ -77,13 +78,12 @@ class Cell(nn.Module):
         need_shape("the state h", state, "B J", B=batch, J=self.hidden)
         need_like("the state h", state, "x", x)
 
-    def _all_steps(self, x: Tensor, state: State) -> tuple[Tensor, State]:
-        """The fast path."""
-        raise NotImplementedError
+    def _weights(self) -> tuple[Any, ...]:
+        """What the fast path takes: the weights of all parts, one above the other, so that one product serves them."""
+        return self._stack("W_h"), self._stack("W_x"), self._stack("B_")
 
-    def _stack(self, name: str, parts: tuple[str, ...] = ()) -> Tensor:
-        """The weights of several parts, one above the other: one product in place of several."""
-        return torch.cat([getattr(self, name + part) for part in parts or self.parts])
+    def _stack(self, name: str) -> Tensor:
+        return torch.cat([getattr(self, name + part) for part in self.parts])
 
     @classmethod
     def from_torch(cls, module: nn.RNNBase, **options):
@@ -101,6 +101,7 @@ class Vanilla(Cell):
 
     equations = "h[b,t,j] = sigmoid(W_hh[j,I] h[b,t-1,I] + W_xh[j,K] x[b,t,K] - B_h[j])"
     parts = ("h",)
+    all_at_once = fast_cells.Vanilla
 
     def __init__(self, inputs: int, hidden: int, activation: str = "sigmoid", **options):
         if activation not in ("sigmoid", "tanh"):
@@ -113,8 +114,8 @@ class Vanilla(Cell):
         h = self.activation(h @ self.W_hh.T + x @ self.W_xh.T - self.B_h)
         return h, h
 
-    def _all_steps(self, x, h):
-        return fast_cells.vanilla(x, h, self.W_hh, self.W_xh, self.B_h, self.activation)
+    def _weights(self) -> tuple[Any, ...]:
+        return self.W_hh, self.W_xh, self.B_h, self.activation
 
 
 class UGRNN(Cell):
@@ -126,15 +127,13 @@ class UGRNN(Cell):
         h[b,t,j] = G[b,t,j] h[b,t-1,j] + (1 - G[b,t,j]) R[b,t,j]
     """
     parts = ("G", "R")
+    all_at_once = fast_cells.UGRNN
 
     def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         G = sigmoid(h @ self.W_hG.T + x @ self.W_xG.T - self.B_G)
         R = tanh(h @ self.W_hR.T + x @ self.W_xR.T - self.B_R)
         h = G * h + (1 - G) * R
         return h, h
-
-    def _all_steps(self, x, h):
-        return fast_cells.ugrnn(x, h, self._stack("W_h"), self._stack("W_x"), self._stack("B_"))
 
 
 class GRU(Cell):
@@ -148,6 +147,7 @@ class GRU(Cell):
         h[b,t,j] = (1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]
     """
     parts = ("G1", "G2", "R")
+    all_at_once = fast_cells.GRU
 
     def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         G1 = sigmoid(h @ self.W_hG1.T + x @ self.W_xG1.T - self.B_G1)
@@ -156,9 +156,9 @@ class GRU(Cell):
         h = (1 - G2) * h + G2 * R
         return h, h
 
-    def _all_steps(self, x, h):
-        W_hG = self._stack("W_h", ("G1", "G2"))
-        return fast_cells.gru(x, h, W_hG, self.W_hR, self._stack("W_x"), self._stack("B_"))
+    def _weights(self) -> tuple[Any, ...]:
+        W_hG = torch.cat([self.W_hG1, self.W_hG2])
+        return W_hG, self.W_hR, self._stack("W_x"), self._stack("B_")
 
 
 class TorchGRU(Cell):
@@ -176,7 +176,6 @@ class TorchGRU(Cell):
         h[b,t,j] = (1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]
     """
     parts = ("G1", "G2", "R")
-    has_fast_path = False
 
     def __init__(self, inputs: int, hidden: int, **options):
         super().__init__(inputs, hidden, **options)
@@ -202,6 +201,7 @@ class LSTM(Cell):
         h[b,t,j] = Go[b,t,j] tanh(c[b,t,j])
     """
     parts = ("R", "Gf", "Gi", "Go")
+    all_at_once = fast_cells.LSTM
 
     def step(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         h, c = state
@@ -222,7 +222,3 @@ class LSTM(Cell):
         for name, part in zip("hc", state, strict=True):
             need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
             need_like(f"the state {name}", part, "x", x)
-
-    def _all_steps(self, x, state):
-        h, c = state
-        return fast_cells.lstm(x, h, c, self._stack("W_h"), self._stack("W_x"), self._stack("B_"))

@@ -13,8 +13,6 @@ from torch import Tensor
 
 from .guards import BadInput, need_finite
 
-__all__ = ["CLIP", "clip_each", "clip_global"]
-
 CLIP = """
     norm = sqrt(g[I] g[I])
     clipped[i] = g[i] min(1, n / norm)

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_ids, need_like, need_shape
+from .guards import BadInput, need_finite, need_ids, need_like, need_shape, need_shapes
 
 EMBED = "L[b,t,i] = e[w[b,t],i]"
 
@@ -34,9 +34,7 @@ def embed(e: Tensor, w: Tensor) -> Tensor:
 
 def conv_stride_2(L: Tensor, W: Tensor, B: Tensor) -> Tensor:
     """`STRIDE_2`, with t from 0 and no padding. L (B,T,J), W (k,J,I), B (I,) -> (B,(T-k)//2+1,I)."""
-    k, J, I = need_shape("W", W, "k J I")
-    need_shape("B", B, "I", I=I)
-    _, T = need_shape("L", L, "B T J", J=J)
+    k, _, _, _, T = need_shapes("W k J I, B I, L B T J", W, B, L)
     need_like("L", L, "W", W)
     need_finite("L", L)
     if k > T:
@@ -74,8 +72,7 @@ def conv_same(L: Tensor, W: Tensor) -> Tensor:
     out[b,x,y,j] = W[dx,dy,I,j] L[b,x+dx,y+dy,I] with dx, dy from -(k//2); k is odd.
     L (B,X,Y,I), W (k,k,I,J) -> (B,X,Y,J).
     """
-    k, I, _ = need_shape("W", W, "k k I J")
-    need_shape("L", L, "B X Y I", I=I)
+    k, *_ = need_shapes("W k k I J, L B X Y I", W, L)
     need_like("L", L, "W", W)
     need_finite("L", L)
     if k % 2 == 0:
@@ -90,11 +87,7 @@ def update_gate_conv(L: Tensor, W_R: Tensor, B_R: Tensor, W_G: Tensor, B_G: Tens
 
     L (B,X,Y,J), W_R and W_G (k,k,J,J) indexed [dx,dy,in,out], B_R and B_G (J,) -> (B,X,Y,J).
     """
-    k, J = need_shape("W_R", W_R, "k k J J")
-    need_shape("W_G", W_G, "k k J J", k=k, J=J)
-    need_shape("B_R", B_R, "J", J=J)
-    need_shape("B_G", B_G, "J", J=J)
-    need_shape("L", L, "B X Y J", J=J)
+    need_shapes("W_R k k J J, W_G k k J J, B_R J, B_G J, L B X Y J", W_R, W_G, B_R, B_G, L)
     R = torch.tanh(conv_same(L, W_R) - B_R)
     G = torch.sigmoid(conv_same(L, W_G) - B_G)
     return G * L + (1 - G) * R

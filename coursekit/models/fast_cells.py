@@ -11,51 +11,15 @@ Two facts make a recurrent layer fast, and both are subjects of the course.
 
 Time comes first here: step t of a (T, B, J) tensor is one solid piece of memory. State h[t] has
 T + 1 values, h[0] given; Z[t], the slopes and dZ[t] belong to the step from h[t] to h[t+1], which
-the loops call `h` and `h_next`. The plain loops stand in `cells`; a test shows that both agree.
+the loops call `h` and `h_next`. The weights of a cell's parts lie one above the other, in the order of
+its `parts`. The plain loops stand in `cells`; a test shows that both agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 from torch.autograd import Function
-
-__all__ = ["gru", "lstm", "ugrnn", "vanilla"]
-
-
-def vanilla(
-    x: Tensor,  # (B, T, K)
-    h0: Tensor,  # (B, J)
-    W_h: Tensor,  # (J, J)
-    W_x: Tensor,  # (J, K)
-    B: Tensor,  # (J,)
-    activation: Callable[..., Tensor],  # torch.sigmoid or torch.tanh
-) -> tuple[Tensor, Tensor]:  # h (B, T, J), the last state (B, J)
-    h = _Vanilla.apply(x.transpose(0, 1).contiguous(), h0, W_h, W_x, B, activation)
-    return h.transpose(0, 1), h[-1]
-
-
-def ugrnn(x: Tensor, h0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
-    """As `vanilla`; the rows of W_h (2J, J), W_x (2J, K) and B (2J,) are those of G, then of R."""
-    h = _UGRNN.apply(x.transpose(0, 1).contiguous(), h0, W_h, W_x, B)
-    return h.transpose(0, 1), h[-1]
-
-
-def gru(x: Tensor, h0: Tensor, W_hG: Tensor, W_hR: Tensor, W_x: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
-    """As `vanilla`; W_hG (2J, J) is for G1 and G2, W_x (3J, K) and B (3J,) are for G1, G2 and R."""
-    h = _GRU.apply(x.transpose(0, 1).contiguous(), h0, W_hG, W_hR, W_x, B)
-    return h.transpose(0, 1), h[-1]
-
-
-def lstm(
-    x: Tensor, h0: Tensor, c0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor
-) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """As `vanilla`; the rows of W_h (4J, J), W_x (4J, K) and B (4J,) are those of R, Gf, Gi, Go."""
-    h, c_last = _LSTM.apply(x.transpose(0, 1).contiguous(), h0, c0, W_h, W_x, B)
-    return h.transpose(0, 1), (h[-1], c_last)
-
 
 # ── what the four share ──────────────────────────────────────────────────────────────────────
 
@@ -119,7 +83,7 @@ def _input_gradients(ctx, dZ: Tensor, x: Tensor, W_x: Tensor) -> tuple[Tensor | 
 # ── the four cells ───────────────────────────────────────────────────────────────────────────
 
 
-class _Vanilla(Function):
+class Vanilla(Function):
     """h_next = f(z),  z = W_h h + W_x x − B."""
 
     @staticmethod
@@ -129,7 +93,7 @@ class _Vanilla(Function):
             activation(_add_product(z, h, W_hT), out=h_next)
         ctx.save_for_backward(x, H, W_h, W_x)
         ctx.through = _through_tanh if activation is torch.tanh else _through_sigmoid
-        return H[1:]
+        return (H[1:],)
 
     @staticmethod
     def backward(ctx, gH):
@@ -142,7 +106,7 @@ class _Vanilla(Function):
         return dx, dH[0], _over_time(dZ, H[:-1]), dW_x, dB, None
 
 
-class _UGRNN(Function):
+class UGRNN(Function):
     """h_next = G h + (1−G) R,  with G = σ(z_G), R = tanh(z_R)."""
 
     @staticmethod
@@ -152,7 +116,7 @@ class _UGRNN(Function):
             _add_product(z, h, W_hT)
             torch.lerp(R.tanh_(), h, G.sigmoid_(), out=h_next)
         ctx.save_for_backward(x, H, Z, W_h, W_x)
-        return H[1:]
+        return (H[1:],)
 
     @staticmethod
     def backward(ctx, gH):
@@ -170,8 +134,8 @@ class _UGRNN(Function):
         return dx, dH[0], _over_time(dZ, H[:-1]), dW_x, dB
 
 
-class _GRU(Function):
-    """h_next = (1−G2) h + G2 R,  R = tanh(W_hR m + W_xR x − B_R),  m = G1 h."""
+class GRU(Function):
+    """h_next = (1−G2) h + G2 R,  R = tanh(W_hR m + W_xR x − B_R),  m = G1 h; W_hG is for both gates."""
 
     @staticmethod
     def forward(ctx, x, h0, W_hG, W_hR, W_x, B):
@@ -184,7 +148,7 @@ class _GRU(Function):
             _add_product(R, m, W_hRT).tanh_()
             torch.lerp(h, R, G2, out=h_next)
         ctx.save_for_backward(x, H, M, Z, W_hG, W_hR, W_x)
-        return H[1:]
+        return (H[1:],)
 
     @staticmethod
     def backward(ctx, gH):
@@ -207,7 +171,7 @@ class _GRU(Function):
         return dx, dH[0], _over_time(dG, H[:-1]), _over_time(dR, M), dW_x, dB
 
 
-class _LSTM(Function):
+class LSTM(Function):
     """c_next = Gf c + Gi R,  h_next = Go u,  u = tanh(c_next)."""
 
     @staticmethod

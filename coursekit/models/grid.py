@@ -2,7 +2,7 @@
 
 Place (i,j) waits for (i-1,j) and (i,j-1), so all places with the same i+j are ready at the same time:
 the anti-diagonals are the parallel steps, n+m-1 of them for n x m places. `grid_loop` is the equation
-read aloud; `grid_states` does one matrix product an anti-diagonal; `grid_gradient` is the hand-derived
+read aloud; `grid_states` does one matrix product per anti-diagonal; `grid_gradient` is the hand-derived
 backward pass, once through the places in the opposite order.
 """
 
@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import need_finite, need_like, need_shape
+from .guards import need_finite, need_like, need_shapes
 
 EQUATIONS = """
 pad h
@@ -21,10 +21,8 @@ h[b,i,j,a] = sigmoid(W_in[a,C] x[b,i,j,C] + W_left[a,D] h[b,i-1,j,D] + W_top[a,D
 
 
 def _check(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> tuple[int, int, int, int]:
-    h, c = need_shape("W_in", W_in, "h c")
-    need_shape("W_left", W_left, "h h", h=h)
-    need_shape("W_top", W_top, "h h", h=h)
-    batch, n, m = need_shape("x", x, "B n m c", c=c)
+    tensors = (W_in, W_left, W_top, x)
+    h, _, batch, n, m = need_shapes("W_in h c, W_left h h, W_top h h, x B n m c", *tensors)
     need_like("x", x, "W_in", W_in)
     need_finite("x", x)
     return batch, n, m, h
@@ -78,8 +76,7 @@ def grid_gradient(
     Returns dJ for `W_in`, `W_left`, `W_top` and `x`, each of its own shape.
     """
     batch, n, m, size = _check(x, W_in, W_left, W_top)
-    for name, tensor in (("h", h), ("dh", dh)):
-        need_shape(name, tensor, "B n m h", B=batch, n=n, m=m, h=size)
+    need_shapes("h B n m h, dh B n m h", h, dh, B=batch, n=n, m=m, h=size)
     a = torch.zeros_like(F.pad(h, (0, 0, 0, 1, 0, 1)))  # one border of zeros below and to the right
     for i in reversed(range(n)):
         for j in reversed(range(m)):

@@ -1,11 +1,12 @@
 """Input guards: one sentence that names the tensor, the shape it has and the shape it needs.
 
     B, T = need_shape("x", x, "B T K", K=self.inputs)      # the sizes that were not given, in order
+    V, d, D = need_shapes("L V d, H D D, I d D", L, H, I)  # several, whose sizes must agree
     B, T = need_ids("w", w, "B T", below=V)                # whole numbers, 0 <= w < V
     need_finite("x", x)                                    # no NaN, no infinity
     need_like("h", h, "x", x)                              # one dtype, one device
 
-A pattern is one word an axis: a name whose size is given (`K=3`) or free (`B`), or a number. `...`
+A pattern is one word per axis: a name whose size is given (`K=3`) or free (`B`), or a number. `...`
 in front stands for any leading axes. Every size must be at least 1: an empty batch or T=0 is refused.
 Values are looked at only where there are values (a tensor on the `meta` device has none).
 """
@@ -14,8 +15,6 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-
-__all__ = ["BadInput", "need_finite", "need_ids", "need_like", "need_shape"]
 
 
 class BadInput(ValueError):
@@ -42,6 +41,16 @@ def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[i
     if 0 in has:
         raise BadInput(f"{name} is empty: its shape is {has}; it needs {_needed(words, sizes)}, no size 0")
     return tuple(size for word, size in found.items() if word not in sizes)
+
+
+def need_shapes(patterns: str, *tensors: Tensor, **sizes: int) -> tuple[int, ...]:
+    """`need_shape` for each "name pattern"; a size that one tensor has found is given for those after it."""
+    known = dict(sizes)
+    for text, tensor in zip(patterns.split(", "), tensors, strict=True):
+        name, _, pattern = text.partition(" ")
+        free = [word for word in dict.fromkeys(pattern.split()) if word != "..." and word not in known]
+        known |= zip(free, need_shape(name, tensor, pattern, **known), strict=True)
+    return tuple(size for name, size in known.items() if name not in sizes)
 
 
 def need_ids(name: str, tensor: Tensor, pattern: str, below: int, **sizes: int) -> tuple[int, ...]:

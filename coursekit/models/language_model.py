@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from .cells import Cell, State
 from .guards import BadInput, need_ids
+from .losses import next_word_loss, word_losses
 from .stacked import Stacked
-
-__all__ = ["READOUTS", "LanguageModel", "word_losses"]
 
 EMBED = "x[b,t,k] = e[w[b,t],k]"
 
@@ -67,8 +66,8 @@ class LanguageModel(nn.Module):
         With the state of the call before, `prefix` is the newest word alone, (B, 1).
         """
         need_ids("prefix", prefix, "B T", below=self.words)
-        h, state = self.cell(F.embedding(prefix, self.e), state)
-        return self._scores(h[:, -1]), state
+        z, state = self.run(prefix, state)
+        return z[:, -1], state
 
     def _scores(self, h: Tensor) -> Tensor:  # (..., J) -> (..., V)
         if self.U is not None:
@@ -77,8 +76,6 @@ class LanguageModel(nn.Module):
 
     def loss(self, w: Tensor, pad: int | None = None) -> Tensor:
         """The mean of −ln P(w[t+1] | w[0..t]) over the words of w (B, T) that are not `pad`."""
-        from .losses import next_word_loss  # which itself stands on `word_losses`
-
         return next_word_loss(self(w), w, pad)
 
     def losses(self, w: Tensor, pad: int | None = None) -> Tensor:
@@ -87,9 +84,3 @@ class LanguageModel(nn.Module):
         if T < 2:
             raise BadInput(f"w has shape {tuple(w.shape)}; it needs (B, T) with T >= 2, a start and a word")
         return word_losses(self(w[:, :-1]), w[:, 1:], pad)
-
-
-def word_losses(logits: Tensor, w: Tensor, pad: int | None = None) -> Tensor:
-    """−ln softmax(logits)[w], zero where w is `pad`: (B, T, V), (B, T) -> (B, T)."""
-    ignored = -100 if pad is None else pad
-    return F.cross_entropy(logits.movedim(-1, 1), w, ignore_index=ignored, reduction="none")

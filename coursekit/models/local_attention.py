@@ -1,9 +1,9 @@
 """Local attention in O(T w) time and memory: no T x T matrix is ever made.
 
 The queries are cut into chunks. A chunk needs only the keys near it, so the whole layer is one dense
-attention a chunk, all chunks in one batched product:
+attention per chunk, all chunks in one batched product:
 
-    blocks   chunk n sees the keys of chunk n                      w x w scores a chunk
+    blocks   chunk n sees the keys of chunk n                      w x w scores per chunk
     bands    chunk n of c queries sees c + left + right keys       a band of those is kept by a mask
 
 A chunk of c = left + right + 1 queries computes at most twice the scores that the band has.
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_shape
+from .guards import BadInput, need_shape, need_shapes
 from .patterns import LOCAL, attend, check_pattern
 
 
@@ -28,9 +28,7 @@ def local_attention(
     """
     if pattern not in LOCAL:
         raise BadInput(f"pattern is {pattern!r}; local attention needs one of {', '.join(LOCAL)}")
-    T, I = need_shape("Query", Query, "... T I")
-    need_shape("Key", Key, "... T I", T=T, I=I)
-    need_shape("Value", Value, "... T I", T=T)
+    T, _, _ = need_shapes("Query ... T I, Key ... T I, Value ... T C", Query, Key, Value)
     w = check_pattern(pattern, T, w)
     if allowed is None:
         allowed = torch.ones(T, dtype=torch.bool, device=Query.device)

@@ -9,10 +9,10 @@ them and over t1, so that its weight does not depend on the size of the model.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from .guards import BadInput, need_finite, need_ids, need_shape
-from .language_model import word_losses
 
 FOCUS = """
 H[l,k,t1] = -sum[t2](alpha[l,k,t1,t2] log(alpha[l,k,t1,t2]))
@@ -22,6 +22,12 @@ focus = 1/(L K T1) sum[l,k,t1](H[l,k,t1])
 NEAR = """
 near = 1/(L K T1) sum[l,k,t1,t2](alpha[l,k,t1,t2] min(c, distance[t1,t2]))
 """
+
+
+def word_losses(logits: Tensor, w: Tensor, pad: int | None = None) -> Tensor:
+    """−ln softmax(logits)[w], zero where w is `pad`: (B, T, V), (B, T) -> (B, T)."""
+    ignored = -100 if pad is None else pad
+    return F.cross_entropy(logits.movedim(-1, 1), w, ignore_index=ignored, reduction="none")
 
 
 def next_word_loss(logits: Tensor, w: Tensor, pad: int | None = None) -> Tensor:
@@ -40,6 +46,15 @@ def next_word_loss(logits: Tensor, w: Tensor, pad: int | None = None) -> Tensor:
     if not w.is_meta and int(counted) == 0:
         raise BadInput(f"w of shape {tuple(w.shape)} holds no word after the first but pad={pad}")
     return losses.sum() / counted
+
+
+class Predictor(nn.Module):
+    """A model whose forward gives the logits of the next word, alone or before its attention."""
+
+    def loss(self, *given: Tensor, pad: int | None = None) -> Tensor:
+        """`next_word_loss` of the last that is given, the text; `pad` is its word that does not count."""
+        made = self(*given)
+        return next_word_loss(made[0] if isinstance(made, tuple) else made, given[-1], pad)
 
 
 def focus(alpha: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""One matrix for query and key: L W_Qᵀ W_K Lᵀ is a bilinear form, so it needs one matrix a head.
+"""One matrix for query and key: L W_Qᵀ W_K Lᵀ is a bilinear form, so it needs one matrix per head.
 
 Nothing is lost: `merge` gives that matrix. Something is gained that a head of size I < J never had:
 any matrix of rank up to J. So the way back, `split`, is exact for rank <= I, and else the nearest
@@ -12,7 +12,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_finite, need_shape
+from .guards import BadInput, need_finite, need_shape, need_shapes
 
 MERGE = "W[k,j1,j2] = 1/sqrt(I) W_Q[k,I,j1] W_K[k,I,j2]"
 
@@ -21,8 +21,7 @@ ATTENTION = "alpha[b,k,t1,t2] = softmax[t2](L[b,t1,J1] W[k,J1,J2] L[b,t2,J2])"
 
 def merge(W_Q: Tensor, W_K: Tensor) -> Tensor:
     """`MERGE`, the scale inside: W_Q and W_K (K,I,J) -> W (K,J,J)."""
-    K, I, J = need_shape("W_Q", W_Q, "K I J")
-    need_shape("W_K", W_K, "K I J", K=K, I=I, J=J)
+    _, I, _ = need_shapes("W_Q K I J, W_K K I J", W_Q, W_K)
     return torch.einsum("kia,kib->kab", W_Q, W_K) / sqrt(I)
 
 
@@ -39,8 +38,7 @@ def split(W: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def merged_attention(L: Tensor, W: Tensor) -> Tensor:
     """`ATTENTION`: L (B,T,J), W (K,J,J) -> alpha (B,K,T,T)."""
-    _, J = need_shape("W", W, "K J J")
-    need_shape("L", L, "B T J", J=J)
+    need_shapes("W K J J, L B T J", W, L)
     need_finite("L", L)
     return torch.softmax(torch.einsum("bsj,kjl,btl->bkst", L, W, L), -1)
 

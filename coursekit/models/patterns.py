@@ -1,26 +1,39 @@
 """Attention patterns: which position may look at which, and how many pairs that makes.
 
-    full            everyone at everyone                       T²
-    causal          t2 <= t1                                   T(T+1)/2
-    window          the last w positions, itself included      wT - w(w-1)/2
-    two-sided       w to the left and w to the right           (2w+1)T - w(w+1)
-    block           the w positions of its own block           Tw
-    causal-block    those of its own block that are not later  T(w+1)/2
-
-The counts of the windows are for w <= T (two-sided: w < T); `pairs` is exact for every w.
+full            everyone at everyone
+causal          t2 <= t1
+window          the last w positions, itself included
+two-sided       w to the left and w to the right
+block           the w positions of its own block
+causal-block    those of its own block that are not later
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_shape
+from .guards import BadInput, need_shape, need_shapes
 
-LOCAL = ("window", "two-sided", "block", "causal-block")
-PATTERNS = ("full", "causal", *LOCAL)
+
+class Pattern(NamedTuple):
+    sees: Callable[[Tensor, Tensor, int], Tensor]  # from how far t2 lies behind t1, and whether in its block
+    pairs: Callable[[int, int], int]  # from T and w
+
+
+PATTERNS = {
+    "full": Pattern(lambda back, same, w: back == back, lambda T, w: T * T),
+    "causal": Pattern(lambda back, same, w: back >= 0, lambda T, w: T * (T + 1) // 2),
+    "window": Pattern(lambda back, same, w: (back >= 0) & (back < w), lambda T, w: w * T - w * (w - 1) // 2),
+    "two-sided": Pattern(lambda back, same, w: abs(back) <= w, lambda T, w: (2 * w + 1) * T - w * (w + 1)),
+    "block": Pattern(lambda back, same, w: same, lambda T, w: T * w),
+    "causal-block": Pattern(lambda back, same, w: same & (back >= 0), lambda T, w: T * (w + 1) // 2),
+}
+LOCAL = tuple(PATTERNS)[2:]  # those with a width
 
 
 def check_pattern(pattern: str, T: int, w: int | None) -> int:
@@ -43,32 +56,15 @@ def mask(pattern: str, T: int, w: int | None = None, device: torch.device | None
     w = check_pattern(pattern, T, w)
     t = torch.arange(T, device=device)
     back = t[:, None] - t[None, :]  # how far t2 lies behind t1
-    if pattern == "full":
-        return torch.ones_like(back, dtype=torch.bool)
-    if pattern == "causal":
-        return back >= 0
-    if pattern == "window":
-        return (back >= 0) & (back < w)
-    if pattern == "two-sided":
-        return back.abs() <= w
-    same_block = (t // w)[:, None] == (t // w)[None, :]
-    return same_block if pattern == "block" else same_block & (back >= 0)
+    block = t // max(w, 1)
+    return PATTERNS[pattern].sees(back, block[:, None] == block[None, :], w)
 
 
 def pairs(pattern: str, T: int, w: int | None = None) -> int:
     """The number of (query, key) pairs, in closed form."""
     w = check_pattern(pattern, T, w)
-    if pattern == "full":
-        return T * T
-    if pattern == "causal":
-        return T * (T + 1) // 2
-    if pattern == "window":
-        w = min(w, T)
-        return w * T - w * (w - 1) // 2
-    if pattern == "two-sided":
-        w = min(w, T - 1)
-        return (2 * w + 1) * T - w * (w + 1)
-    return T * w if pattern == "block" else T * (w + 1) // 2
+    widest = {"window": T, "two-sided": T - 1}  # a window may be wider than the text
+    return PATTERNS[pattern].pairs(T, min(w, widest.get(pattern, w)))
 
 
 def need_allowed(allowed: Tensor, B: int, S: int) -> None:
@@ -86,9 +82,7 @@ def attend(Query: Tensor, Key: Tensor, Value: Tensor, mask: Tensor | None = None
 
     Query (...,T1,I), Key and Value (...,T2,I), mask broadcastable to (...,T1,T2) -> h (...,T1,I), alpha.
     """
-    T1, I = need_shape("Query", Query, "... T1 I")
-    (T2,) = need_shape("Key", Key, "... T2 I", I=I)
-    need_shape("Value", Value, "... T2 I", T2=T2)
+    T1, I, T2, _ = need_shapes("Query ... T1 I, Key ... T2 I, Value ... T2 C", Query, Key, Value)
     scores = (Query / sqrt(I)) @ Key.transpose(-1, -2)
     if mask is not None:
         if mask.dim() < 2 or mask.shape[-1] != T2 or mask.shape[-2] not in (1, T1):

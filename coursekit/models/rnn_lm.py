@@ -16,9 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import need_finite, need_ids, need_shape
-
-__all__ = ["EQUATIONS", "Params", "Run", "Step", "forward", "losses", "perplexity", "run"]
+from .guards import need_finite, need_ids, need_shape, need_shapes
 
 EQUATIONS = """
     e[b,t,i] = L[x[b,t],i]
@@ -46,12 +44,8 @@ class Params(NamedTuple):
 
     def check(self) -> tuple[int, int, int]:
         """V, d, D, once every shape fits the others."""
-        V, d = need_shape("L", self.L, "V d")
-        (D,) = need_shape("b1", self.b1, "D")
-        need_shape("H", self.H, "D D", D=D)
-        need_shape("I", self.I, "d D", d=d, D=D)
-        need_shape("U", self.U, "D V", D=D, V=V)
-        need_shape("b2", self.b2, "V", V=V)
+        L, H, I, b1, U, b2 = self
+        V, d, D = need_shapes("L V d, b1 D, H D D, I d D, U D V, b2 V", L, b1, H, I, U, b2)
         for name, tensor in zip(self._fields, self, strict=True):
             need_finite(name, tensor)
         return V, d, D

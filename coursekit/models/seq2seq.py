@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from .cells import GRU, Cell, State
 from .guards import BadInput, need_finite, need_ids, need_like, need_shape
-from .losses import next_word_loss
+from .losses import Predictor
 from .patterns import need_allowed
 
 ENCODER = "M[b,s,J] = ENCODER(M[b,s+1,J], e_in[x[b,s],I])"
@@ -35,12 +35,7 @@ h[b,t,J] = CELL(h[b,t-1,J], C[b,t,K], e[w[b,t],I])
 {READOUT}
 """
 
-WORD_QUERY = f"""
-alpha[b,t,s] = softmax[s](e[w[b,t],K] M[b,s,K])
-C[b,t,k] = alpha[b,t,S] M[b,S,k]
-h[b,t,J] = CELL(h[b,t-1,J], C[b,t,K], e[w[b,t],I])
-{READOUT}
-"""
+WORD_QUERY = STATE_QUERY.replace("h[b,t-1,J] W_key[J,K]", "e[w[b,t],K]")
 
 
 class Encoder(nn.Module):
@@ -152,7 +147,7 @@ def _h(state: State) -> Tensor:
     return state[0] if isinstance(state, tuple) else state
 
 
-class ThoughtTranslator(nn.Module):
+class ThoughtTranslator(Predictor):
     """The thought vector alone. forward: source (B,S), target (B,T) -> logits (B,T,V)."""
 
     def __init__(
@@ -166,12 +161,8 @@ class ThoughtTranslator(nn.Module):
         _, thought = self.encoder(source)
         return self.decoder(target, thought)
 
-    def loss(self, source: Tensor, target: Tensor, pad: int | None = None) -> Tensor:
-        """`pad` is the target word that does not count."""
-        return next_word_loss(self(source, target), target, pad)
 
-
-class AttentionTranslator(nn.Module):
+class AttentionTranslator(Predictor):
     """The thought vector, and attention to the encoder's states.
 
     forward: source (B,S), target (B,T) -> logits (B,T,V), alpha (B,T,S).
@@ -197,7 +188,3 @@ class AttentionTranslator(nn.Module):
         M, thought = self.encoder(source)
         allowed = None if self.pad is None else source != self.pad
         return self.decoder(target, M, thought, allowed)
-
-    def loss(self, source: Tensor, target: Tensor, pad: int | None = None) -> Tensor:
-        """`pad` is the target word that does not count."""
-        return next_word_loss(self(source, target)[0], target, pad)

@@ -13,19 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_finite, need_ids, need_shape
-
-__all__ = [
-    "SKIPGRAM",
-    "estimated_predictions",
-    "gradients",
-    "loss",
-    "negative_sampling",
-    "negative_sampling_gradients",
-    "predictions",
-    "sampled_grad",
-    "sampled_grad_keeping_positive",
-]
+from .guards import BadInput, need_finite, need_ids, need_shape, need_shapes
 
 SKIPGRAM = """
     yhat[k] = softmax[k](U[A,k] v[A])
@@ -36,8 +24,7 @@ SKIPGRAM = """
 
 def predictions(U: Tensor, v: Tensor) -> Tensor:
     """ŷ = softmax(Uᵀ v): (h, d), (h,) -> (d,)."""
-    h, _ = need_shape("U", U, "h d")
-    need_shape("v", v, "h", h=h)
+    need_shapes("U h d, v h", U, v)
     need_finite("U", U)
     need_finite("v", v)
     return torch.softmax(v @ U, -1)
@@ -85,9 +72,7 @@ def estimated_predictions(U: Tensor, v: Tensor, S: Tensor) -> Tensor:
 
 def negative_sampling(u_j: Tensor, v: Tensor, U_negative: Tensor) -> Tensor:
     """−ln σ(u_j·v) − Σ_k ln σ(−u_k·v), the columns of U_negative (h, m) being m sampled words."""
-    (h,) = need_shape("v", v, "h")
-    need_shape("u_j", u_j, "h", h=h)
-    need_shape("U_negative", U_negative, "h m", h=h)
+    need_shapes("v h, u_j h, U_negative h m", v, u_j, U_negative)
     return -F.logsigmoid(u_j @ v) - F.logsigmoid(-(v @ U_negative)).sum()
 
 
@@ -100,8 +85,7 @@ def negative_sampling_gradients(u_j: Tensor, v: Tensor, U_negative: Tensor) -> t
 
 
 def _word_vector(U: Tensor, V: Tensor, i: int, j: int) -> Tensor:
-    h, d = need_shape("U", U, "h d")
-    need_shape("V", V, "h d", h=h, d=d)
+    _, d = need_shapes("U h d, V h d", U, V)
     need_finite("V", V)
     for name, word in (("i", i), ("j", j)):
         need_ids(name, torch.as_tensor(word, device=U.device), "", below=d)
@@ -115,8 +99,7 @@ def _one_hot(j: int, U: Tensor) -> Tensor:
 
 
 def _check_sample(U: Tensor, v: Tensor, S: Tensor, y_hat: Tensor | None) -> int:
-    h, d = need_shape("U", U, "h d")
-    need_shape("v", v, "h", h=h)
+    _, d = need_shapes("U h d, v h", U, v)
     need_ids("S", S, "S", below=d)
     if y_hat is not None:
         need_shape("y_hat", y_hat, "d", d=d)

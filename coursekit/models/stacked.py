@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from .cells import Cell, State
 from .guards import BadInput, need_shape
 
-__all__ = ["BIDIRECTIONAL", "STACKED", "Bidirectional", "Stacked"]
-
 STACKED = """
     h1[b,t,J] = CELL1(h1[b,t-1,J], x[b,t,J])
     L1[b,t,j] = x[b,t,j] + h1[b,t,j]
@@ -65,7 +63,7 @@ class Stacked(nn.Module):
     def _through(self, x: Tensor, state: tuple[State, ...], layers: list) -> tuple[Tensor, tuple[State, ...]]:
         if not isinstance(state, tuple) or len(state) != len(layers):
             raise BadInput(
-                f"the state of this stack needs to be a tuple of {len(layers)} states, one a layer"
+                f"the state of this stack needs to be a tuple of {len(layers)} states, one per layer"
             )
         after = []
         for layer, before in zip(layers, state, strict=True):

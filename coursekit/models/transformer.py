@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from .attention import Heads
 from .guards import BadInput, need_like, need_shape
-from .losses import next_word_loss
+from .losses import Predictor
 from .positions import PlacedWords
 
 FEED_FORWARD = """
@@ -182,7 +182,7 @@ class Layer(nn.Module):
 class Stack(nn.Module):
     """N layers, and in pre-norm one last layer norm: an encoder, or with `cross` a decoder.
 
-    forward: L (B,T,J), M (B,S,J) -> L (B,T,J), [alpha], [alpha to M], one entry a layer.
+    forward: L (B,T,J), M (B,S,J) -> L (B,T,J), [alpha], [alpha to M], one entry per layer.
     """
 
     def __init__(
@@ -223,11 +223,11 @@ class Stack(nn.Module):
         return self.LN(L), own, cross
 
 
-class TransformerLM(nn.Module):
+class TransformerLM(Predictor):
     """A causal stack over placed words, and `LANGUAGE_MODEL` at each position (`tied`: W_out is e).
 
     forward: w (B,T) -> logits (B,T,V); logits[b,t] is the word after w[b,t], and sees no later word.
-    `run` gives the alphas too, one (B,K,T,T) a layer (None where the pattern is local).
+    `run` gives the alphas too, one (B,K,T,T) per layer (None where the pattern is local).
     """
 
     def __init__(
@@ -261,11 +261,8 @@ class TransformerLM(nn.Module):
     def forward(self, w: Tensor) -> Tensor:
         return self.run(w)[0]
 
-    def loss(self, w: Tensor, pad: int | None = None) -> Tensor:
-        return next_word_loss(self(w), w, pad)
 
-
-class TransformerTranslator(nn.Module):
+class TransformerTranslator(Predictor):
     """An encoder over the source, and a causal decoder over the target that attends to it.
 
     forward: source (B,S), target (B,T) -> logits (B,T,V), alpha (N,B,K,T,S) of the cross-attention.
@@ -298,7 +295,3 @@ class TransformerTranslator(nn.Module):
         M, _, _ = self.encoder(self.source(source), L_allowed=allowed)
         L, _, alphas = self.decoder(self.target(target), M, M_allowed=allowed)
         return L @ self.W_out.T, torch.stack(alphas)
-
-    def loss(self, source: Tensor, target: Tensor, pad: int | None = None) -> Tensor:
-        """`pad` is the target word that does not count."""
-        return next_word_loss(self(source, target)[0], target, pad)

@@ -45,7 +45,7 @@ class History:
     losses: list[float] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)
     valid: list[tuple[int, float]] = field(default_factory=list)  # (steps done, loss on the validation data)
-    limit: float | None = None  # the entropy a word: no model can do better
+    limit: float | None = None  # the entropy per word: no model can do better
 
     @property
     def perplexity(self) -> float:

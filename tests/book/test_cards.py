@@ -9,7 +9,8 @@ import pytest
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from coursekit.book.card_tabs import polynomial
+from coursekit.book.card_tabs import Options, polynomial, shapes
+from coursekit.notation import Equations
 from coursekit.notation.cost.polynomial import Polynomial
 
 RNN = """\
@@ -195,3 +196,12 @@ def test_a_polynomial_is_typeset_with_its_common_factors_first(terms, typeset):
     J, K = Polynomial.size("J"), Polynomial.size("K")
     value = eval(terms, {"J": J, "K": K})
     assert polynomial(value if isinstance(value, Polynomial) else Polynomial.number(value)) == typeset
+
+
+def test_two_boundaries_of_one_tensor_have_two_names():
+    grid = Equations("h[l,t,j] = tanh(W[j,I] h[l,t-1,I] + U[j,I] h[l-1,t,I])")
+    names = [row[0].strip() for row in shapes(grid, Options.read(grid, {})).rows]
+    assert [name for name in names if "cdot" in name] == [
+        r"{math}`h_{0,\cdot,\cdot}`",
+        r"{math}`h_{\cdot,0,\cdot}`",
+    ]

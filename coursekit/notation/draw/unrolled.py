@@ -14,11 +14,6 @@ BUS = 9.0  # distance of two wires that run side by side
 Wire = tuple[Point, Point, Arrow]
 
 
-def _column(point: Point) -> int:
-    """The step that a point stands in; what has none stands before the first."""
-    return point.at[0] if point.at else -1
-
-
 def _row(point: Point) -> Point:
     return Point(point.name, point.at[:1])
 
@@ -37,8 +32,13 @@ class _Unrolled:
         }
         self.wires = list(rows.values())
         self.points = list(dict.fromkeys(p for s, t, _ in self.wires for p in (s, t)))
-        self.inside = [w for w in self.wires if _column(w[0]) == _column(w[1])]
-        self.across = [w for w in self.wires if _column(w[0]) != _column(w[1])]
+        self.after: set[Point] = set()  # what is computed from the steps, and is in none: a loss
+        for s, t, _ in self.wires:
+            if not t.at and (s.at or s in self.after):
+                self.after.add(t)
+        self.past = max([steps, *(p.at[0] + 1 for p in self.points if p.at)])
+        self.inside = [w for w in self.wires if self.column(w[0]) == self.column(w[1])]
+        self.across = [w for w in self.wires if self.column(w[0]) != self.column(w[1])]
         self.into = {p: [w for w in self.wires if w[1] == p] for p in self.points}
         self.port = max([24.0] + [width(label_runs(a.parameters), LABEL) + 12 for _, _, a in self.wires])
         self.names = list(dict.fromkeys(p.name for p in self.points))
@@ -54,6 +54,10 @@ class _Unrolled:
         self.gap = 62.0 + BUS * len(self.buses)
         self.gutter = 34.0 + BUS * len(self.buses)
         self.boxes = self._place()
+
+    def column(self, point: Point) -> int:
+        """The step that a point stands in; what has none stands before the first, or after the last."""
+        return point.at[0] if point.at else self.past if point in self.after else -1
 
     def _plan(self) -> Layout:
         """One step's layout, the same in every column."""
@@ -73,22 +77,26 @@ class _Unrolled:
         return layered(self.names, sorted(links), self.wide, 22.0)
 
     def _before(self, source: Point, target: Point) -> bool:
-        return bool(source.at) and source.name in self.system.boundary and _column(source) != _column(target)
+        return (
+            bool(source.at)
+            and source.name in self.system.boundary
+            and self.column(source) != self.column(target)
+        )
 
     def _place(self) -> dict[Point, Box]:
         plan = self.plan
         rows = max(plan.layer[n] for n in self.names) + 1
         across = max(plan.across[n] + self.wide[n] / 2 for n in self.names)
-        early = [p for p in self.points if _column(p) == -1]
+        early = [p for p in self.points if self.column(p) == -1]
         first = max((self._width(p) for p in early), default=0.0)
         start = MARGIN + (first + self.gutter if early else 0.0)
-        self.left = {t: start + t * (across + self.gutter) for t in range(self.steps + 1)}
+        self.left = {t: start + t * (across + self.gutter) for t in range(self.steps + 2)}
         self.left[-1] = MARGIN
         self.right = {t: x + across for t, x in self.left.items()} | {-1: MARGIN + first}
         look = Look(self.system, {s.name for s, _, _ in self.wires})
         boxes = {}
         for p in self.points:
-            w, step = self._width(p), _column(p)
+            w, step = self._width(p), self.column(p)
             here = plan.across[p.name] - w / 2 if step < self.steps else 0.0
             x = self.left[step] + ((first - w) / 2 if step == -1 else here)
             y = MARGIN + (rows - 1 - plan.layer[p.name]) * (HIGH + self.gap)
@@ -96,7 +104,7 @@ class _Unrolled:
         return boxes
 
     def _width(self, point: Point) -> float:
-        inside = 0 <= _column(point) < self.steps
+        inside = 0 <= self.column(point) < self.steps or point in self.after
         return self.wide[point.name] if inside else max(52.0, width(name_runs(point.name, "00")) + 20)
 
     def bottom_port(self, wire: Wire) -> tuple[float, float]:
@@ -110,7 +118,7 @@ class _Unrolled:
     def level(self, wire: Wire) -> bool:
         """A straight wire from one box to the next in the same row."""
         a, b = self.boxes[wire[0]], self.boxes[wire[1]]
-        if a.y != b.y or abs(_column(wire[0]) - _column(wire[1])) != 1:
+        if a.y != b.y or abs(self.column(wire[0]) - self.column(wire[1])) != 1:
             return False
         low, high = sorted((a, b), key=lambda box: box.x)
         return not any(low.right <= o.x < high.x for o in self.boxes.values() if o.y == a.y and o is not high)
@@ -151,18 +159,18 @@ def unrolled_picture(system: System, steps: int) -> Picture:
 def _route(net: _Unrolled, wire: Wire, end: tuple[float, float]) -> str:
     source, target, _ = wire
     a, plan = net.boxes[source], net.plan
-    if _column(source) == _column(target) and (source.name, target.name) in plan.paths:
+    if net.column(source) == net.column(target) and (source.name, target.name) in plan.paths:
         points = [(a.centre[0], a.y)]
         for via in plan.paths[source.name, target.name][1:-1]:
-            x = net.left[_column(source)] + plan.across[via]
+            x = net.left[net.column(source)] + plan.across[via]
             y = net.boxes[source].y - (plan.layer[via] - plan.layer[source.name]) * (HIGH + net.gap)
             points += [(x, y + HIGH), (x, y)]
         return curve([*points, (end[0], end[1] + 18), end], vertical=True)
-    forwards = _column(source) < _column(target)
-    k = net.buses[source.name]
+    here, k = net.column(source), net.buses[source.name]
+    forwards = here < net.column(target)
     bus = end[1] + 30 + BUS * k
-    side = net.right[_column(source)] + 12 + BUS * k if forwards else net.left[_column(source)] - 12 - BUS * k
-    row = [b for b in net.boxes.values() if b.y == a.y and b is not a and _column(b.key) == _column(source)]  # type: ignore[arg-type]
+    side = net.right[here] + 12 + BUS * k if forwards else net.left[here] - 12 - BUS * k
+    row = [b for p, b in net.boxes.items() if b.y == a.y and b is not a and net.column(p) == here]
     hidden = any(b.x > a.x if forwards else b.x < a.x for b in row)
     if hidden:
         out = a.y - 10 - BUS * k

@@ -51,7 +51,7 @@ class Pen:
     def _choose(self, own: str, taken: Iterable[str], summed: bool) -> str:
         letter, dim = small_of(base(own)), self.dims[own]
         used = {small_of(t) for t in taken}
-        numbered = [f"{letter}{n}" for n in range(1, 100)]
+        numbered = [f"{letter.rstrip('0123456789')}{n}" for n in range(1, 100)]  # after t1 and t2 comes t3
         spare = [*SPARE, *numbered] if len(letter) == 1 else numbered
         for candidate in [letter, *self.kin(dim), *spare]:
             word = capital_of(candidate) if summed and own not in self.numbers else candidate
