@@ -1,8 +1,11 @@
 """Where only an oracle is known, the student's own equations are mended by one change, and that names the mistake."""
 
+from time import process_time
+
 import pytest
 import torch
 
+from coursekit import checks
 from coursekit.checks.diagnosis.nearby import nearby
 from coursekit.notation import Equations
 
@@ -32,3 +35,34 @@ def test_the_mistake_is_named_without_a_reference(answer, right, kind):
     finding = nearby(answer, agrees, ["y"], ["y"], lambda: list(case))
     assert finding is not None
     assert finding.kind == kind
+
+
+LSTM = """
+R[b,t,j] = tanh(W_hR[j,I] h[b,t-1,I] + W_xR[j,K] x[b,t,K] - B_R[j])
+Gf[b,t,j] = sigmoid(W_hGf[j,I] h[b,t-1,I] + W_xGf[j,K] x[b,t,K] + p_f[j] c[b,t-1,j] - B_Gf[j])
+c[b,t,j] = Gf[b,t,j] c[b,t-1,j] + (1 - Gf[b,t,j]) R[b,t,j]
+Go[b,t,j] = sigmoid(W_hGo[j,I] h[b,t-1,I] + W_xGo[j,K] x[b,t,K] + p_o[j] c[b,t,j] - B_Go[j])
+h[b,t,j] = Go[b,t,j] tanh(c[b,t,j])
+"""
+
+
+def lstm_case(B, T, J, K):
+    shapes = {f"{name}{gate}": shape for gate in ("R", "Gf", "Go") for name, shape in
+              (("W_h", (J, J)), ("W_x", (J, K)), ("B_", (J,)))}  # fmt: skip
+    shapes |= {"p_f": (J,), "p_o": (J,), "x": (B, T, K), "h0": (B, J), "c0": (B, J)}
+    torch.manual_seed(B)
+    return {name: torch.randn(shape, dtype=torch.float64) for name, shape in shapes.items()}
+
+
+def test_a_rare_mistake_in_a_large_system_is_named_in_time():
+    def oracle(h0, c0, **case):
+        return Equations(LSTM).run(case, boundary={"h": h0, "c": c0})["h"]
+
+    answer = LSTM.replace("tanh(c[b,t,j])", "tanh(c[b,t-1,j])")
+    result = checks.equations(
+        answer, oracle=oracle, given=[lstm_case(2, 3, 4, 5), lstm_case(3, 2, 5, 4)], outputs=["h"],
+        boundary={"h": "h0", "c": "c0"},
+    )  # fmt: skip
+    begun = process_time()
+    assert result.looked().kind == "shifted index"
+    assert process_time() - begun < 0.4

@@ -57,16 +57,12 @@ def _explains(part, name, other, change, answers, given, again: Again) -> bool:
     return True
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _real(value: object) -> bool:
-    return (isinstance(value, Tensor) and value.is_floating_point()) or isinstance(value, float)
-
-
 def _of_real(change: Callable) -> Callable:
-    return lambda value, _: change(value) if _real(value) else None
+    def changed(value: object, _: object) -> object:
+        real = isinstance(value, float) or (isinstance(value, Tensor) and value.is_floating_point())
+        return change(value) if real else None
+
+    return changed
 
 
 def _of_count(step: int) -> Callable:
@@ -100,7 +96,7 @@ def _alone(place: int) -> Callable:
 def _replaced(value, other):
     if isinstance(value, Tensor) and isinstance(other, Tensor):
         return other if value.shape == other.shape and value.dtype == other.dtype else None
-    return other if _number(value) and type(value) is type(other) else None
+    return other if type(value) in (int, float) and type(value) is type(other) else None
 
 
 def _turned(value):

@@ -11,13 +11,13 @@ from itertools import islice
 from time import process_time
 
 from ...notation.compare.comparison import Comparison
-from ...notation.compare.mutate import mutations
+from ...notation.compare.mutate import Mutation, mutations
 from ...notation.equations import Equations
 from ..judging.student import listed, quiet
 from ..shown.result import Finding
 
-MOST = 150  # changes that are tried, the likely ones first
-SECONDS = 0.5  # of work, and no more: a student is waiting
+MOST = 600  # changes that are tried, the likely ones first
+SECONDS = 0.15  # of work, and no more: a student is waiting
 # What the comparison says where it recognises no mistake; and a factor, which may be the size of an axis.
 UNTOLD = (
     None, "different", "shape", "size", "unknown tensor", "missing tensor", "not finite", "constant factor",
@@ -30,17 +30,17 @@ def nearby(
     outputs: Sequence[str],
     failed: Sequence[str],
     needed: Callable[[], Iterable[str]],
+    likely: Callable[[Mutation], bool] = lambda change: True,
 ) -> Finding | None:
     """What keeps `answer` from being right in the outputs that `failed`; where one change does not mend it, what it
-    does not use of all that is `needed`."""
+    does not use of all that is `needed`. Only a change that is `likely` to be right is tried in full."""
     with quiet():
         begun = process_time()
         for change in islice(mutations(answer.system), MOST):
             if process_time() - begun > SECONDS:
                 break
             try:
-                mended = Equations(change.program)
-                if not right(mended):
+                if not likely(change) or not right(mended := Equations(change.program)):
                     continue
                 compared = mended.compare(answer, outputs=outputs)
             except Exception:

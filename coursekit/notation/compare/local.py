@@ -59,7 +59,7 @@ class Local(Machine):
         self.memo = {}
         try:
             self.changed = {changed.left.name: self._definition(changed)} if changed is not None else {}
-            self.afresh = {*self.private, *self.changed, *through} - {name}
+            self.afresh = {*self.private, *self.changed, *through} - ({name} - self.private)
             found = [
                 self._entry(name, tuple([p + f for p, f in zip(at, first, strict=True)])) for at in places
             ]
