@@ -14,7 +14,7 @@ import re
 import secrets
 
 from ...notation.formulas.closed_form import ClosedForm
-from ..shown.locked import NUMBER, TEXT, Outcome, buckets, hours, slow
+from ..shown.locked import SLOW, Outcome, buckets, hours, slow
 
 _MARK, _SLOW = "$", "~"
 _FEW = "choice|order|edges|growth"  # spaces so small that no hash is slow enough
@@ -40,7 +40,7 @@ def digest(
                 f"digits (within {within * hours(outcome):.1g}), or leave it to the grader"
             )
         return _MARK.join(
-            ("number", salt, repr(float(within)), _hash(salt, _number(value, within)[0], NUMBER))
+            ("number", salt, repr(float(within)), _hash(salt, _number(value, within)[0]))
         )
     if isinstance(value, ClosedForm):
         return _MARK.join(("formula", salt, "", _hash(salt, formula_text(value))))
@@ -60,7 +60,7 @@ def weak(text: str) -> list[str]:
 def same_number(value: float, text: str) -> bool:
     """Always true within the tolerance, always false beyond three times it: the hidden number lies in a bucket two
     tolerances wide, and a number within reach of it has that bucket under its own interval."""
-    return any(_is(text, token, NUMBER) for token in _number(value, reach_of(text)))
+    return any(_is(text, token) for token in _number(value, reach_of(text)))
 
 
 def reach_of(text: str) -> float:
@@ -82,13 +82,13 @@ def _number(value: object, within: float) -> list[str]:
     return [f"\n{bucket}" for bucket in buckets(float(value), within)]  # type: ignore[arg-type]
 
 
-def _hash(salt: str, text: str, cost: int = TEXT) -> str:
-    return _SLOW + hashlib.sha256(slow(salt, text, cost)).hexdigest()[:20]
+def _hash(salt: str, text: str) -> str:
+    return _SLOW + hashlib.sha256(slow(salt, text, SLOW)).hexdigest()[:20]
 
 
-def _is(digest: str, text: str, cost: int = TEXT) -> bool:
+def _is(digest: str, text: str) -> bool:
     _, salt, _, hashed = digest.split(_MARK)
-    return _hash(salt, text, cost) == hashed
+    return _hash(salt, text) == hashed
 
 
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)

@@ -30,8 +30,8 @@ from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
 
-QUICK, NUMBER, TEXT = 10, 14, 15  # scrypt's cost, as a power of two: about 2, 40 and 90 ms
-SECONDS = {QUICK: 0.002, 13: 0.017, NUMBER: 0.035, TEXT: 0.08}  # on a quick core, for `hours`
+QUICK, SLOW = 10, 15  # scrypt's cost, as a power of two
+SECONDS = 0.04  # that a slow key takes on a quick core; twice that has been seen
 WIDTH, REACH = 4e-4, 3e-5  # of a bucket, and what float32 may move a number, relative to the outcome's norm
 PROJECTIONS = 3
 MANY = 3  # from so many numbers on an outcome cannot be guessed
@@ -147,7 +147,7 @@ def hours(outcome: Outcome, most: float | None = None) -> float:
     if outcome.reach is None or len(outcome.numbers) != 1:
         return math.inf
     size = abs(outcome.numbers[0]) if most is None else most
-    return size / (2 * outcome.reach) * SECONDS[_cost(outcome)] / 3600
+    return size / (2 * outcome.reach) * SECONDS / 3600
 
 
 @lru_cache(maxsize=512)
@@ -163,9 +163,7 @@ def buckets(number: float, reach: float, width: float = 0.0) -> list[int]:
 
 
 def _cost(outcome: Outcome) -> int:
-    if len(outcome.numbers) >= MANY and outcome.reach is None:
-        return QUICK
-    return NUMBER if outcome.numbers else TEXT
+    return QUICK if len(outcome.numbers) >= MANY and outcome.reach is None else SLOW
 
 
 def _keys(salt: str, outcome: Outcome) -> Iterator[bytes]:
