@@ -141,10 +141,8 @@ def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
             if ref.name in system.padded:
                 continue
             for axis, affine in enumerate(ref.indices):
-                bounds, span = (
-                    extents.interval(affine, ranges),
-                    extents.span(system.tensors[ref.name].dims[axis]),
-                )
+                bounds = extents.interval(affine, ranges)
+                span = extents.span(system.tensors[ref.name].dims[axis])
                 low, high = span[0], span[-1]
                 for side, steps in system.boundary.get(ref.name, ()):
                     if side == axis:
