@@ -14,7 +14,7 @@ from ..meaning.reach import has_conditions
 from ..system import System
 from .layout import COMMA, SIGN, assignment
 from .loop import Loop
-from .products import product, total
+from .products import product
 from .reads import read
 from .scope import Scope
 from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, number, permuted
@@ -323,7 +323,7 @@ _WAYS: dict[type, Callable[[Expressions, Any], Value]] = {
     T.Mul: product,
     T.Neg: product,
     T.Div: product,
-    T.Sum: total,
+    T.Sum: product,
     T.Pow: Expressions.power,
     T.Call: lambda write, node: write.call(node.function, node.args),
     T.Apply: Expressions.apply,

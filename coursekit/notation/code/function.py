@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Sequence
 
 from ..errors import NotationError
-from ..meaning.links import finals
+from ..meaning.links import finals, needed
 from ..system import Block, System
 from ..tree import references
 from .expressions import Expressions
@@ -27,14 +27,9 @@ def function(system: System, outputs: Sequence[str] | None = None) -> str:
     """The text of `def model(…)`. It returns the `outputs`; by default what no other equation reads."""
     scope = Scope(system)
     wanted = list(outputs) if outputs is not None else list(finals(system))
-    blocks = needed(system, wanted)
     body: list[str] = []
-    for number, block in enumerate(blocks):
-        later = {r.name for b in blocks[number + 1 :] for e in b.equations for r in references(e.right)}
-        if block.loops:
-            body += _recurrence(system, scope, block, later | set(wanted))
-        else:
-            body += _plain(system, scope, block)
+    for block, used in needed(system, wanted):
+        body += (_recurrence if block.loops else _plain)(system, scope, block, used)
     given = [*(scope.tensor[n] for n in system.inputs), *scope.edge.values(), *scope.functions.values()]
     head = _signature([*given, *scope.arguments])
     shapes = [f"{scope.tensor[n]} {_shape(system.tensors[n].dims)}" for n in system.inputs]
@@ -62,16 +57,7 @@ def _signature(names: Sequence[str]) -> list[str]:
     return ["def model(", *(f"    {row}" for row in rows), "):"]
 
 
-def needed(system: System, wanted: Sequence[str]) -> list[Block]:
-    names, kept = set(wanted), []
-    for block in reversed(system.blocks):
-        if names & {e.left.name for e in block.equations}:
-            names |= {r.name for e in block.equations for r in references(e.right)}
-            kept.append(block)
-    return kept[::-1]
-
-
-def _plain(system: System, scope: Scope, block: Block) -> list[str]:
+def _plain(system: System, scope: Scope, block: Block, used: set[str]) -> list[str]:
     lines = []
     for equation in block.equations:
         write = Expressions(system, scope, equation)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..indices import each
 from ..tree import And, Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
 from .layout import COMMA
-from .value import ADD, ATOM, MUL, POWER, Value, aligned, at_level
+from .value import ADD, ATOM, MUL, POWER, Value, at_level
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -31,24 +31,18 @@ def _split(node: Expr) -> tuple[bool, list[Expr], list[Expr]]:
 
 
 def product(write: Expressions, node: Expr) -> Value:
-    return _product(write, node, ())
-
-
-def total(write: Expressions, node: Sum) -> Value:
-    conditions = (node.where,) if node.where is not None else ()
-    return _product(write, node.body, node.indices, conditions)
-
-
-def _product(
-    write: Expressions, node: Expr, bound: Sequence[str], conditions: Sequence[Condition] = ()
-) -> Value:
-    minus, factors, divisors = _split(node)
-    guards = [*conditions, *(f.condition for f in factors if isinstance(f, Iverson))]
+    """A product, a quotient, or a sum of such."""
+    total = node if isinstance(node, Sum) else Sum((), node)
+    bound, guards = total.indices, [total.where] if total.where is not None else []
+    minus, factors, divisors = _split(total.body)
+    guards += [f.condition for f in factors if isinstance(f, Iverson)]
     rest = [f for f in factors if not isinstance(f, Iverson)]
     # What a condition hides may be infinite there, so zero times it will not do.
     risky = [n for part in (*rest, *divisors) for n in walk(part) if isinstance(n, (Div, Pow, Call))]
     if guards and (risky or divisors):
-        return _guarded(write, minus, rest, divisors, guards, bound)
+        whole = _multiplied(write, [write.value(f) for f in rest], ())
+        value = _guarded(write, _finish(write, False, whole, [write.value(d) for d in divisors]), guards)
+        return _finish(write, minus, _tensors(write, [value], bound) if bound else value, [])
     values = [write.value(f) for f in rest]
     values = [v for v in values if v.text != "1"] or values[: not guards]
     values += [write.condition(c) for c in guards]
@@ -100,9 +94,8 @@ def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) 
     if all(v.kind == "truth" for v in spread):
         return Value(" & ".join(at_level(v, ATOM) for v in spread), axes, ADD - 1, "truth")
     kind = "real" if any(v.kind == "real" for v in spread) else "whole"
-    return Value(
-        " * ".join(at_level(v, MUL if k == 0 else POWER) for k, v in enumerate(spread)), axes, MUL, kind
-    )
+    text = " * ".join(at_level(v, MUL if k == 0 else POWER) for k, v in enumerate(spread))
+    return Value(text, axes, MUL, kind)
 
 
 def _broadcast(write: Expressions, values: Sequence[Value]) -> bool:
@@ -124,27 +117,10 @@ def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Va
     return value
 
 
-def _guarded(
-    write: Expressions,
-    minus: bool,
-    factors: Sequence[Expr],
-    divisors: Sequence[Expr],
-    guards: Sequence[Condition],
-    bound: Sequence[str],
-) -> Value:
-    inside = _finish(
-        write,
-        False,
-        _multiplied(write, [write.value(f) for f in factors], ()),
-        [write.value(d) for d in divisors],
-    )
+def _guarded(write: Expressions, inside: Value, guards: Sequence[Condition]) -> Value:
+    """A value where some conditions hold, zero elsewhere."""
     mask = write.condition(guards[0] if len(guards) == 1 else And(tuple(p for c in guards for p in each(c))))
-    both = write.order({*inside.axes, *mask.axes})
-    shown, holds = aligned(write.real(inside), both), aligned(mask, both)
+    (shown, holds), both = write.together([write.real(inside), mask])
     if mask.constant:
-        value = Value(f"({shown.text} if {holds.text} else 0 * {at_level(shown, POWER)})", both)
-    else:
-        value = Value(f"torch.where({holds.text},{COMMA}{shown.text},{COMMA}0.0)", both)
-    if bound:
-        value = _tensors(write, [value], bound)
-    return _finish(write, minus, value, [])
+        return Value(f"({shown.text} if {holds.text} else 0 * {at_level(shown, POWER)})", both)
+    return Value(f"torch.where({holds.text},{COMMA}{shown.text},{COMMA}0.0)", both)

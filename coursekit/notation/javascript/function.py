@@ -14,9 +14,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from ..code.function import needed
 from ..errors import NotationError
 from ..indices import plus
+from ..meaning.links import needed
 from ..meaning.reach import extent, reads, shifted
 from ..system import Block, System
 from ..tree import Affine, Equation, references
@@ -64,7 +64,7 @@ def javascript(system: System, name: str = "model", outputs: Sequence[str] | Non
         raise NotationError(f"{name!r} cannot be the name of a JavaScript function")
     split = factored(system)
     scope = Words(split)
-    blocks = needed(split, list(outputs) if outputs is not None else list(split.outputs))
+    blocks = [block for block, _ in needed(split, split.outputs if outputs is None else outputs)]
     written = [_block(scope, block, scope.fresh(f"{name}{number}")) for number, block in enumerate(blocks, 1)]
     made = {e.left.name for block in blocks for e in block.equations}
     used = {word for _, _, words in written for word in words}

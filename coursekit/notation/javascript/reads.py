@@ -126,12 +126,8 @@ class Reads(Levels):
     def terms(self, affine: Affine, axis: int, ref: Ref) -> list[tuple]:
         """An index expression as (sign, level, factors); one that is looked up is checked first."""
         if any(isinstance(a, Lookup) for _, a in affine.terms) and ref.name not in self.system.padded:
-            dim, text, level = (
-                self.system.tensors[ref.name].dims[axis],
-                self.affine(affine),
-                self.level_of(affine),
-            )
-            checked = f"{text}, {self.first(dim)}, {self.stop(dim)}"
+            dim, level = self.system.tensors[ref.name].dims[axis], self.level_of(affine)
+            checked = f"{self.affine(affine)}, {self.first(dim)}, {self.stop(dim)}"
             call = f"inside({checked})" if self.guarded else f"at({json.dumps(ref.name)}, {checked})"
             return [("+", level, self.put(level, call))]
         sign = lambda n: "-" if n < 0 else "+"
@@ -198,14 +194,10 @@ class Reads(Levels):
         for axis, steps in self.system.boundary.get(ref.name, ()):
             for way, test in self.leaves(ref, axis) if axis in open_ else ():
                 if way * steps > 0:
-                    first, stop = self.first(dims[axis]), self.stop(dims[axis])
-                    shift = (
-                        f"-{stop}" if way > 0 else f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
-                    )
-                    edge, level = (
-                        self.use(self.scope.edge[ref.name, axis, way]),
-                        self.level_of(ref.indices[axis]),
-                    )
+                    first, level = self.first(dims[axis]), self.level_of(ref.indices[axis])
+                    start = f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
+                    shift = start if way < 0 else f"-{self.stop(dims[axis])}"
+                    edge = self.use(self.scope.edge[ref.name, axis, way])
                     found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
         return sorted(found, key=lambda e: e.axis)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
-from ..system import System
+from ..system import Block, System
 from ..tree import NOWHERE, Ref, Span, references, single
 
 Axis = tuple[str, int]  # a tensor and the number of its axis
@@ -16,6 +17,16 @@ def finals(system: System) -> tuple[str, ...]:
     reads = same_step(system)
     read = {name for tensor, names in reads.items() for name in names if name != tensor}
     return tuple(e.left.name for b in system.blocks for e in b.equations if e.left.name not in read)
+
+
+def needed(system: System, wanted: Iterable[str]) -> list[tuple[Block, set[str]]]:
+    """The blocks that some tensors need, in order, each with the names that are asked for after it."""
+    names, kept = set(wanted), []
+    for block in reversed(system.blocks):
+        if not names.isdisjoint(e.left.name for e in block.equations):
+            kept.append((block, set(names)))
+            names |= {r.name for e in block.equations for r in references(e.right)}
+    return kept[::-1]
 
 
 def same_step(system: System) -> dict[str, set[str]]:

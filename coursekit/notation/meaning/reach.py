@@ -47,16 +47,19 @@ class Extents:
 
     def terms(self, affine: T.Affine) -> tuple[list[tuple[int, str]], int]:
         """The index terms of an expression, and its constant with the sizes put in."""
-        sized = sum(f * self.size(atom.name) for f, atom in affine.terms if isinstance(atom, T.SizeOf))
-        return [(f, atom) for f, atom in affine.terms if isinstance(atom, str)], affine.const + sized
+        sized = [f * self.size(atom.name) for f, atom in affine.terms if isinstance(atom, T.SizeOf)]
+        return [(f, atom) for f, atom in affine.terms if isinstance(atom, str)], affine.const + sum(sized)
 
     def interval(self, affine: T.Affine, ranges: Mapping[str, str]) -> tuple[int, int] | None:
         """The least and greatest value of an index expression; None where a lookup decides it."""
-        if any(isinstance(atom, T.Lookup) for _, atom in affine.terms):
-            return None
-        terms, const = self.terms(affine)
-        ends = [sorted((f * self.span(ranges[n])[0], f * self.span(ranges[n])[-1])) for f, n in terms]
-        return const + sum(low for low, _ in ends), const + sum(high for _, high in ends)
+        low = high = affine.const
+        for factor, atom in affine.terms:
+            if isinstance(atom, T.Lookup):
+                return None
+            span = self.span(ranges[atom]) if isinstance(atom, str) else (self.size(atom.name),)
+            low += factor * span[0 if factor > 0 else -1]
+            high += factor * span[-1 if factor > 0 else 0]
+        return low, high
 
 
 def extent(
@@ -141,10 +144,8 @@ def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
             if ref.name in system.padded:
                 continue
             for axis, affine in enumerate(ref.indices):
-                bounds, span = (
-                    extents.interval(affine, ranges),
-                    extents.span(system.tensors[ref.name].dims[axis]),
-                )
+                bounds = extents.interval(affine, ranges)
+                span = extents.span(system.tensors[ref.name].dims[axis])
                 low, high = span[0], span[-1]
                 for side, steps in system.boundary.get(ref.name, ()):
                     if side == axis:

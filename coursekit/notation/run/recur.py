@@ -131,11 +131,9 @@ class Frame:
 
         def edge(env: Env, k: int) -> Tensor:
             value = beyond(env, self.system, name, place, k < 0)
-            return (
-                value.select(place, k if k < 0 else k - count)
-                if isinstance(value, Tensor)
-                else full(env, value, shape)
-            )
+            if isinstance(value, Tensor):
+                return value.select(place, k if k < 0 else k - count)
+            return full(env, value, shape)
 
         slot = self.before(lambda env: {k: edge(env, k) for k in outside})
 

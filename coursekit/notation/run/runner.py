@@ -15,6 +15,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
+from ..meaning.links import needed
 from ..meaning.reach import Doubt, check_reads, fail, outside
 from ..meaning.sizes import infer_sizes, sides, span_of
 from ..system import Block, System
@@ -72,13 +73,7 @@ class Plan:
         self.constants: dict = {}
         for doubt in check_reads(system, sizes):
             _settle(system, sizes, doubt)
-        self.blocks: list[Callable[[Env], None]] = []
-        needed = set(wanted)
-        for block in reversed(system.blocks):
-            if not needed.isdisjoint(e.left.name for e in block.equations):
-                self.blocks.append(_block(system, sizes, block, whole_numbers, needed))
-                needed |= {ref.name for e in block.equations for ref in references(e.right)}
-        self.blocks.reverse()
+        self.blocks = [_block(system, sizes, b, whole_numbers, used) for b, used in needed(system, wanted)]
 
     def run(self, env: Env) -> None:
         for block in self.blocks:
@@ -86,23 +81,16 @@ class Plan:
 
 
 def _block(
-    system: System, sizes: dict[str, int], block: Block, whole_numbers: frozenset[str], needed: set[str]
+    system: System, sizes: dict[str, int], block: Block, whole_numbers: frozenset[str], used: set[str]
 ) -> Callable[[Env], None]:
-    if not block.loops:  # then it is one equation
-        (equation,) = block.equations
-        return _define(equation.left.name, Compiler(system, sizes, equation, whole_numbers).define().run)
-    frame = Frame(system, sizes, block, needed)
+    frame = Frame(system, sizes, block, used) if block.loops else None
     steps = [
         (e.left.name, Compiler(system, sizes, e, whole_numbers, frame).define().run) for e in block.equations
     ]
-    return partial(frame.run, equations=steps)
-
-
-def _define(name: str, compute: Callable[[Env], Tensor]) -> Callable[[Env], None]:
-    def step(env: Env) -> None:
-        env.tensors[name] = compute(env)
-
-    return step
+    if frame is not None:
+        return partial(frame.run, equations=steps)
+    ((name, compute),) = steps  # without a loop it is one equation
+    return lambda env: env.tensors.update({name: compute(env)})
 
 
 def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> None:
