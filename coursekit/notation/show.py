@@ -202,7 +202,10 @@ class Writer:
         return MUL if first and fraction else POWER
 
     def div(self, node: T.Div) -> Text:
-        return f"{self.formula(node.above, MUL)}/{self.formula(node.below, POWER)}", MUL
+        above = self.formula(node.above, MUL)
+        if isinstance(node.above, T.Mul) and isinstance(node.above.factors[-1], T.Add) and self.times in above:
+            above = f"({above})"  # between matrices a sign binds less than the slash
+        return f"{above}/{self.formula(node.below, POWER)}", MUL
 
     def pow(self, node: T.Pow) -> Text:
         base = self.formula(node.base, ATOM)

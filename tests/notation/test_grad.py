@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 import torch
 from draws import by_autograd, compare, differentiable, draw, error, plain, run_gradient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from strategies import systems as random_systems
 from systems import SYSTEMS
 
@@ -392,6 +392,7 @@ def test_gradient_of_a_random_recurrence_matches_autograd(text):
 
 @few(25)
 @given(random_systems(smooth=False))
+@example("y0 = u\ny1[j] = u + v[j]\ny2[k] = (u + y0) * (1/(1 + exp(u))) + w[k]")  # a shape is declared
 def test_gradient_of_a_random_system_with_kinks_matches_autograd(text):
     system = _weighed(text)
     errors = compare(system, differentiable(system), of="loss", scale=0.5)
