@@ -171,6 +171,9 @@ class Scanner:
         return bool(self.out) and self.out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RBRACE")
 
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
+        if method := re.compile(r"\.([a-z]+)\(\s*\)").match(self.text, start, self.end):
+            message = f"`{method[0]}` is Python; the function comes first: `{method[1]}[i](x[i])`"
+            raise self.error(message, start, len(method[0]))
         self.pos = start + (len(symbol) if length is None else length)
         kind = KIND[symbol]
         if kind == "SLASH" and self.floors:

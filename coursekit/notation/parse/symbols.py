@@ -49,6 +49,7 @@ REFUSED = {
     "argmin": "`argmin` is an optimisation, not an equation that defines a tensor entry by entry",
     "otimes": "`⊗` can be entry by entry, written `a \\odot b`, or an outer product, written `a b^\\top`",
     "oplus": "`⊕` can be a sum, written `a + b`, or vectors laid end to end, written `[a; b]`",
+    "langle": "an inner product is written `u^\\top v`, or with indices `u[I] v[I]`",
     "int": "integrals are not part of this language",
     "subset": "sets are not part of this language",
     "where": "`where` is no part of the language; write the equation that follows it on a line of its own",
