@@ -66,8 +66,8 @@ ROOMS: dict[str, dict[str, str]] = {
         # Printers know nothing of the parser.
         "show": "functions names sums tree",
         "latex": "functions names show tree",
-        "formulas": "errors names parse tree",
         "parse": "errors functions indices names show sums tree",
+        "formulas": "errors names parse tree",  # one scanner reads equations and formulas of sizes
         "meaning": "errors functions indices show system tree",
         "check": "errors indices meaning names show system tree",
         "run": "errors functions indices meaning system tree",
@@ -76,7 +76,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "grad": "check errors functions indices names system tree",
         "cost": "errors formulas grad meaning system tree",
         "compare": "check errors functions meaning names run show system tree",
-        "draw": "compare errors formulas names show system tree",
+        "draw": "compare errors names show system tree",
         "equations": (
             "check code compare cost draw errors grad javascript latex meaning names parse run show system tree"
         ),

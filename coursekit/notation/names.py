@@ -19,6 +19,15 @@ GREEK = frozenset(
     ).split()
 )
 
+# Greek and other letters of names as they may be typed.
+LETTERS = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta",
+    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
+    "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma",
+    "Δ": "Delta", "∆": "Delta", "Θ": "Theta", "Λ": "Lambda", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+    "∂": "partial", "∇": "nabla",
+}  # fmt: skip
+
 ACCENTS = {
     "tilde": "tilde", "widetilde": "tilde", "hat": "hat", "widehat": "hat", "bar": "bar",
     "overline": "bar", "vec": "vec", "overrightarrow": "vec", "overleftarrow": "leftarrow", "dot": "dot",

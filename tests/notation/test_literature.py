@@ -101,6 +101,20 @@ DOUBTS = [
 ]
 
 
+DOUBTS += [
+    ("y[t] = x[t] % 2", {}, "begins a comment"),
+    (r"y = a \otimes b", {"a": ("i",), "b": ("i",), "y": ("i",)}, r"a \odot b"),
+    ("y_i = e^x_i", {"x": ("i",), "y": ("i",)}, "e^{x_i}"),
+    ("L = log p(w_t)", {"p": ("t", "v"), "w": ("t",), "L": ("t",)}, "p[t,v]"),
+    ("y = x.mean()", {"x": ("i",), "y": ()}, "mean[i](x[i])"),
+    (r"y = \langle u, v \rangle", {"u": ("i",), "v": ("i",), "y": ()}, r"u^\top v"),
+    ("y[i] = 1{x[i] > 0} x[i]", {}, "[x[i] > 0]"),
+    ("h_t = tanh(U h_t-1)", {"U": ("j", "j"), "h": ("t", "j")}, "h_{t-1}"),
+    (r"y = \max(0, a), \quad \tanh b = c", {"a": (), "b": (), "c": (), "y": ()}, "one equation"),
+    ("y[2*i] = x[i]", {}, "concat[i,k](y[i,k])"),
+]
+
+
 @pytest.mark.parametrize(("text", "signature", "said"), DOUBTS)
 def test_two_readings_are_refused_with_both(text, signature, said):
     with pytest.raises(NotationError) as caught:
@@ -118,3 +132,40 @@ def test_brackets_keep_a_product_of_vectors_together():
 
 def test_root_keeps_its_index():
     assert Equations(r"y = \sqrt[3]{x}").evaluate({"x": 8.0})["y"] == pytest.approx(2.0)
+
+
+# What was read wrongly without a word, and how it must be read.
+ONCE_MISREAD = [
+    (
+        "h[-1,j] = W[j,I] x0[I]\nh[t,j] = tanh(U[j,I] h[t-1,I] + x[t,j])",
+        "h[t,j] = tanh(sum[i](U[j,i] cases(sum[k](W[i,k] x0[k]) if t == 0, h[t-1,i] otherwise)) + x[t,j])",
+        {},
+    ),
+    ("y = (A - B)^T x", "y[i] = (A[J,i] - B[J,i]) x[J]", {"A": ("i", "i"), "B": ("i", "i"), "x": ("i",), "y": ("i",)}),
+    (
+        r"S = \tanh(A B)^\top v",
+        "S[i] = sum[j](tanh(sum[k](A[j,k] B[k,i])) v[j])",
+        {"A": ("i", "i"), "B": ("i", "i"), "v": ("i",), "S": ("i",)},
+    ),
+    (r"y^{(t)}_{b,k} = 2 x^{(t)}_{b,k}", "y[b,t,k] = 2 x[b,t,k]", {"x": ("b", "t", "k"), "y": ("b", "t", "k")}),
+    (
+        r"y = \sigma(W x), \quad \sigma(z) = \max(0, z)",
+        "y[d] = max(0, W[d,E] x[E])",
+        {"W": ("d", "d"), "x": ("d",), "y": ("d",)},
+    ),
+    (
+        "h_{t,J} = CELL(h_{t-1,J}, x_{t,K})",
+        "h[t,J] = CELL(h[t-1,J], x[t,K])",
+        {"x": ("t", "k"), "h": ("t", "j")},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "meant", "signature"), ONCE_MISREAD)
+def test_what_was_once_misread_is_read_as_meant(text, meant, signature):
+    read, right = Equations(text, signature), Equations(meant)
+    if "CELL" in text:
+        assert read == right
+    else:
+        found = right.compare(read)
+        assert found.equal, found.message

@@ -141,6 +141,8 @@ class Recurrence:
         message = f"`{show(left)}` is defined by itself"
         if left.indices == ref.indices:
             message += f"; a new value needs a name of its own, such as `{left.name}'`"
+        elif left.indices:
+            message += f"; the step before is written `{left.name}_{{t-1}}` or `{left.name}[t-1,…]`"
         return self.error(message, ref)
 
     def error(self, message: str, node: Ref | Softmax) -> NotationError:

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from ..names import GREEK
-from ..parse.symbols import LETTERS
+from ..names import LETTERS
 
-_GREEK = {name: letter for letter, name in reversed(LETTERS.items()) if name in GREEK}
+_GREEK = {name: letter for letter, name in reversed(LETTERS.items())}
 _ACCENTS = {
     "tilde": "\u0303",
     "hat": "\u0302",

@@ -84,13 +84,19 @@ class Calls:
             for k, (t, after) in enumerate(zip(inside, [*inside[1:], token], strict=True))
         )
         known = name.text in self.tensors or name.text in self.lefts
+        if self.signature and not known and any(t.type == "LSUB" for t in inside):
+            index_like = False  # CELL(h_{t-1,J}, x_{t,K}): of tensors that are given, in none that is
         if (name.opaque and not (known and index_like)) or _asks(inside):
             return "LCALL"
         if name.text in self.signature.ranks:
             scripts = count(script) if script else 0
             rank = self.signature.ranks[name.text]
             written = scripts + count(inside)
-            return "LIDX" if index_like and (rank == written or (self.rows and rank > written)) else ""
+            if index_like and rank > written and not self.rows:
+                axes = ",".join(a if a.isalpha() else "…" for a in self.signature.shapes[name.text])
+                message = f"`{name.text}` has {rank} axes: write all its indices, `{name.text}[{axes}]`, or a product, "
+                raise refuse(f"{message}`{name.text} * (…)`", self.source, token)
+            return "LIDX" if index_like and rank >= written else ""
         if script:
             return ""
         if name.base in FUNCTIONS and not name.plain and name.text not in self.seen.bare:

@@ -162,7 +162,10 @@ def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError
     if kind == "COMMA" and headless:
         word = str(headless[-1])
         return refuse(f"`{word}` takes its index in square brackets: `{word}[i](…)`", source, headless[-1])
-    return refuse(_REPAIRS.get(kind, f"{what} was not expected here"), source, token)
+    sentence = _REPAIRS.get(kind, f"{what} was not expected here")
+    if kind == "CMP":
+        sentence += "; a condition in square brackets is 1 where it holds: `[x[i] > 0]`"
+    return refuse(sentence, source, token)
 
 
 _HUNGRY = ("PLUS", "MINUS", "STAR", "SLASH", "CARET", "_EQ", "COMMA", "LPAR", "LSQ", "SEMI")

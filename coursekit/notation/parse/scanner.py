@@ -152,7 +152,7 @@ class Scanner:
         elif char == "_" and self.out and self.out[-1].type in ("RPAR", "RSQ", "RBRACE"):
             group = self.group(sup=False)  # (W x)_i: an entry of what stands in the brackets
             if group.items == ("plus",):  # [x]_+: its positive part
-                return self.out.insert(self.opener(), as_("FUNC", self.out[self.opener()], "relu"))
+                return self.wrap("relu")
             after = self.pos
             self.emit("LENTRY", "_", start, start + 1)
             self.pos = group.place[0]
@@ -171,6 +171,9 @@ class Scanner:
         return bool(self.out) and self.out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RBRACE")
 
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
+        if method := re.compile(r"\.([a-z]+)\(\s*\)").match(self.text, start, self.end):
+            message = f"`{method[0]}` is Python; the function comes first: `{method[1]}[i](x[i])`"
+            raise self.error(message, start, len(method[0]))
         self.pos = start + (len(symbol) if length is None else length)
         kind = KIND[symbol]
         if kind == "SLASH" and self.floors:
@@ -209,16 +212,19 @@ class Scanner:
             return False
         if found := sign.match(self.text, self.pos, self.end):
             self.pos = found.end()
-            start = self.opener()
-            before = self.out[start - 1] if start else None
-            if before is not None and before.type in ("FUNC", "REDUCER", "NAME"):
-                called = before.type != "NAME" or before.end_pos == self.out[start].start_pos
-                start -= called  # softmax(…)^T
-            if self.out[-1].type == "RPAR" or self.out[start].type == "LGRP":
-                near = self.out[start]
-                self.out[start:start] = [as_("FUNC", near, "turned"), as_("LPAR", near, "(")]
-                self.out.append(as_("RPAR", self.out[-1], ")"))
+            if self.out[-1].type == "RPAR" or self.out[self.opener()].type == "LGRP":
+                self.wrap("turned")
         return bool(found)
+
+    def wrap(self, function: str) -> None:
+        """Apply a function to what has just been read up to its closing bracket: `(a - b)`, `softmax(s)`."""
+        start = self.opener()
+        before = self.out[start - 1] if start else None
+        if before is not None and before.type in ("FUNC", "REDUCER", "NAME"):
+            start -= before.type != "NAME" or before.end_pos == self.out[start].start_pos
+        near = self.out[start]
+        self.out[start:start] = [as_("FUNC", near, function), as_("LPAR", near, "(")]
+        self.out.append(as_("RPAR", self.out[-1], ")"))
 
     def opener(self) -> int:
         """Where the bracket that has just closed was opened."""
@@ -362,7 +368,7 @@ class Scanner:
         elif self.follows("\\") or (self.pos < self.end and self.text[self.pos] in LETTERS):
             self.one_argument()
             stop = self.pos
-        elif match := re.compile(r"[A-Za-z0-9]+|[*+]").match(self.text, self.pos, self.end):
+        elif match := re.compile(r"[A-Za-z0-9]+|\*|(?<=[_^])\+").match(self.text, self.pos, self.end):
             stop = self.pos = match.end()
         else:
             what = "superscript" if sup else "subscript"

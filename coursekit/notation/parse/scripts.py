@@ -354,6 +354,9 @@ class Scripts:
         name: Name = token.value
         if name.subs and not square and self.signature.axis(name) and name.base not in self.bases:
             return Reading(name)  # d_k, the size of k
+        if name.base == "e" and name.subs and any(self.signature.ranks.get(g.text) for g in name.sups):
+            message = "where does the exponent end? Write `e^{x_i}` or `exp(x_i)`"
+            raise refuse(message, self.text, token)
         indices, powers = [], []
         for group in (*name.sups, *name.subs):
             above = any(g is group for g in name.sups)

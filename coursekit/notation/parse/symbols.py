@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .. import functions
+from .. import functions, names
 
 # A command or a letter -> the token that it is.
 OPERATORS = {
@@ -49,6 +49,7 @@ REFUSED = {
     "argmin": "`argmin` is an optimisation, not an equation that defines a tensor entry by entry",
     "otimes": "`⊗` can be entry by entry, written `a \\odot b`, or an outer product, written `a b^\\top`",
     "oplus": "`⊕` can be a sum, written `a + b`, or vectors laid end to end, written `[a; b]`",
+    "langle": "an inner product is written `u^\\top v`, or with indices `u[I] v[I]`",
     "int": "integrals are not part of this language",
     "subset": "sets are not part of this language",
     "where": "`where` is no part of the language; write the equation that follows it on a line of its own",
@@ -56,12 +57,8 @@ REFUSED = {
     "matrix": "a matrix is written entry by entry: `M[i,j] = …`",
 }
 
-LETTERS = {
-    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta",
-    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi", "ρ": "rho",
-    "σ": "sigma", "τ": "tau", "φ": "phi", "ϕ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega", "Γ": "Gamma",
-    "Δ": "Delta", "∆": "Delta", "Θ": "Theta", "Λ": "Lambda", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
-    "ℓ": "ell", "∂": "partial", "∇": "nabla", "·": "cdot", "⋅": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
+LETTERS = names.LETTERS | {
+    "ℓ": "ell", "·": "cdot", "⋅": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
     "∗": "ast", "≤": "le", "≥": "ge", "≠": "ne", "∑": "sum", "Σ": "sum", "∏": "prod", "√": "sqrt",
     "∈": "in", "∀": "forall", "…": "dots", "⋯": "cdots", "∣": "mid", "‖": "Vert", "∼": "sim",
     "≈": "approx", "←": "gets", "∞": "infty", "⊗": "otimes", "⊕": "oplus", "⊤": "top", "′": "prime", "−": "-",
