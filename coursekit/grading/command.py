@@ -97,7 +97,8 @@ def run(
             opened.enter_context(made := _runner(options))
             return made
 
-        progress = _Progress(len(submissions), total)
+        total(len(submissions))
+        seen: Counter[str] = Counter()
         for assignment in assignments:
             record.enter(assignment)
         if options.due or options.late:
@@ -111,9 +112,10 @@ def run(
         grading.modes = options.modes
         grading.problems += broken + found.refusals
         best = {a.name for a in assignments if record.keeps_best(a.name)}
-        grading.grade(progress.watch(works(submissions, assignments, bool(options.assignment), best)))
+        read = works(submissions, assignments, bool(options.assignment), best)
+        grading.grade(_counted(read, seen, len(submissions), total))
         record.term.refuse(options.assignment or "", grading.problems)
-        for _ in range(progress.refused):
+        for _ in range(len(submissions) - len(seen)):
             step()
         used = [a for a in assignments if any(name == a.name for _, name in grading.done)]
         graded = Graded([], grading.problems, used, options.folder)
@@ -132,26 +134,16 @@ def run(
     return graded
 
 
-class _Progress:
-    """How much there is to do: a student may hand in several assignments, or nothing that can be read."""
-
-    def __init__(self, students: int, total: Callable[[int], None]):
-        self.students, self.total = students, total
-        self.works: Counter[str] = Counter()
-        total(students)
-
-    def watch(self, found: Iterable[Work | Problem]) -> Iterator[Work | Problem]:
-        for one in found:
-            if isinstance(one, Work):
-                self.works[one.student] += 1
-                if self.works[one.student] > 1:
-                    self.total(self.refused + self.works.total())
-            yield one
-
-    @property
-    def refused(self) -> int:
-        """Students without a work; while they are being read, also those who come later."""
-        return self.students - len(self.works)
+def _counted(
+    found: Iterable[Work | Problem], seen: Counter[str], students: int, total: Callable[[int], None]
+) -> Iterator[Work | Problem]:
+    """The works, counted by student: one may hand in several, or nothing that can be read."""
+    for one in found:
+        if isinstance(one, Work):
+            seen[one.student] += 1
+            if seen[one.student] > 1:
+                total(students - len(seen) + seen.total())
+        yield one
 
 
 def _sensible(options: Options) -> None:

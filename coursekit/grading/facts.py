@@ -237,9 +237,9 @@ class Verdict:
 class ByHand:
     """What a person gave for one cell: points (None: none yet), extra credit, a comment."""
 
-    points: float | None
-    extra: float
-    comment: str
+    points: float | None = None
+    extra: float = 0.0
+    comment: str = ""
 
     def on(self, verdict: Verdict) -> Verdict:
         if self.points is None:

@@ -19,16 +19,10 @@ def settings(path: Path) -> Config:
         return config
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            names = _dotted(node.targets[0])
-            if len(names) == 3 and names[0] == "c":
+            names = ast.unparse(node.targets[0]).split(".")
+            if len(names) == 3 and names[0] == "c" and all(map(str.isidentifier, names)):
                 try:
                     config[names[1]][names[2]] = ast.literal_eval(node.value)
                 except ValueError:
                     continue  # computed: the default stands
     return config
-
-
-def _dotted(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Attribute):
-        return [*_dotted(node.value), node.attr]
-    return [node.id] if isinstance(node, ast.Name) else [""]

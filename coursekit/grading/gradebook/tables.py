@@ -21,6 +21,7 @@ STUDENT, ASSIGNMENT, SUBMITTED = (
 )
 NOTEBOOK, SUBMITTED_NOTEBOOK = api.Notebook.__table__, api.SubmittedNotebook.__table__
 CELL, GRADE, COMMENT = api.BaseCell.__table__, api.Grade.__table__, api.Comment.__table__
+GIVEN = {"points": GRADE.c.manual_score, "extra": GRADE.c.extra_credit, "comment": COMMENT.c.manual_comment}
 TABLES = sql.MetaData()
 GRADED = sql.Table(
     "coursekit_graded", TABLES,
@@ -75,24 +76,13 @@ def by_hand(
         mine &= SUBMITTED.c.student_id == student
     found: dict[str, dict[Key, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
     with engine.connect() as connection:
-        for table, names in ((GRADE, ("manual_score", "extra_credit")), (COMMENT, ("manual_comment",))):
-            full = joined.join(table, table.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
-            full = full.join(CELL, table.c.cell_id == CELL.c.id)
-            given = sql.or_(*(table.c[name].is_not(None) for name in names))
-            columns = (SUBMITTED.c.student_id, NOTEBOOK.c.name, CELL.c.name, *(table.c[n] for n in names))
-            for who, notebook, cell, *values in connection.execute(
-                select(*columns).select_from(full).where(mine & given)
-            ):
-                found[who][notebook, cell] |= dict(zip(names, values, strict=True))
-    return {
-        who: {
-            key: ByHand(
-                hand.get("manual_score"), hand.get("extra_credit") or 0.0, hand.get("manual_comment") or ""
-            )
-            for key, hand in cells.items()
-        }
-        for who, cells in found.items()
-    }
+        for what, column in GIVEN.items():
+            full = joined.join(column.table, column.table.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
+            full = full.join(CELL, column.table.c.cell_id == CELL.c.id)
+            query = select(SUBMITTED.c.student_id, NOTEBOOK.c.name, CELL.c.name, column).select_from(full)
+            for who, notebook, cell, value in connection.execute(query.where(mine & column.is_not(None))):
+                found[who][notebook, cell][what] = value
+    return {who: {key: ByHand(**hand) for key, hand in cells.items()} for who, cells in found.items()}
 
 
 # ── an assignment's cells, and a submission's rows ───────────────────────────────────────────

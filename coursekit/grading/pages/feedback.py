@@ -20,10 +20,7 @@ _TRY = (
     "Run the check below your answer in the notebook and mend what it says. The tests that grade use other numbers "
     "and sizes as well."
 )
-_HINTS = {
-    "failed": _TRY,
-    "partial": _TRY,
-    "error": _TRY,
+_HINTS = dict.fromkeys(("failed", "partial", "error"), _TRY) | {
     "missing": "Run the notebook from the top in a fresh session; every cell must get through.",
     "timeout": "Look for a loop that does not end, and for work inside a loop that could be done once before it.",
     "died": "Something here ends the process: a call such as `exit()`, or more memory than there is.",
