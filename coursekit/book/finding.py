@@ -3,9 +3,14 @@ of the book; the terms that `{index}` names lead to their section before all els
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
+
 import sphinx.search
 from docutils import nodes
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+
+from ..files import replacing
 
 UNREAD = {"cell_output", "tag_hide-input", "live-figure"}
 
@@ -20,6 +25,15 @@ class Words(sphinx.search.WordCollector):
         super().dispatch_visit(node)
 
 
+def _keep_terms(app: Sphinx, error: Exception | None) -> None:
+    """Sphinx stores its environment before it writes, and learns the terms of `{index}` while it writes: a build that
+    writes one page would forget the terms of all the others."""
+    if error is None and app.builder.name == "html":
+        with replacing(Path(app.doctreedir) / ENV_PICKLE_FILENAME) as file:
+            pickle.dump(app.env, file, pickle.HIGHEST_PROTOCOL)
+
+
 def setup(app: Sphinx) -> dict:
+    app.connect("build-finished", _keep_terms)
     sphinx.search.WordCollector = Words  # type: ignore[misc]
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

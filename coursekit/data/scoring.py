@@ -78,7 +78,9 @@ def label_scores(alpha: Any, parses: Sequence[Parse], offset: int = 0) -> dict[s
 
 def _attachments(alpha: np.ndarray, parses: Sequence[Parse], offset: int) -> list[tuple[str, bool]]:
     if alpha.ndim != 3 or len(alpha) != len(parses):
-        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, T, T) with B={len(parses)}, one per parse")
+        raise BadData(
+            f"alpha has shape {alpha.shape}; it needs (B, T, T) with B={len(parses)}, one per parse"
+        )
     found = []
     for a, p in zip(alpha, parses, strict=True):
         n = len(p.words)

@@ -1,6 +1,7 @@
 """What a reader types leads to the right section first; numbers of pictures and hidden code lead nowhere."""
 
 import json
+import pickle
 import re
 
 import pytest
@@ -51,3 +52,12 @@ def test_code_of_pictures_is_not_indexed(html, word):
     index = json.loads(re.search(r"Search\.setIndex\((.*)\)", text, re.DOTALL)[1])
     assert word not in index["terms"]
     assert not [term for term in index["terms"] if re.fullmatch(r"\d\.\d{2,}", term)]
+
+
+def test_a_later_build_still_knows_the_terms_of_pages_that_it_does_not_write(html):
+    kept = pickle.loads((html.parent / ".doctrees" / "environment.pickle").read_bytes())
+    terms = {term for entries in kept._search_index_index_entries.values() for term, _, _ in entries}
+    assert {"layer norm", "gradient clipping", "rotary positions"} & terms >= {
+        "layer norm",
+        "gradient clipping",
+    }
