@@ -112,6 +112,12 @@ def _relation(number: float, expected: float) -> tuple[str, str] | None:
         return "factor", "it is off by a factor of 100: a share and a percentage differ by that."
     if near(1 / expected):
         return "inverse", "it is one over the right number."
+    if near(2 * expected) or near(expected / 2):
+        return "factor", "it is off by a factor of 2."
+    if abs(number - expected) <= 1e-2 * abs(expected):
+        return "rounding", "it is close; compute it with more digits."
+    if number > 0 and expected > 0 and (near(math.exp(min(expected, 700))) or near(math.log(expected))):
+        return "logarithm", "a logarithm stands between it and the right number."
     return None
 
 

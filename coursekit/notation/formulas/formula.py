@@ -42,6 +42,8 @@ class _Reader:
     def __init__(self, text: str, symbols: tuple[str, ...] | None):
         self.text = text.replace("\n", " ")
         self.symbols = None if symbols is None else {spelling(s): s for s in symbols}
+        if self.symbols and "lam" in self.symbols:  # Python keeps the whole word for itself
+            self.symbols["lambda"] = "lam"
         self.body = without_spacing(self.text)
         self.tokens = list(tokens(self.body))
         self.at = 0

@@ -19,6 +19,7 @@ _COMMANDS = {
     "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋", "lvert": "|", "rvert": "|", "vert": "|", "mid": "|",
 }  # fmt: skip
 _SPACING = re.compile(r"\\(?:left|right|bigl?|bigr?|Bigl?|Bigr?|displaystyle)(?![a-zA-Z])|\\[,;:! ]|~|\$")
+_UPRIGHT = re.compile(r"\\(?:mathrm|mathit|text|operatorname)\s*\{\s*([A-Za-z]\w*)\s*\}")
 _TOKEN = re.compile(
     r"(?P<number>\d+(?:\.\d*)?|\.\d+)"
     r"|(?P<command>\\[a-zA-Z]+)(?:_\s*(?P<base>\d+|\{\s*\d+\s*\}))?"
@@ -44,6 +45,7 @@ def spelling(name: str) -> str:
 def without_spacing(text: str) -> str:
     """The text with LaTeX's spacing blanked out, every other character in its column."""
     blank = _SPACING.sub(lambda m: " " * len(m.group()), text)
+    blank = _UPRIGHT.sub(lambda m: " " * (m.start(1) - m.start()) + m[1] + " ", blank)
     return blank.replace("\\|", " |").replace("\\{", " {").replace("\\}", " }")
 
 
