@@ -8,6 +8,7 @@ what a wrong one hears is printed, to be judged by a reader.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
@@ -52,11 +53,14 @@ def tried(path: Path) -> Counter:
             for at, (_, _, own) in enumerate(answers):
                 told, seconds, points = found.get(at, ("", 0.0, 0.0))
                 begun = process_time()
-                shown = _told(cell.released, dict(own))
+                shown = _told(cell.released, own)  # what it defines the next test may use
                 said = "" if getattr(shown, "ok", True) else shown.looked().sentence
                 getattr(shown, "_repr_html_", str)()
                 seconds = max(seconds, process_time() - begun)
                 score = _told(cell.source, dict(own))
+                if not said:  # then what the page says after grading
+                    later = _told(_unscored(cell.source), dict(own))
+                    said = "" if getattr(later, "ok", True) else f"[later] {later.looked().sentence}"
                 points += float(score) if isinstance(score, (int, float)) else cell.points * bool(score)
                 found[at] = (f"{told} {said}".strip(), seconds, points)
             if question and question.tests and cell.grade_id == [*question.tests][-1]:
@@ -77,6 +81,16 @@ def _told(text: str, scope: dict) -> object:
         return failed.result
     except Exception as error:
         return checks.Result(False, (Finding("error", f"{type(error).__name__}: {error}"),))
+
+
+def _unscored(text: str) -> str:
+    """The cell with its last line's `.score(…)` taken off: the result that the points are of."""
+    last = ast.parse(text).body[-1]
+    call = last.value if isinstance(last, ast.Expr) else None
+    if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") != "score":
+        return text
+    above = text.splitlines()[: last.lineno - 1]
+    return "\n".join([*above, ast.unparse(call.func.value)])
 
 
 def _exec(text: str, scope: dict) -> None:

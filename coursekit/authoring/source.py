@@ -6,8 +6,8 @@ question's answers. That never leaves this folder:
 - `mistakes`: named mistakes, each a name, the sentence it deserves and the change that makes it out of the solution
   (`change: "old -> new"`, a list of them, `old` and `new` where they are long, or a whole `answer`); of a value
   `name: [the wrong value, the sentence]`, where of a dict the wrong entries are enough;
-- `right`: other right answers, in the same form; of a value `also`, a list of values that are right as well. What is
-  the same choice in another form nobody need write;
+- `right`: other right answers, in the same form, or `name: |` with the whole of it below; of a value `also`, a list
+  of values that are right as well. What is the same choice in another form nobody need write;
 - `equal`: changes of the solution that are no mistake, and corners that no test tries, each with the reason;
 - `hints`: what helps, in the order in which it is opened;
 - `minutes`: how long it takes, where the table in `minutes.py` cannot know.
@@ -199,6 +199,8 @@ class _Reader:
                 answer = _valued(question, wrong)
             elif part == "mistakes":
                 sentence = str(said or "")
+            elif said is not None and ("\n" in said or " -> " not in said):
+                answer = said  # the whole of it
             elif said is not None:
                 changes = said
             if not name or (part == "mistakes" and not sentence):

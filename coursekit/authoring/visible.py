@@ -11,7 +11,8 @@ import ast
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
@@ -23,9 +24,9 @@ from ..checks.shown.result import CheckFailed
 from ..notation.formulas.closed_form import ClosedForm
 from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers
 from .mutants import mutants
-from .source import Question, Source
+from .source import Question, Source, _valued
 
-SLIPS = 24  # changes of one formula: each costs a slow hash
+SLIPS = 60  # changes of one formula: each costs a slow hash
 FEW = ("choice", "ordering", "edges", "big_o")  # checks whose few answers could all be tried
 
 
@@ -182,7 +183,9 @@ def _slips(text: str, asked: str, question: Question, known: list, scope: dict[s
     taken = {outcome for _, _, outcomes in known for outcome in outcomes}
     right = dict(scope)
     exec(without_markers(question.solution), right)
-    for answer in list(mutants(question.solution).values())[:SLIPS]:
+    values = right[question.id]
+    wrapped = [_valued(question, v) for v in _wrapped(values, re.findall(r"symbols=\[(.*?)\]", asked))]
+    for answer in [*wrapped, *mutants(question.solution).values()][:SLIPS]:
         outcomes = _outcomes(text, answer, scope)
         if not outcomes or taken & set(outcomes):
             continue
@@ -196,6 +199,17 @@ def _slips(text: str, asked: str, question: Question, known: list, scope: dict[s
             found.append((told.kind, told.own, outcomes))
             taken |= set(outcomes)
     return found
+
+
+def _wrapped(right: Any, symbols: list[str]) -> Iterator[Any]:
+    """A formula, or each of several, with something done to the whole of it."""
+    if isinstance(right, Mapping):
+        yield from ({key: form} for key, whole in right.items() for form in _wrapped(whole, symbols))
+        return
+    names = [name.strip(" '\"") for name in ",".join(symbols).split(",") if name.strip()]
+    for around in ("-({})", "2*({})", "({})/2", "1/({})", "({}) + 1", "({}) - 1", "3*({})", "({}) + 2"):
+        yield around.format(right)
+    yield from (f"({right}){sign}{name}" for sign in ("*", "/", " + ", " - ") for name in names)
 
 
 def _outcomes(text: str, answer: str, scope: dict[str, Any]) -> tuple:

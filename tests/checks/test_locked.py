@@ -106,14 +106,14 @@ def test_six_wrong_parts_cost_a_student_less_than_a_blink():
     assert time.process_time() - begin < 0.2
 
 
-def test_one_core_needs_more_than_an_hour_for_a_number_of_six_digits(monkeypatch):
-    guess = Outcome(numbers=(3.14159,), reach=1e-5)
-    assert hours(guess) > 1 > hours(Outcome(numbers=(7.6,), reach=1e-3))
-    # Each guess that `hours` counts costs one scrypt of 32 MiB, and nothing cheaper would do.
+def test_one_core_needs_more_than_an_hour_for_a_number_of_seven_digits(monkeypatch):
+    guess = Outcome(numbers=(3.141593,), reach=1e-6)
+    assert hours(guess) > 1 > hours(Outcome(numbers=(3.14159,), reach=1e-5))
+    # Each guess that `hours` counts costs one scrypt of 16 MiB, and nothing cheaper would do.
     costs, scrypt = [], hashlib.scrypt
     monkeypatch.setattr(hashlib, "scrypt", lambda *a, **k: costs.append(k["n"] * k["r"]) or scrypt(*a, **k))
     next(locked._keys("a fresh salt", guess))
-    assert costs == [2**15 * 8]
+    assert costs == [2**14 * 8]
 
 
 def test_what_is_no_box_gets_one_sentence():

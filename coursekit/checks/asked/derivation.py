@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ...notation.derive.derivation import Derivation, Step
@@ -21,7 +22,7 @@ def derivation(
     given: str | Equations,
     *,
     derives: Sequence[str] = (),
-    using: Sequence[str] | None = None,
+    using: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
     steps: int = 1,
     known: str = "",
     distributions: Sequence[str] = (),
@@ -30,7 +31,7 @@ def derivation(
 
     given          the system that the derivation is about
     derives        what must be derived, as the language writes the first line of its chain: "dJ/dz[i]"
-    using          the tensors that may stand in the last line of each of these; none is a derivative
+    using          the tensors that may stand in the last line of each of these, or a dict of them; no derivative
     steps          how many lines each of them takes at least: a result that falls from the sky is none
     known          a derivation that is right, by which a wrong line can be explained
     distributions  inputs that sum to one over their last index
@@ -44,8 +45,8 @@ def derivation(
         same = sum(n.split(",")[0] == name for n in parts)
         parts[f"{name}, step {same + 1}" if same else name] = _judged(step)
     for head in derives:
-        lines = [s for s in found if s.of == head]
-        reached = _reached(lines, head, using, steps)
+        lines = [s for s in found if _lettered(s.of) == _lettered(head)]
+        reached = _reached(lines, head, using[head] if isinstance(using, Mapping) else using, steps)
         parts[head] = reached
         if not reached.ok:  # what is missing weighs no less than what is there
             good = sum(s.good and not _still(s) for s in lines)
@@ -57,6 +58,12 @@ def derivation(
     result = combine(parts, praise)
     said = tuple(replace(outcome, part="") for outcome in result.outcomes)  # on whichever line it stands
     return replace(result, block=shown, outcomes=said[:1])
+
+
+def _lettered(head: str) -> str:
+    """What is derived, whatever letters its indices have."""
+    letters: dict[str, str] = {}
+    return re.sub(r"(?<=[\[,])\w+", lambda m: letters.setdefault(m[0], str(len(letters))), head)
 
 
 def _still(step: Step) -> bool:

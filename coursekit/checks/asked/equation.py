@@ -277,6 +277,8 @@ class _Run:
             return self._run(system, case)
         except NotationError as error:
             stopped = unreadable(error)
+            if "fixes the size" in stopped.sentence:  # of an axis that only an unread tensor has
+                stopped = wrong("unused", own="Your equations never read a tensor that is needed.")
             raise Stopped(replace(stopped, outcomes=(Outcome(text=stopped.sentence),))) from None
 
     def _run(self, system: Equations, case: Case) -> dict[str, Tensor]:

@@ -93,6 +93,11 @@ _RELATIONS: tuple[tuple[Callable[[float], float], str, str], ...] = (
     (lambda x: 100 * x, "factor", "it is off by a factor of 100: a share and a percentage differ by that."),
     (lambda x: x / 100, "factor", "it is off by a factor of 100: a share and a percentage differ by that."),
     (lambda x: 1 / x, "inverse", "it is one over the right number."),
+    (lambda x: 2 * x, "factor", "it is off by a factor of 2."),
+    (lambda x: x / 2, "factor", "it is off by a factor of 2."),
+    (lambda x: math.exp(min(x, 700.0)), "logarithm", "a logarithm stands between it and the right number."),
+    (lambda x: math.log(x) if x > 0 else math.inf, "logarithm",
+     "a logarithm stands between it and the right number."),
 )  # fmt: skip
 
 
@@ -100,6 +105,8 @@ def _relation(number: float, expected: float) -> tuple[str, str]:
     for related, kind, reason in _RELATIONS if expected else ():
         if abs(number - related(expected)) <= 1e-3 * abs(related(expected)):
             return kind, f": {reason}"
+    if abs(number - expected) <= 1e-2 * abs(expected):
+        return "rounding", ": it is close; compute it with more digits."
     return "other", "."
 
 

@@ -30,6 +30,8 @@ def entries(one: Check, answer: object, expected: Mapping[str, object]) -> Resul
     """Check an answer that is a dict, entry by entry: `one(entry, what is expected of it, ())`; one part an entry."""
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")
+    if isinstance(answer, (list, tuple)) and len(answer) == len(expected):  # in the order of the question
+        answer = dict(zip(expected, answer, strict=True))
     found = {}
     for name, right_one in expected.items():
         entry = answer.get(name) if isinstance(answer, Mapping) else None

@@ -46,6 +46,8 @@ def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
         }  # fmt: skip
     if len(parts) == 1:
         return {parts[0]: value[0] if isinstance(value, tuple) and len(value) == 1 else value}
+    if hasattr(value, "tolist"):  # several numbers in one array
+        value = value.tolist()
     if isinstance(value, (tuple, list)) and len(value) == len(parts):
         return dict(zip(parts, value, strict=True))
     needs = f"{listed([f'`{p}`' for p in parts])}, in this order or as a dict with these keys"

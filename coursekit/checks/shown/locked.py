@@ -30,8 +30,8 @@ from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
 
-QUICK, SLOW = 10, 15  # scrypt's cost, as a power of two
-SECONDS = 0.04  # that a slow key takes on a quick core; twice that has been seen
+QUICK, SLOW = 10, 14  # scrypt's cost, as a power of two
+SECONDS = 0.02  # that a slow key takes on a quick core, for `hours`; twice that is common
 WIDTH, REACH = 4e-4, 3e-5  # of a bucket, and what float32 may move a number, relative to the outcome's norm
 PROJECTIONS = 3
 MANY = 3  # from so many numbers on an outcome cannot be guessed

@@ -12,7 +12,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Context, Decimal, DecimalException, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DecimalException, localcontext
 from fractions import Fraction
 
 from ..errors import NotationError
@@ -22,6 +22,7 @@ from .formula_latex import latex
 from .normal import ONE, Monomial, Poly, Quotient, inverse, normal, opaque, plus, show, show_sum, times
 
 _DIGITS = 60
+_WIDE = Context(prec=_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)  # n**n may stand inside a logarithm
 _CLOSE = Decimal(10) ** -40
 _SCALES = (3, 1000, 10**6)  # three disjoint ranges of sizes, two points in each
 
@@ -57,7 +58,7 @@ class ClosedForm:
         missing = [s for s in symbols_of(self.tree) if s not in sizes]
         if missing:
             raise NotationError(f"a value for `{missing[0]}` is needed")
-        with localcontext(Context(prec=_DIGITS)):
+        with localcontext(_WIDE):
             return float(_evaluate(self.tree, {name: Decimal(v) for name, v in sizes.items()}))
 
     def latex(self) -> str:
@@ -127,6 +128,8 @@ def _constant_factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] |
     if len(ratios) < 2 or not all(_same(r, ratios[0]) for r in ratios) or not symbols_of(right.tree):
         return None
     ratio = float(ratios[0])
+    if not ratio:
+        return None
     for base in (2, 10):
         for factor in (math.log(base), 1 / math.log(base)):
             if abs(ratio - factor) < 1e-12:
@@ -241,7 +244,7 @@ def _values(a: Expr, b: Expr) -> Iterator[tuple[Decimal, Decimal]]:
     unless the other does exist there."""
     names = sorted({*symbols_of(a), *symbols_of(b)})
     draw = random.Random(20)
-    with localcontext(Context(prec=_DIGITS)):
+    with localcontext(_WIDE):
         for scale in _SCALES:
             for _ in range(2):
                 sizes = {n: Decimal(draw.randrange(scale * 100, scale * 400)) / 97 for n in names}
