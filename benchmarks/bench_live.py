@@ -117,7 +117,7 @@ def visit(browser: str, site: str) -> list[Row]:
         Row("the same to all five tabs", "", "", every / 1e3, 0.3, unit="s"),
         Row("a GRU with a mistake compared and named", "", "median of four", median(compared) / 1e3, 0.3, unit="s"),
         Row("the slowest of them", "", "", max(compared) / 1e3, 1.5, unit="s"),
-        Row("the first page's GRU after 30 s, above the entropy", "", "nats a word", above, 0.05, unit="nats"),
+        Row("the first page's GRU after 30 s, above the entropy", "", "nats per word", above, 0.05, unit="nats"),
         Row("its steps a second", "", "", steps / 30, 60, unit="steps", at_most=False),
     ]  # fmt: skip
 
