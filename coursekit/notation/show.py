@@ -203,7 +203,11 @@ class Writer:
 
     def div(self, node: T.Div) -> Text:
         above = self.formula(node.above, MUL)
-        if isinstance(node.above, T.Mul) and isinstance(node.above.factors[-1], T.Add) and self.times in above:
+        if (
+            isinstance(node.above, T.Mul)
+            and isinstance(node.above.factors[-1], T.Add)
+            and self.times in above
+        ):
             above = f"({above})"  # between matrices a sign binds less than the slash
         return f"{above}/{self.formula(node.below, POWER)}", MUL
 
