@@ -77,7 +77,13 @@ def closed_form(
     return replace(result, reading=_typeset(form.text, symbols))
 
 
-def _judged(form: ClosedForm, expected: object, symbols: Sequence[str], oracle, at) -> Result:
+def _judged(
+    form: ClosedForm,
+    expected: object,
+    symbols: Sequence[str],
+    oracle: Callable[..., float] | None,
+    at: Sequence[Mapping[str, int]],
+) -> Result:
     if oracle is not None:
         return _counted(form, oracle, at)
     if expected is None:

@@ -128,7 +128,9 @@ def _in_unit(
     return _single(answer, units[chosen], within, relative)
 
 
-def _entries(answer: object, expected: Mapping, within: float, relative: bool) -> Result:
+def _entries(
+    answer: object, expected: Mapping[str, Expected] | Mapping[int, Expected], within: float, relative: bool
+) -> Result:
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")
     numbered = all(isinstance(key, int) for key in expected)

@@ -39,9 +39,7 @@ def digest(
                 f"{value:g} within {within:g} is found by trying in {60 * hours(outcome):.0f} minutes: ask for more "
                 f"digits (within {within * hours(outcome):.1g}), or leave it to the grader"
             )
-        return _MARK.join(
-            ("number", salt, repr(float(within)), _hash(salt, _number(value, within)[0]))
-        )
+        return _MARK.join(("number", salt, repr(float(within)), _hash(salt, _number(value, within)[0])))
     if isinstance(value, ClosedForm):
         return _MARK.join(("formula", salt, "", _hash(salt, formula_text(value))))
     raise ValueError("only a number or a formula has a digest: of few options all can be tried")
