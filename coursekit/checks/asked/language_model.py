@@ -18,9 +18,7 @@ LIBRARIES = ("torch.", "numpy.", "coursekit.", "builtins.")
 
 @check
 def perplexity(
-    answer: object,
-    measure: Callable[[Callable[..., object]], float],
-    marks: Mapping[str, tuple[float, str]],
+    answer: object, measure: Callable[[Callable[..., object]], float], marks: Mapping[str, tuple[float, str]]
 ) -> Result:
     """Where a model stands among the marks: name -> (perplexity, the sentence where it is missed). One part a mark.
 

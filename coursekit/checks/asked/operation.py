@@ -21,6 +21,7 @@ ENTRIES = 8  # so many entries may be computed for each multiply-add that is eno
 
 # A number, one a case, or a function of the case's variables.
 Bound = int | Sequence[int] | Callable[..., int]
+Oracle = Callable[..., Tensor | Mapping[str, Tensor]]
 
 
 @check
@@ -31,7 +32,7 @@ def operations(
     at_most: Bound | None = None,
     exactly: Bound | None = None,
     grows: float | None = None,
-    oracle: Callable[..., Tensor | Mapping[str, Tensor]] | None = None,
+    oracle: Oracle | None = None,
     returns: Sequence[str] = ("result",),
 ) -> Result:
     """Count the multiply-adds of `answer(*case)` and hold them against a bound.
@@ -78,11 +79,7 @@ def _count(answer: Callable[..., object], case: Case) -> Count:
 
 
 def _right(
-    answer: Callable[..., object],
-    value: object,
-    oracle: Callable[..., Tensor | Mapping[str, Tensor]],
-    case: Case,
-    returns: Sequence[str],
+    answer: Callable[..., object], value: object, oracle: Oracle, case: Case, returns: Sequence[str]
 ) -> None:
     """Stopped, unless the counted call gave what the oracle gives: work on a wrong result is not worth counting."""
     expected = oracle(**case)

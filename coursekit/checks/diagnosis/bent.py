@@ -23,6 +23,9 @@ aten = torch.ops.aten
 # A rule gets the number of this call of its operator, in backward order, and the operator's arguments.
 # It returns the bent gradient, or None to leave this call alone.
 Rule = Callable[[int, tuple[Any, ...]], "Tensor | None"]
+Operator = Callable[..., Tensor]
+Formulas = Sequence[tuple[str, Callable[..., Tensor]]]  # what each says, and the gradient that it makes
+Sites = Sequence[tuple[Any, ...]]  # the arguments of each call of an operator
 
 
 @dataclass(frozen=True)
@@ -134,11 +137,7 @@ _TANH = (
 
 
 def _activation(
-    operator: Callable[..., Tensor],
-    sites: Sequence[tuple[Any, ...]],
-    rules: Sequence[tuple[str, Callable[..., Tensor]]],
-    right: str,
-    named: Mapping[str, Tensor],
+    operator: Operator, sites: Sites, rules: Formulas, right: str, named: Mapping[str, Tensor]
 ) -> Iterator[Bend]:
     """The derivative of an activation changed: in every step, in the last one, in all but the last; taken
     from a neighbouring step; or the path cut, so that nothing from before some step arrives."""
@@ -178,7 +177,7 @@ def _nothing(g: Tensor, h: Tensor) -> Tensor:
     return torch.zeros_like(g)
 
 
-def _neighbour(operator: Callable[..., Tensor], states: Sequence[Tensor], shift: int) -> Rule:
+def _neighbour(operator: Operator, states: Sequence[Tensor], shift: int) -> Rule:
     """The activation's derivative at the value that it had `shift` steps earlier."""
 
     def rule(n: int, args: tuple[Tensor, ...]) -> Tensor | None:
@@ -223,9 +222,7 @@ _SOFTMAXES = (
 )
 
 
-def _products(
-    operator: Callable[..., Tensor], place: int, sites: Sequence[tuple[Any, ...]], owners: Mapping[int, str]
-) -> Iterator[Bend]:
+def _products(operator: Operator, place: int, sites: Sites, owners: Mapping[int, str]) -> Iterator[Bend]:
     """The product with a square matrix on the way back: not transposed, or forgotten.
 
     `place` is the matrix's among the arguments: last where the vectors are rows, first where they are columns.
@@ -244,7 +241,7 @@ def _products(
         yield Bend("path", f"forgets the product with `{name}` on the way back.", {operator: forgotten})
 
 
-def _late(activation: Callable[..., Tensor], right: str, operator: Callable[..., Tensor], place: int) -> Bend:
+def _late(activation: Operator, right: str, operator: Operator, place: int) -> Bend:
     """The activation's derivative taken entry by entry after the product on the way back, and not before it."""
     kept: list[Tensor] = []
 
@@ -264,10 +261,7 @@ def _late(activation: Callable[..., Tensor], right: str, operator: Callable[...,
 
 
 def _shifted(
-    sites: Sequence[tuple[Any, ...]],
-    states: Sequence[Tensor],
-    owners: Mapping[int, str],
-    named: Mapping[str, Tensor],
+    sites: Sites, states: Sequence[Tensor], owners: Mapping[int, str], named: Mapping[str, Tensor]
 ) -> Iterator[Bend]:
     """A weight's gradient is (what went in)ᵀ(error): what went in is taken from a neighbouring step, or is
     another vector of the case. `states` are the outputs of the activations, the last first."""

@@ -149,6 +149,7 @@ def _product(pairs: Pairs, given: Sequence[Mapping[str, object]]) -> Finding | N
 
 def _summed(pairs: Pairs) -> Finding | None:
     """Added up along an axis where each place has its own, or the other way round."""
+    change: Callable[..., Tensor]
     for axis in range(min(g.dim() for _, g in pairs)):
         if any(g.shape[axis] < 2 for _, g in pairs):
             continue

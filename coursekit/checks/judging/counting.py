@@ -162,7 +162,7 @@ def _convolution(args: tuple[Tensor, Tensor, *tuple[Any, ...]], out: Tensor) -> 
 
 def _convolution_backward(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
     grad, source, weight, transposed, wanted = args[0], args[1], args[2], args[7], args[10]
-    return (source if transposed else grad).numel() * prod(weight.shape[1:]) * sum(wanted[:2])
+    return (source if transposed else grad).numel() * prod(weight.shape[1:]) * int(sum(wanted[:2]))
 
 
 def _recurrent(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
@@ -176,7 +176,7 @@ def _trilinear(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: objec
         for axis in sorted(axes):
             tensor = tensor.unsqueeze(axis)
         shapes.append(tensor.shape)
-    return torch.broadcast_shapes(*shapes).numel()
+    return int(torch.broadcast_shapes(*shapes).numel())
 
 
 # What makes no number that was not there: copies, choices, constants.
