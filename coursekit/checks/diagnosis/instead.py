@@ -17,17 +17,14 @@ from ..judging.student import quiet
 from ..judging.tensors import close
 from ..shown.result import Finding
 
+Cases = Sequence[Mapping[str, object]]  # the variables of each
 Again = Callable[[Mapping[str, object]], Mapping[str, Tensor]]  # the right parts of a case that was changed
 Change = Callable[[object, object], object]  # of a variable, beside another; None where it cannot be
 SECONDS = 0.06  # of work: a student is waiting
 
 
 def instead(
-    part: str,
-    answers: Sequence[Tensor],
-    given: Sequence[Mapping[str, object]],
-    again: Again,
-    read: Container[str] | None = None,
+    part: str, answers: Sequence[Tensor], given: Cases, again: Again, read: Container[str] | None = None
 ) -> Finding | None:
     """The one change of a variable that makes `answers` right in every case, said of that part. Where the answer is
     known to `read` some variables alone, to name another would tell what the right one reads."""
@@ -45,13 +42,7 @@ def instead(
 
 
 def _explains(
-    part: str,
-    name: str,
-    other: str,
-    change: Change,
-    answers: Sequence[Tensor],
-    given: Sequence[Mapping[str, object]],
-    again: Again,
+    part: str, name: str, other: str, change: Change, answers: Sequence[Tensor], given: Cases, again: Again
 ) -> bool:
     for number, case in enumerate(given):
         try:
