@@ -19,8 +19,8 @@ from ..shown.result import Result, combine
 
 @check
 def function(
-    answer: Callable,
-    oracle: Callable,
+    answer: Callable[..., object],
+    oracle: Callable[..., object],
     given: Case | Sequence[Case],
     *,
     returns: Sequence[str] = ("result",),
@@ -53,7 +53,9 @@ def function(
     return result
 
 
-def _rights(oracle: Callable, cases, takes, returns: Sequence[str]) -> dict[str, list[Tensor]]:
+def _rights(
+    oracle: Callable[..., object], cases: Sequence[Case], takes: Sequence[str] | None, returns: Sequence[str]
+) -> dict[str, list[Tensor]]:
     table: dict[str, list[Tensor]] = {part: [] for part in returns}
     for case in cases:
         with torch.no_grad():

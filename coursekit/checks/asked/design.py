@@ -39,7 +39,7 @@ def properties(answer: object, required: Sequence[Property], *, returns: Sequenc
         if not callable(answer):
             return change(answer)
 
-        def watched(*args, **kwargs):
+        def watched(*args: object, **kwargs: object) -> object:
             value = run(answer, *args, **kwargs)
             if isinstance(value, Mapping) and returns:
                 value = tuple(value[name] for name in returns if name in value)
@@ -76,7 +76,9 @@ def near(first: object, second: object, within: float = 1e-9) -> bool:
     return a.shape == b.shape and bool(((a - b).abs() <= within * b.abs().max().clamp_min(1.0)).all())
 
 
-def _try(given: Callable, wanted: Property, values: list[object]) -> Result:
+def _try(
+    given: Callable[[Callable[[object], object]], object], wanted: Property, values: list[object]
+) -> Result:
     begun = len(values)
     try:
         try:

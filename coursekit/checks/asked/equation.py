@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from inspect import signature
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -52,9 +53,9 @@ def equations(
     given: Case | Sequence[Case] = (),
     outputs: Sequence[str] | None = None,
     boundary: Mapping[str, str] | None = None,
-    functions: Mapping[str, Callable] | None = None,
+    functions: Mapping[str, Callable[..., Tensor]] | None = None,
     mistakes: Sequence[Mistake] = (),
-    **options,
+    **options: Any,
 ) -> Result:
     """Do the equations say what they should?
 
@@ -97,9 +98,11 @@ def equations(
     return replace(result, reading=result.reading or _reading(system, {}, {}, ()))
 
 
-def _reading(system: Equations, values: Mapping, given: Mapping, failed: Sequence[str]) -> str:
+def _reading(
+    system: Equations, values: Mapping[str, object], given: Mapping[str, object], failed: Sequence[str]
+) -> str:
     """The equations as they were read, with the shape of every tensor in the first case, the wrong ones marked."""
-    shape = lambda name: shape_of(values[name]) if name in values else ""
+    shape: Callable[[str], str] = lambda name: shape_of(values[name]) if name in values else ""
     left = [(e, e.left.name) for e in system.program.equations]
     lines = [(latex(e, page=True), shape(name), name in failed) for e, name in left]
     shapes = {name: given[name] for name in system.inputs if name in given}
@@ -116,10 +119,10 @@ def _defines(system: Equations, wanted: Sequence[str]) -> None:
             stop("missing", sentence)
 
 
-def _guarded(functions: Mapping[str, Callable] | None) -> dict[str, Callable]:
+def _guarded(functions: Mapping[str, Callable[..., Tensor]] | None) -> dict[str, Callable[..., Tensor]]:
     """The functions of the question; where one fails on what the student gave it, that is a sentence."""
 
-    def apply(name: str, function: Callable, *args: Tensor) -> Tensor:
+    def apply(name: str, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
         try:
             return function(*args)
         except Exception as error:
@@ -129,7 +132,7 @@ def _guarded(functions: Mapping[str, Callable] | None) -> dict[str, Callable]:
     return {name: partial(apply, name, function) for name, function in (functions or {}).items()}
 
 
-def _calls(system: Equations, functions: Mapping[str, Callable]) -> None:
+def _calls(system: Equations, functions: Mapping[str, Callable[..., Tensor]]) -> None:
     """Every function must be one of the question's, with as many arguments as it takes."""
     for call in (n for e in system.program.equations for n in walk(e.right) if isinstance(n, Apply)):
         if call.function not in functions:
@@ -144,7 +147,7 @@ def _calls(system: Equations, functions: Mapping[str, Callable]) -> None:
 
 
 def _compared(
-    system: Equations, reference: str, mistakes: Sequence[Mistake], options: Mapping, reads: Reads
+    system: Equations, reference: str, mistakes: Sequence[Mistake], options: Mapping[str, Any], reads: Reads
 ) -> Result:
     compared = Equations(reference).compare(system, **options)
     if compared.equal:
@@ -178,13 +181,13 @@ class _Run:
         self,
         cases: Sequence[Case],
         boundary: Mapping[str, str],
-        functions: Mapping[str, Callable],
+        functions: Mapping[str, Callable[..., Tensor]],
         oracle: Callable[..., object],
         wanted: Sequence[str],
     ):
         self.cases, self.note = float64([dict(case) for case in cases])
         self.boundary, self.functions = boundary, functions
-        self.oracle = lambda case: self._right(oracle, case, wanted)
+        self.oracle: Callable[[Case], dict[str, Tensor]] = lambda case: self._right(oracle, case, wanted)
         self.rights = [self.oracle(case) for case in on_host(self.cases)]
         self.wanted = list(wanted or self.rights[0])
 
@@ -263,7 +266,7 @@ class _Run:
             for name in self.wanted
         )
 
-    def _right(self, oracle, case: Case, wanted: Sequence[str]) -> dict[str, Tensor]:
+    def _right(self, oracle: Callable[..., object], case: Case, wanted: Sequence[str]) -> dict[str, Tensor]:
         with torch.no_grad():
             value = oracle(**case)
         if isinstance(value, Mapping):

@@ -15,6 +15,8 @@ from ..shown.locked import Outcome
 from ..shown.mathml import mathml
 from ..shown.result import Result, formed, right, wrong
 
+Sizes = Sequence[Mapping[str, int]]  # those of a problem by name, several times
+
 
 @check
 def big_o(answer: object, expected: object = None, *, symbols: Sequence[str], given: str = "") -> Result:
@@ -64,7 +66,7 @@ def closed_form(
     *,
     symbols: Sequence[str],
     oracle: Callable[..., float] | None = None,
-    at: Sequence[Mapping[str, int]] = (),
+    at: Sizes = (),
 ) -> Result:
     """Is the formula equal to the right one, for all sizes?
 
@@ -77,7 +79,9 @@ def closed_form(
     return replace(result, reading=_typeset(form.text, symbols))
 
 
-def _judged(form: ClosedForm, expected: object, symbols: Sequence[str], oracle, at) -> Result:
+def _judged(
+    form: ClosedForm, expected: object, symbols: Sequence[str], oracle: Callable[..., float] | None, at: Sizes
+) -> Result:
     if oracle is not None:
         return _counted(form, oracle, at)
     if expected is None:
@@ -111,7 +115,7 @@ def _outcomes(form: ClosedForm) -> tuple[Outcome, ...]:
         return ()
 
 
-def _counted(form: ClosedForm, oracle: Callable[..., float], at: Sequence[Mapping[str, int]]) -> Result:
+def _counted(form: ClosedForm, oracle: Callable[..., float], at: Sizes) -> Result:
     if not at:
         raise ValueError("an oracle needs sizes to be asked at: at=[dict(J=4, K=3), …]")
     rows = []

@@ -33,7 +33,7 @@ def main() -> None:
         answers.flush()
 
 
-def _cell(number: int, source: str, scope: dict) -> dict:
+def _cell(number: int, source: str, scope: dict[str, object]) -> dict[str, object]:
     try:
         value = _run(number, source, scope)
     except CheckFailed as failed:
@@ -54,7 +54,7 @@ def _cell(number: int, source: str, scope: dict) -> dict:
     return {"share": 1.0, "sentence": ""}
 
 
-def _run(number: int, source: str, scope: dict) -> object:
+def _run(number: int, source: str, scope: dict[str, object]) -> object:
     """Run a cell as a notebook does: the value of its last line, if that is an expression, is its value."""
     if source.lstrip().startswith("%%"):
         return None

@@ -18,7 +18,7 @@ from ..shown.result import Result, combine
 
 @check
 def gradients(
-    answer: Callable | Mapping,
+    answer: Callable[..., object] | Mapping[str, object],
     loss: Callable[..., Tensor],
     given: Case | Sequence[Case],
     wrt: Iterable[str] | Mapping[str, str],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ LIBRARIES = ("torch.", "numpy.", "coursekit.", "builtins.")
 
 @check
 def perplexity(
-    answer: object, measure: Callable[[Callable], float], marks: Mapping[str, tuple[float, str]]
+    answer: object, measure: Callable[[Callable[..., object]], float], marks: Mapping[str, tuple[float, str]]
 ) -> Result:
     """Where a model stands among the marks: name -> (perplexity, the sentence where it is missed). One part a mark.
 
@@ -36,7 +37,7 @@ def perplexity(
     words += [f"below {name} ({mark:.4g})" for name, mark in table[max(0, place - 1) : place]]
     said = f"The perplexity of your model is {yours:.4g}{', ' * bool(words)}{' and '.join(words)}."
     rows = tuple((name, f"{value:.4g}") for name, value in table)
-    numbers: dict = {"columns": ("mark", "perplexity"), "rows": rows, "parts": parts}
+    numbers: dict[str, Any] = {"columns": ("mark", "perplexity"), "rows": rows, "parts": parts}
     if all(part.ok for part in parts.values()):
         return right(f"{said} Every mark is reached.", **numbers)
     missed = {name: part for name, part in parts.items() if not part.ok}

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..judging.student import Stopped, check, stop
 from ..shown.result import Result, right, wrong
@@ -19,7 +20,7 @@ INSIDE = "COURSEKIT_FRESH_RUN"  # set in the fresh process, where this cell must
 
 
 @check
-def whole_notebook(path: str | os.PathLike | None = None, *, seconds: float = 600) -> Result:
+def whole_notebook(path: str | os.PathLike[str] | None = None, *, seconds: float = 600) -> Result:
     """Run the notebook afresh and tell the points that its visible checks give; one part a graded cell.
 
     path  the saved notebook (default: the one that is open, where it can be found)
@@ -35,7 +36,7 @@ def whole_notebook(path: str | os.PathLike | None = None, *, seconds: float = 60
     return _report(cells, _fresh([_text(cell) for cell in cells], seconds), place)
 
 
-def _report(cells: list[Mapping], seen: list[dict], place: str) -> Result:
+def _report(cells: list[Mapping[str, Any]], seen: list[dict[str, Any]], place: str) -> Result:
     parts: dict[str, Result] = {}
     rows, total, expected, later = [], 0.0, 0.0, 0.0
     for number, (cell, answer) in enumerate(zip(cells, seen, strict=False)):
@@ -58,7 +59,7 @@ def _report(cells: list[Mapping], seen: list[dict], place: str) -> Result:
     if len(seen) < len(cells):
         parts["time"] = wrong("timeout", own=f"The run did not get past code cell {len(seen) + 1}.")
     failed = [name for name, part in parts.items() if not part.ok]
-    numbers: dict = {"columns": ("question", "points", ""), "rows": tuple(rows), "parts": parts}
+    numbers: dict[str, Any] = {"columns": ("question", "points", ""), "rows": tuple(rows), "parts": parts}
     told = f"{_points(expected)} of {total:g} points from the visible checks; hidden tests may see more"
     if later:
         told += f", and {later:g} points are judged after you have handed in"
@@ -74,7 +75,7 @@ def _points(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def _fresh(sources: list[str], seconds: float) -> list[dict]:
+def _fresh(sources: list[str], seconds: float) -> list[dict[str, Any]]:
     """What each cell gave, as far as the run came."""
     environment = {**os.environ, INSIDE: "1", "MPLBACKEND": "Agg"}
     command = [sys.executable, "-m", "coursekit.checks.asked.fresh"]
@@ -89,7 +90,7 @@ def _fresh(sources: list[str], seconds: float) -> list[dict]:
     return [json.loads(line) for line in output.decode().splitlines() if line.endswith("}")]
 
 
-def _find(path: str | os.PathLike | None) -> tuple[Mapping, str]:
+def _find(path: str | os.PathLike[str] | None) -> tuple[Mapping[str, Any], str]:
     """The notebook and how to call it."""
     if path is None and "google.colab" in sys.modules:
         return _from_colab()
@@ -115,9 +116,9 @@ def _open_file() -> Path:
     stop("missing", 'Name the saved notebook: `checks.whole_notebook("NAME.ipynb")`.')
 
 
-def _from_colab() -> tuple[Mapping, str]:
+def _from_colab() -> tuple[Mapping[str, Any], str]:
     """Colab keeps the notebook in the browser: ask for it, and offer it back as a file."""
-    from google.colab import _message, files  # type: ignore[import-not-found]
+    from google.colab import _message, files
 
     answer = _message.blocking_request("get_ipynb", request="", timeout_sec=60)
     content = answer["ipynb"]
@@ -127,6 +128,6 @@ def _from_colab() -> tuple[Mapping, str]:
     return content, f"`{name}`"
 
 
-def _text(cell: Mapping) -> str:
+def _text(cell: Mapping[str, Any]) -> str:
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(source)

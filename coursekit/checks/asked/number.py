@@ -13,12 +13,13 @@ from ..shown.result import Result, combine, formed, right, wrong
 from .several import about
 
 Expected = float | str  # the number itself, or its digest
+Entries = Mapping[str, Expected | None] | Mapping[int, Expected | None]  # None is left to the grader
 
 
 @check
 def value(
     answer: object,
-    expected: Expected | Mapping[str, Expected] | Sequence[Expected] | None,
+    expected: Expected | Mapping[str, Expected | None] | Sequence[Expected | None] | None,
     *,
     unit: object = None,
     units: Mapping[str, Expected] | None = None,
@@ -128,7 +129,7 @@ def _in_unit(
     return _single(answer, units[chosen], within, relative)
 
 
-def _entries(answer: object, expected: Mapping, within: float, relative: bool) -> Result:
+def _entries(answer: object, expected: Entries, within: float, relative: bool) -> Result:
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")
     numbered = all(isinstance(key, int) for key in expected)

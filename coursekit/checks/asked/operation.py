@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import inf
+from typing import Any
 
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
@@ -20,17 +21,18 @@ ENTRIES = 8  # so many entries may be computed for each multiply-add that is eno
 
 # A number, one a case, or a function of the case's variables.
 Bound = int | Sequence[int] | Callable[..., int]
+Oracle = Callable[..., Tensor | Mapping[str, Tensor]]
 
 
 @check
 def operations(
-    answer: Callable,
+    answer: Callable[..., object],
     given: Case | Sequence[Case],
     *,
     at_most: Bound | None = None,
     exactly: Bound | None = None,
     grows: float | None = None,
-    oracle: Callable | None = None,
+    oracle: Oracle | None = None,
     returns: Sequence[str] = ("result",),
 ) -> Result:
     """Count the multiply-adds of `answer(*case)` and hold them against a bound.
@@ -59,13 +61,13 @@ def operations(
     fault = _bound(name, totals, exact, exact=True) or _bound(name, totals, most, exact=False)
     fault = fault or _growth(name, totals, grows)
     fault = fault or _entries(name, [c.entries for c in counts], exact or most, grows)
-    numbers: dict = {"columns": ("operator", "multiply-adds"), "rows": tuple(counts[-1].by.items())}
+    numbers: dict[str, Any] = {"columns": ("operator", "multiply-adds"), "rows": tuple(counts[-1].by.items())}
     if fault is None:
         return right(f"{name} does {_number(totals[-1])} multiply-adds, as it should.", **numbers)
     return Result(False, (fault,), **numbers, outcomes=(Outcome(text=" ".join(map(str, totals))),))
 
 
-def _count(answer: Callable, case: Case) -> Count:
+def _count(answer: Callable[..., object], case: Case) -> Count:
     counted = count(lambda: run(answer, *case.values()))
     if counted.escapes:
         ways = " and ".join(f"`{way}`" for way in counted.escapes)
@@ -76,7 +78,9 @@ def _count(answer: Callable, case: Case) -> Count:
     return counted
 
 
-def _right(answer: Callable, value: object, oracle: Callable, case: Case, returns: Sequence[str]) -> None:
+def _right(
+    answer: Callable[..., object], value: object, oracle: Oracle, case: Case, returns: Sequence[str]
+) -> None:
     """Stopped, unless the counted call gave what the oracle gives: work on a wrong result is not worth counting."""
     expected = oracle(**case)
     rights = expected if isinstance(expected, Mapping) else {returns[0]: expected}

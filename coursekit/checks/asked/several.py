@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..judging.student import check, stop, unanswered
 from ..shown.result import Finding, Result, combine
 
-Check = Callable[[object, object, tuple], Result]
+Check = Callable[[object, object, tuple[()]], Result]
 
 
 def parts(results: Mapping[str, Result], praise: str = "Every part is right.") -> Result:

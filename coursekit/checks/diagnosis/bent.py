@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,10 @@ aten = torch.ops.aten
 
 # A rule gets the number of this call of its operator, in backward order, and the operator's arguments.
 # It returns the bent gradient, or None to leave this call alone.
-Rule = Callable[[int, tuple], "Tensor | None"]
+Rule = Callable[[int, tuple[Any, ...]], "Tensor | None"]
+Operator = Callable[..., Tensor]
+Formulas = Sequence[tuple[str, Callable[..., Tensor]]]  # what each says, and the gradient that it makes
+Sites = Sequence[tuple[Any, ...]]  # the arguments of each call of an operator
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,11 @@ Key = tuple[str, int]
 
 class _Bent(Watch):
     def __init__(self, bend: Bend):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.bend = bend
         self.seen: Counter[object] = Counter()
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         rule = self.bend.rules.get(func)
         if rule is not None:
             self.seen[func] += 1
@@ -62,7 +66,7 @@ class Backward:
         self._bends: dict[Key, Bend] | None = None
         self._cache: dict[Key, dict[str, Tensor]] = {}
 
-    def gradients(self, mode: AbstractContextManager) -> dict[str, Tensor]:
+    def gradients(self, mode: AbstractContextManager[object]) -> dict[str, Tensor]:
         with mode:
             found = torch.autograd.grad(
                 self.value, list(self.leaves.values()), retain_graph=True, allow_unused=True
@@ -94,8 +98,8 @@ class Backward:
         return self._cache[key]
 
 
-def _bends(calls: Sequence[tuple[object, tuple]], named: Mapping[str, Tensor]) -> Iterator[Bend]:
-    def sites(operator) -> list[tuple]:
+def _bends(calls: Sequence[tuple[object, tuple[Any, ...]]], named: Mapping[str, Tensor]) -> Iterator[Bend]:
+    def sites(operator: object) -> list[tuple[Any, ...]]:
         return [args for func, args in calls if func is operator]
 
     owners = {tensor.data_ptr(): name for name, tensor in named.items() if tensor.numel()}
@@ -133,7 +137,7 @@ _TANH = (
 
 
 def _activation(
-    operator, sites: Sequence[tuple], rules, right: str, named: Mapping[str, Tensor]
+    operator: Operator, sites: Sites, rules: Formulas, right: str, named: Mapping[str, Tensor]
 ) -> Iterator[Bend]:
     """The derivative of an activation changed: in every step, in the last one, in all but the last; taken
     from a neighbouring step; or the path cut, so that nothing from before some step arrives."""
@@ -173,10 +177,10 @@ def _nothing(g: Tensor, h: Tensor) -> Tensor:
     return torch.zeros_like(g)
 
 
-def _neighbour(operator, states: Sequence[Tensor], shift: int) -> Rule:
+def _neighbour(operator: Operator, states: Sequence[Tensor], shift: int) -> Rule:
     """The activation's derivative at the value that it had `shift` steps earlier."""
 
-    def rule(n: int, args: tuple) -> Tensor | None:
+    def rule(n: int, args: tuple[Tensor, ...]) -> Tensor | None:
         if not 0 <= n + shift < len(states) or states[n + shift].shape != args[1].shape:
             return None
         return operator(args[0], states[n + shift])
@@ -188,7 +192,7 @@ def _log_softmax_right(g: Tensor, out: Tensor, dim: int) -> Tensor:
     return g - out.exp() * g.sum(dim, keepdim=True)
 
 
-def _jacobian_again(g: Tensor, out: Tensor, dim: int, *_) -> Tensor:
+def _jacobian_again(g: Tensor, out: Tensor, dim: int, *_: object) -> Tensor:
     p, r = out.exp(), _log_softmax_right(g, out, dim)
     return p * (r - (p * r).sum(dim, keepdim=True))
 
@@ -218,7 +222,7 @@ _SOFTMAXES = (
 )
 
 
-def _products(operator, place: int, sites: Sequence[tuple], owners: Mapping[int, str]) -> Iterator[Bend]:
+def _products(operator: Operator, place: int, sites: Sites, owners: Mapping[int, str]) -> Iterator[Bend]:
     """The product with a square matrix on the way back: not transposed, or forgotten.
 
     `place` is the matrix's among the arguments: last where the vectors are rows, first where they are columns.
@@ -226,26 +230,26 @@ def _products(operator, place: int, sites: Sequence[tuple], owners: Mapping[int,
     square = [args[place] for args in sites if args[place].shape[0] == args[place].shape[1]]
     for name in dict.fromkeys(owners[m.data_ptr()] for m in square if m.data_ptr() in owners):
 
-        def turned(n: int, args: tuple, name: str = name) -> Tensor | None:
+        def turned(n: int, args: tuple[Tensor, ...], name: str = name) -> Tensor | None:
             other = [m.t() if k == place else m for k, m in enumerate(args)]
             return operator(*other) if owners.get(args[place].data_ptr()) == name else None
 
-        def forgotten(n: int, args: tuple, name: str = name) -> Tensor | None:
+        def forgotten(n: int, args: tuple[Tensor, ...], name: str = name) -> Tensor | None:
             return args[1 - place].clone() if owners.get(args[place].data_ptr()) == name else None
 
         yield Bend("transpose", f"multiplies by `{name}` where its transpose belongs.", {operator: turned})
         yield Bend("path", f"forgets the product with `{name}` on the way back.", {operator: forgotten})
 
 
-def _late(activation, right: str, operator, place: int) -> Bend:
+def _late(activation: Operator, right: str, operator: Operator, place: int) -> Bend:
     """The activation's derivative taken entry by entry after the product on the way back, and not before it."""
     kept: list[Tensor] = []
 
-    def skip(n: int, args: tuple) -> Tensor:
+    def skip(n: int, args: tuple[Tensor, ...]) -> Tensor:
         kept[:] = [activation(torch.ones_like(args[1]), args[1]).reshape(-1)]
         return args[0].clone()
 
-    def after(n: int, args: tuple) -> Tensor | None:
+    def after(n: int, args: tuple[Tensor, ...]) -> Tensor | None:
         matrix = args[place]
         if not kept or matrix.shape[0] != matrix.shape[1] or len(kept[0]) != len(matrix):
             return None
@@ -257,7 +261,7 @@ def _late(activation, right: str, operator, place: int) -> Bend:
 
 
 def _shifted(
-    sites: Sequence[tuple], states: Sequence[Tensor], owners: Mapping[int, str], named: Mapping[str, Tensor]
+    sites: Sites, states: Sequence[Tensor], owners: Mapping[int, str], named: Mapping[str, Tensor]
 ) -> Iterator[Bend]:
     """A weight's gradient is (what went in)ᵀ(error): what went in is taken from a neighbouring step, or is
     another vector of the case. `states` are the outputs of the activations, the last first."""
@@ -267,7 +271,7 @@ def _shifted(
         order = [n for n in weights if sites[n][0].shape == shape and sites[n][1].shape[1] == width]
         mine = [sites[n][0] for n in order]
 
-        def fits(vector: Tensor, shape=shape) -> bool:
+        def fits(vector: Tensor, shape: tuple[int, ...] = shape) -> bool:
             return vector.is_floating_point() and vector.dim() == 1 and (len(vector), 1) == shape
 
         after = [s.reshape(shape) for s in states if fits(s)]

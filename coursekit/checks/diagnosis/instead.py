@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from time import process_time
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,16 +17,14 @@ from ..judging.student import quiet
 from ..judging.tensors import close
 from ..shown.result import Finding
 
+Cases = Sequence[Mapping[str, object]]  # the variables of each
 Again = Callable[[Mapping[str, object]], Mapping[str, Tensor]]  # the right parts of a case that was changed
+Change = Callable[[object, object], object]  # of a variable, beside another; None where it cannot be
 SECONDS = 0.06  # of work: a student is waiting
 
 
 def instead(
-    part: str,
-    answers: Sequence[Tensor],
-    given: Sequence[Mapping[str, object]],
-    again: Again,
-    read: Container[str] | None = None,
+    part: str, answers: Sequence[Tensor], given: Cases, again: Again, read: Container[str] | None = None
 ) -> Finding | None:
     """The one change of a variable that makes `answers` right in every case, said of that part. Where the answer is
     known to `read` some variables alone, to name another would tell what the right one reads."""
@@ -42,7 +41,9 @@ def instead(
     return None
 
 
-def _explains(part, name, other, change, answers, given, again: Again) -> bool:
+def _explains(
+    part: str, name: str, other: str, change: Change, answers: Sequence[Tensor], given: Cases, again: Again
+) -> bool:
     for number, case in enumerate(given):
         try:
             with quiet():
@@ -57,7 +58,7 @@ def _explains(part, name, other, change, answers, given, again: Again) -> bool:
     return True
 
 
-def _of_real(change: Callable) -> Callable:
+def _of_real(change: Callable[[Any], object]) -> Change:
     def changed(value: object, _: object) -> object:
         real = isinstance(value, float) or (isinstance(value, Tensor) and value.is_floating_point())
         return change(value) if real else None
@@ -65,14 +66,14 @@ def _of_real(change: Callable) -> Callable:
     return changed
 
 
-def _of_count(step: int) -> Callable:
+def _of_count(step: int) -> Change:
     return lambda value, _: value + step if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _along(change: Callable) -> Callable:
+def _along(change: Callable[[Tensor], Tensor]) -> Change:
     """Of what has a first axis of several: a tensor or a list."""
 
-    def changed(value, _):
+    def changed(value: object, _: object) -> object:
         if isinstance(value, (list, tuple)) and len(value) > 1:
             return type(value)(value[n] for n in change(torch.arange(len(value))).tolist())
         return change(value) if isinstance(value, Tensor) and value.dim() and len(value) > 1 else None
@@ -80,7 +81,7 @@ def _along(change: Callable) -> Callable:
     return changed
 
 
-def _alone(place: int) -> Callable:
+def _alone(place: int) -> Change:
     """Only one place of the first axis counts: the others are zero."""
 
     def changed(value: Tensor) -> Tensor | None:
@@ -93,17 +94,17 @@ def _alone(place: int) -> Callable:
     return _of_real(changed)
 
 
-def _replaced(value, other):
+def _replaced(value: object, other: object) -> object:
     if isinstance(value, Tensor) and isinstance(other, Tensor):
         return other if value.shape == other.shape and value.dtype == other.dtype else None
     return other if type(value) in (int, float) and type(value) is type(other) else None
 
 
-def _turned(value):
+def _turned(value: object) -> Tensor | None:
     return value.mT if isinstance(value, Tensor) and value.dim() == 2 and len(set(value.shape)) == 1 else None
 
 
-_CHANGES: tuple[tuple[str, Callable], ...] = (
+_CHANGES: tuple[tuple[str, Change], ...] = (
     ("`{name}` were zero", _of_real(lambda v: 0 * v)),
     ("`{name}` had the opposite sign", _of_real(lambda v: -v)),
     ("`{name}` were counted twice", _of_real(lambda v: 2 * v)),

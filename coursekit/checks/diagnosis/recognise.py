@@ -35,7 +35,7 @@ def recognise(
     return found or _other(pairs, others) or _product(pairs, given) or _summed(pairs) or _slice(pairs)
 
 
-def _all(pairs: Pairs, agree) -> bool:
+def _all(pairs: Pairs, agree: Callable[[Tensor, Tensor], bool]) -> bool:
     return all(agree(a, g) for a, g in pairs)
 
 
@@ -48,7 +48,7 @@ def _zero(pairs: Pairs) -> Finding | None:
 def _softmax(pairs: Pairs) -> Finding | None:
     """Where a distribution belongs: exponentials that were not divided by their sum, or sigmoids."""
     for axis in range(min(g.dim() for _, g in pairs)):
-        total = lambda a, axis=axis: a.sum(axis, keepdim=True)
+        total: Callable[..., Tensor] = lambda a, axis=axis: a.sum(axis, keepdim=True)
         if not _all(pairs, lambda a, g: bool((a > 0).all()) and close(total(g), torch.ones_like(total(g)))):  # noqa: B023
             continue
         if _all(pairs, lambda a, g: close(a / total(a), g)):  # noqa: B023
@@ -117,7 +117,7 @@ def _other(pairs: Pairs, others: Mapping[str, Sequence[Tensor]]) -> Finding | No
     return None
 
 
-_PRODUCTS = (
+_PRODUCTS: tuple[tuple[str, Callable[[Tensor, Tensor], Tensor]], ...] = (
     ("`{}`, from the right", lambda x, m: x @ m),
     ("`{}` transposed, from the right", lambda x, m: x @ m.mT),
     ("`{}`, from the left", lambda x, m: m @ x),
@@ -149,6 +149,7 @@ def _product(pairs: Pairs, given: Sequence[Mapping[str, object]]) -> Finding | N
 
 def _summed(pairs: Pairs) -> Finding | None:
     """Added up along an axis where each place has its own, or the other way round."""
+    change: Callable[..., Tensor]
     for axis in range(min(g.dim() for _, g in pairs)):
         if any(g.shape[axis] < 2 for _, g in pairs):
             continue

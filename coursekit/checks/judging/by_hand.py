@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from types import FrameType
 
 import torch
 from torch import Tensor
@@ -41,7 +42,7 @@ def looked_into() -> set[str] | None:
 def looking(seen: set[str]) -> Iterator[None]:
     """Adds to `seen` what of the refused code is called meanwhile."""
 
-    def look(frame, event, _):
+    def look(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
             name, function = frame.f_code.co_filename.replace("\\", "/"), frame.f_code.co_name
             for place, functions, words in _REFUSED:

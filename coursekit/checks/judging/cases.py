@@ -54,7 +54,9 @@ def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
     stop("type", f"{upper(name)} must return {needs}, and it returns {a_thing(value)}.")
 
 
-def collect(answer: object, cases: Sequence[Case], takes: Sequence[str] | None, parts: Sequence[str]):
+def collect(
+    answer: object, cases: Sequence[Case], takes: Sequence[str] | None, parts: Sequence[str]
+) -> dict[str, list[object]]:
     """For each part, what the student's function gives in every case, or the value that it is already; Stopped where it
     gives nothing, with what it gave before: a named mistake that stops at the same case is known by that."""
     name, ready = name_of(answer), isinstance(answer, (Mapping, tuple))

@@ -7,10 +7,11 @@ counts them. Entrywise work (gates, activations) is counted apart, as it is in t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,7 +39,7 @@ class Count:
     value: object = field(repr=False)
 
 
-def count(function: Callable, *args, **kwargs) -> Count:
+def count(function: Callable[..., object], *args: object, **kwargs: object) -> Count:
     """Run `function(*args)` and count the multiply-adds that it does, backward passes included.
 
     (While this looks on, torch takes none of its fused fast paths for attention: their work is seen too.)
@@ -60,7 +61,7 @@ class _Door(TorchFunctionMode):
         super().__init__()
         self.escapes: list[str] = []
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
         if name in self._WAYS and args and isinstance(args[0], Tensor) and args[0].is_floating_point():
             self.escapes.append(name)
@@ -69,13 +70,13 @@ class _Door(TorchFunctionMode):
 
 class _Counting(Watch):
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.by: Counter[str] = Counter()
         self.entrywise = self.entries = 0
         # A product that is summed later is a contraction: storage of the product -> (itself, its size).
         self.products: dict[int, tuple[Tensor, int]] = {}
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         packet = func._overloadpacket
         rule = _RULES.get(packet)
@@ -96,10 +97,10 @@ class _Counting(Watch):
             self._sum(packet, args[0])
         return out
 
-    def _add(self, packet, number: int) -> None:
+    def _add(self, packet: Any, number: int) -> None:
         self.by[packet.__name__.lstrip("_")] += number
 
-    def _product(self, packet, args, out: Tensor) -> None:
+    def _product(self, packet: Any, args: Sequence[Any], out: Tensor) -> None:
         left, right = args[0], args[1]
         if not isinstance(right, Tensor) or not out.is_floating_point():
             return
@@ -110,14 +111,14 @@ class _Counting(Watch):
             self.entrywise += out.numel()
             self.products[_storage(out)] = (out, out.numel())
 
-    def _sum(self, packet, summed: object) -> None:
+    def _sum(self, packet: Any, summed: object) -> None:
         if isinstance(summed, Tensor) and (found := self.products.pop(_storage(summed), None)):
             self.entrywise -= found[1]
             self._add(packet, found[1])
 
 
 @cache
-def _is_view(func) -> bool:
+def _is_view(func: Any) -> bool:
     returns = func._schema.returns
     return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
 
@@ -130,20 +131,20 @@ def _distinct(tensor: Tensor) -> int:
 
 
 def _storage(tensor: Tensor) -> int:
-    return tensor.untyped_storage()._cdata
+    return int(tensor.untyped_storage()._cdata)
 
 
-def _matrices(first: int):
+def _matrices(first: int) -> Callable[[Any, Any], int]:
     """(…, m, k) × (k, n) or (…, k, n): m·k·n a matrix; `first` is the place of the left one."""
     return lambda args, out: args[first].numel() * args[first + 1].shape[-1]
 
 
-def _attention(args, out) -> int:
+def _attention(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
     query, key, value = args[:3]
     return query.numel() * key.shape[-2] + query.shape[:-1].numel() * key.shape[-2] * value.shape[-1]
 
 
-def _attention_backward(args, out) -> int:
+def _attention_backward(args: tuple[Tensor, Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
     """Scores once more, then the gradients of the weights, the values, the queries and the keys.
 
     Five products where the forward pass has two. Written out, the way back has four, twice the way forward; the fused
@@ -154,28 +155,28 @@ def _attention_backward(args, out) -> int:
     return 3 * scores + 2 * query.shape[:-1].numel() * key.shape[-2] * value.shape[-1]
 
 
-def _convolution(args, out) -> int:
+def _convolution(args: tuple[Tensor, Tensor, *tuple[Any, ...]], out: Tensor) -> int:
     source, weight, transposed = args[0], args[1], args[6]
     return (source if transposed else out).numel() * prod(weight.shape[1:])
 
 
-def _convolution_backward(args, out) -> int:
+def _convolution_backward(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
     grad, source, weight, transposed, wanted = args[0], args[1], args[2], args[7], args[10]
-    return (source if transposed else grad).numel() * prod(weight.shape[1:]) * sum(wanted[:2])
+    return (source if transposed else grad).numel() * prod(weight.shape[1:]) * int(sum(wanted[:2]))
 
 
-def _recurrent(args, out) -> int:
+def _recurrent(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
     source, to_gates, from_state = args[:3]
     return source.shape[:-1].numel() * (to_gates.numel() + from_state.numel())
 
 
-def _trilinear(args, out) -> int:
+def _trilinear(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
     shapes = []
     for tensor, axes in zip(args[:3], args[3:6], strict=True):
         for axis in sorted(axes):
             tensor = tensor.unsqueeze(axis)
         shapes.append(tensor.shape)
-    return torch.broadcast_shapes(*shapes).numel()
+    return int(torch.broadcast_shapes(*shapes).numel())
 
 
 # What makes no number that was not there: copies, choices, constants.
@@ -188,7 +189,7 @@ _MOVES = """
 _MOVED = frozenset(_MOVES.split())
 _SUMS = (aten.sum, aten.mean, aten.cumsum, aten.nansum)
 
-_BY_NAME: dict[str, Callable] = {
+_BY_NAME: dict[str, Callable[[Any, Any], int]] = {
     "mm": _matrices(0), "bmm": _matrices(0), "addmm": _matrices(1), "baddbmm": _matrices(1),
     "addbmm": _matrices(1), "_addmm_activation": _matrices(1),
     "mv": lambda args, out: args[0].numel(),

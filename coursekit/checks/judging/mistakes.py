@@ -45,19 +45,21 @@ def recognised(result: Result, mistakes: Sequence[Mistake], again: Callable[[obj
 class Planted(Mistake):
     """A mistake kept as the text of the whole answer cell; it is run only when an answer is wrong."""
 
-    def __init__(self, name: str, sentence: str, source: str, answer: str, namespace: dict):
+    def __init__(self, name: str, sentence: str, source: str, answer: str, namespace: dict[str, object]):
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "sentence", sentence)
         object.__setattr__(self, "_made", (source, answer, namespace))
 
     @property
-    def wrong(self) -> object:  # type: ignore[override]
+    def wrong(self) -> object:
         source, answer, namespace = self._made  # type: ignore[attr-defined]
         scope = dict(namespace)  # what the answer's cell defines must not reach the other tests
         exec(compile(source, f"<mistake {self.name}>", "exec"), scope)
         return scope[answer]
 
 
-def planted(answer: str, sources: Sequence[tuple[str, str, str]], namespace: dict) -> list[Mistake]:
+def planted(
+    answer: str, sources: Sequence[tuple[str, str, str]], namespace: dict[str, object]
+) -> list[Mistake]:
     """Mistakes from (name, sentence, text of the answer cell); `answer` is the name that the cell defines."""
     return [Planted(name, sentence, text, answer, namespace) for name, sentence, text in sources]

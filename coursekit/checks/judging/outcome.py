@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 from ..shown.locked import Outcome
 
@@ -46,7 +47,7 @@ def _leaves(value: object) -> Iterator[float | str]:
         yield type(value).__name__
 
 
-def _thinned(array) -> object:
+def _thinned(array: Any) -> object:
     """An array as a list; of a large one some of its entries, and the sums over all of them in pieces."""
     if getattr(array, "size", 0) <= LARGE or array.dtype.kind not in "bfiu":
         return array.tolist()

@@ -11,8 +11,8 @@ import linecache
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 from ..shown.locked import Outcome
 from ..shown.panel import listed as listed
@@ -22,7 +22,7 @@ from .mistakes import Mistake, recognised
 
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _INSTALLED = (f"site-packages{os.sep}", f"lib{os.sep}python")
-_under_way: list[Callable] = []  # a check may be made of others
+_under_way: list[Callable[..., Result]] = []  # a check may be made of others
 
 
 class Stopped(Exception):
@@ -38,7 +38,7 @@ def stop(kind: str, own: str) -> NoReturn:
     raise Stopped(wrong(kind, own=own))
 
 
-def stopped(judge: Callable[..., Result], *args, **kwargs) -> Result:
+def stopped(judge: Callable[..., Result], *args: object, **kwargs: object) -> Result:
     """What a check answers, also where it was ended."""
     try:
         return judge(*args, **kwargs)
@@ -57,8 +57,10 @@ def check(function: Callable[..., Result]) -> Callable[..., Result]:
     place = takes.index("answer") if "answer" in takes else 0
 
     @functools.wraps(function)
-    def checked(*args, mistakes: Sequence[Mistake] = (), hint: str | Sequence[str] = "", **kwargs) -> Result:
-        def asked(answer: object, **more) -> Result:
+    def checked(
+        *args: object, mistakes: Sequence[Mistake] = (), hint: str | Sequence[str] = "", **kwargs: object
+    ) -> Result:
+        def asked(answer: object, **more: object) -> Result:
             with quiet():
                 return stopped(function, *args[:place], answer, *args[place + 1 :], **kwargs, **more)
 
@@ -100,7 +102,7 @@ def _unwritten(function: object) -> bool:
     return code is not None and not code.co_names and len(code.co_code) <= 8
 
 
-def run(function: object, /, *args, **kwargs) -> object:
+def run(function: object, /, *args: object, **kwargs: object) -> object:
     """`function(*args)` on copies of the arguments, or Stopped with a sentence about the student's own line.
 
     What the function prints to stderr or warns about does not leave this call: nbgrader takes a
@@ -130,26 +132,26 @@ def run(function: object, /, *args, **kwargs) -> object:
     return value
 
 
-def changed(function: Callable, *args) -> tuple[int, ...]:
+def changed(function: Callable[..., object], *args: object) -> tuple[int, ...]:
     """The places of the arguments that a call changes in place; a grader's handle of the function tells it itself."""
     function = getattr(function, "__wrapped__", function)
     mine = _copy(args)
     function(*mine)
-    told = getattr(function, "__changed__", None)
-    same = lambda a, b: bool((a == b).all()) if hasattr(a, "shape") else a == b
+    told: tuple[int, ...] | None = getattr(function, "__changed__", None)
+    same: Callable[[Any, Any], bool] = lambda a, b: bool((a == b).all()) if hasattr(a, "shape") else a == b
     if told is not None:
         return told
     return tuple(n for n, (a, b) in enumerate(zip(args, mine, strict=True)) if not same(a, b))
 
 
 @contextlib.contextmanager
-def quiet():
+def quiet() -> Iterator[None]:
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
         yield
 
 
-def _copy(value):
+def _copy(value: Any) -> Any:
     """A copy that the student's code may change in place without harm to the next case."""
     if isinstance(value, Mapping):
         return {key: _copy(item) for key, item in value.items()}

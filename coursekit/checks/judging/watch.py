@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -39,9 +40,9 @@ class Record(Watch):
     """The operators of a computation in order, each with its arguments."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[tuple[object, tuple]] = []
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.calls: list[tuple[object, tuple[Any, ...]]] = []
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.calls.append((func, args))
         return func(*args, **(kwargs or {}))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from . import panel
 from .locked import Named, Outcome, kept, unlock
@@ -148,7 +149,7 @@ class Result:
         mine = self._saying(found, parts=parts)
         return mine if whole or not parts else replace(mine, findings=combine(parts, "").findings)
 
-    def _saying(self, found: Sequence[Named], **more) -> Result:
+    def _saying(self, found: Sequence[Named], **more: Any) -> Result:
         findings = tuple(Finding("mistake", mistake.sentence) for mistake in found)
         return replace(self, findings=findings, mistake=found[0].name, look=None, **more)
 
@@ -203,22 +204,22 @@ class Result:
         return panel.html(self.looked())
 
 
-def right(sentence: str, **more) -> Result:
+def right(sentence: str, **more: Any) -> Result:
     return Result(True, (Finding("right", sentence),), **more)
 
 
-def wrong(kind: str, *, own: str = "", whole: str = "", of: str = "", **more) -> Result:
+def wrong(kind: str, *, own: str = "", whole: str = "", of: str = "", **more: Any) -> Result:
     """A result that is not right: see `Finding` for `own`, `whole` and `of`. Nothing is `own` by default."""
     return Result(False, (Finding(kind, own, whole, of),), **more)
 
 
-def formed(read: str, **more) -> Result:
+def formed(read: str, **more: Any) -> Result:
     """An answer of the right form to a question whose few answers could all be tried: it is judged after hand-in."""
     said = f"{read} The form is right; whether the answer is, you hear after you have handed in."
     return Result(True, (Finding("form", said),), **more)
 
 
-def mistaken(name: str, sentence: str, **more) -> Result:
+def mistaken(name: str, sentence: str, **more: Any) -> Result:
     """A named mistake of the question: its author wrote the sentence for the student."""
     return wrong("mistake", own=sentence, mistake=name, **more)
 
