@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, count
+from typing import Literal
 
 from .. import tree as T
 from ..errors import NotationError
@@ -20,7 +21,7 @@ from ..names import capital_of, small_of
 from ..system import Derived, Joined, Reach, Tensor
 from ..tree import references, single, transform, walk
 
-Node = tuple  # ("axis", tensor, k) or ("index", equation number, name)
+Node = tuple[Literal["axis"], str, int] | tuple[Literal["index"], int, str]  # tensor, k; equation, name
 
 
 class Union:
@@ -111,7 +112,7 @@ class Ranges:
     def read(self, number: int, ref: T.Ref) -> None:
         self.ranks.setdefault(ref.name, len(ref.indices))
         for k, affine in enumerate(ref.indices):
-            axis = ("axis", ref.name, k)
+            axis: Node = ("axis", ref.name, k)
             self.sets.find(axis)
             for _, atom in affine.terms:
                 if isinstance(atom, str):
@@ -143,7 +144,7 @@ class Ranges:
         for one, other in pairs:
             if one is None or other is None:
                 continue
-            nodes = [("index", number, one), ("index", number, other)]
+            nodes: list[Node] = [("index", number, one), ("index", number, other)]
             told = self.fixed() | {self.sets.find(axis) for axis in self.sizes.values()}
             known = [self.sets.find(node) in told for node in nodes]
             if known.count(True) == 1:
@@ -165,7 +166,7 @@ class Ranges:
 
     def declare_axes(self, name: str, sizes: list[str]) -> None:
         for k, size in enumerate(sizes, self.ranks[name] - len(sizes)):
-            axis = ("axis", name, k)
+            axis: Node = ("axis", name, k)
             self.sets.join(self.sizes.setdefault(size, axis), axis)
 
     def measure(self) -> None:
@@ -274,7 +275,7 @@ class Ranges:
         for number, equation in enumerate(self.equations):
             for node in walk(equation.right):
                 if isinstance(node, (T.Concat, T.Flatten)):
-                    axis = ("index", number, node.axis)
+                    axis: Node = ("index", number, node.axis)
                     parts: tuple[tuple[str, ...], ...]
                     if isinstance(node, T.Concat):
                         parts = tuple((self.dim(("index", number, a)),) for a, _ in node.parts)
@@ -311,7 +312,7 @@ class Ranges:
             own = {n[2]: self.dim(n) for n in self.sets.parent if n[0] == "index" and n[1] == number}
             ranges[number] = own
 
-            def rename(node, own=own):
+            def rename(node: object, own: dict[str, str] = own) -> object:
                 if isinstance(node, T.Size):
                     return replace(node, name=self.size(node.name, own, node))
                 if isinstance(node, T.Affine) and any(isinstance(a, T.SizeOf) for _, a in node.terms):

@@ -17,7 +17,7 @@ from fractions import Fraction
 from itertools import product as pairs
 
 Variable = object  # a symbol's name, ("log", variable) or ("exp", monomial)
-Vector = dict  # Variable -> Fraction
+Vector = dict[Variable, Fraction]
 
 # Exponents are small fractions, so no vertex of these cones has coordinates of ratio near this one:
 # every smaller value would give the same answers.
@@ -89,7 +89,7 @@ def _orders(variables: Sequence[Variable]) -> Iterator[list[Vector]]:
     for ranks in pairs(range(len(inside)), repeat=len(inside)):
         if set(ranks) != set(range(max(ranks) + 1)):
             continue
-        conditions = []
+        conditions: list[Vector] = []
         for (x, rank_x), (y, rank_y) in pairs(zip(inside, ranks, strict=True), repeat=2):
             if x == y or rank_x > rank_y:
                 continue

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import reduce
 
 from ..errors import NotationError
+from ..tree import Expr
 from .cone import Vector, escape, minus
 from .formula import read, symbols_of
 from .normal import ONE, Atom, Monomial, Poly, Quotient, normal, plus, product, show, times
@@ -57,7 +58,7 @@ class Growth:
         self._given = tuple(_cone(given, self.symbols))
         self._ratio = self._read(tree)
 
-    def _read(self, tree) -> Quotient:
+    def _read(self, tree: Expr) -> Quotient:
         return _quotient(normal(tree), self._given)
 
     def compare(self, other: Growth | str) -> GrowthComparison:

@@ -10,6 +10,7 @@ monomials with different exponents are linearly independent.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -215,7 +216,7 @@ def _primes(value: Fraction) -> dict[int, int] | None:
     return factors
 
 
-def key(poly: Poly) -> tuple:
+def key(poly: Poly) -> tuple[tuple[Monomial, Fraction], ...]:
     """A polynomial as a hashable value, one for equal polynomials."""
     return tuple(sorted(poly.items(), key=repr))
 
@@ -271,11 +272,11 @@ def _exp(a: Quotient) -> Quotient:
 
 
 def _function(function: str, args: list[Quotient]) -> Quotient:
-    values = [a.constant for a in args]
-    if all(v is not None for v in values):
-        known = {"max": max, "min": min, "abs": lambda v: abs(v[0])}
+    values = [v for a in args if (v := a.constant) is not None]
+    if len(values) == len(args):
+        known: dict[str, Callable[..., Fraction | int]] = {"max": max, "min": min, "abs": lambda v: abs(v[0])}
         known |= {"ceil": lambda v: math.ceil(v[0]), "floor": lambda v: math.floor(v[0])}
-        return _number(Fraction(known[function](values)))  # type: ignore[operator]
+        return _number(Fraction(known[function](values)))
     if function == "abs" and args[0].below == ONE and all(c > 0 for c in args[0].above.values()):
         return args[0]
     keys = tuple(sorted({(key(a.above), key(a.below)) for a in args}, key=repr))
@@ -329,7 +330,7 @@ def _is_sum(atom: Atom) -> bool:
     return isinstance(atom, tuple) and atom[0] == "sum"
 
 
-def show_sum(poly: Poly | tuple) -> str:
+def show_sum(poly: Poly | tuple[tuple[Monomial, Fraction], ...]) -> str:
     items = poly.items() if isinstance(poly, dict) else poly
     text = " + ".join(show(m, c) for m, c in items) or "0"
     return text.replace("+ -", "- ")

@@ -92,7 +92,7 @@ def _heads(tokens: Tokens, source: str) -> Tokens:
 
     `\\sum_i` always takes the rest of its product; `sum[i]( … )` and `softmax[w]( … )` take the bracket.
     """
-    out = list(tokens)
+    out: list[Token | None] = list(tokens)
     for k, token in enumerate(tokens):
         if token.type not in ("FUNC", "REDUCER", "BIGOP"):
             continue
@@ -126,7 +126,7 @@ def _heads(tokens: Tokens, source: str) -> Tokens:
     return [token for token in out if token is not None]
 
 
-def _over_set(tokens: Tokens, out: Tokens, start: int, stop: int, source: str) -> None:
+def _over_set(tokens: Tokens, out: list[Token | None], start: int, stop: int, source: str) -> None:
     """`\\sum_{x \\in X}`: a set that is named after its index holds all its values."""
     for k in range(start, stop):
         if tokens[k].type != "IN":
@@ -136,7 +136,7 @@ def _over_set(tokens: Tokens, out: Tokens, start: int, stop: int, source: str) -
         if name is None or own is None or not name.plain or small_of(name.base) != own.base:
             message = "a set may hold some of the values: for all of them write the index alone, `sum[i](…)`"
             raise refuse(message, source, tokens[k])
-        out[k] = out[k + 1] = None  # type: ignore[call-overload]
+        out[k] = out[k + 1] = None
 
 
 def _power_of(tokens: Tokens, k: int, after: int, source: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from lark import Tree
+from lark import Token, Tree
 
 from .. import tree as T
 from ..names import capital_of, small_of
@@ -31,7 +31,7 @@ class Draft:
         return self.reader.define(self.left, self.body, self.conditional, self.span)
 
 
-def equations(trees: list[Tree], facts: Facts, source: str) -> list[list[T.Equation]]:
+def equations(trees: list[Tree[Token]], facts: Facts, source: str) -> list[list[T.Equation]]:
     """The equations that each statement becomes; matrix notation becomes index notation where shapes are known."""
     drafts = [Elaborator(facts, source).read(tree) for tree in trees]
     if not facts.matrices:
@@ -50,7 +50,7 @@ def equations(trees: list[Tree], facts: Facts, source: str) -> list[list[T.Equat
 class Elaborator(ExpressionReader):
     """One statement of a program whose `Facts` are known."""
 
-    def read(self, tree: Tree) -> Draft:
+    def read(self, tree: Tree[Token]) -> Draft:
         """`left = … = right`: the last member defines the left side; those between are not kept."""
         left, right = tree.children[0], tree.children[-1]
         self.survey(tree)
@@ -120,7 +120,7 @@ class Elaborator(ExpressionReader):
                         )
                         raise self.error(message, part.span)
 
-        def finish(node):
+        def finish(node: object) -> object:
             if isinstance(node, T.Apply):
                 return replace(node, slices=tuple(tuple(opens(a)) for a in node.args), out=out)
             if isinstance(node, T.Flatten):
@@ -129,7 +129,8 @@ class Elaborator(ExpressionReader):
                 return self.concatenation(node, left_names, out)
             return node
 
-        return transform(body, finish)
+        body = transform(body, finish)
+        return body
 
     def concatenation(self, node: T.Concat, left: list[str], out: tuple[str, ...]) -> T.Expr:
         """Find the axis (a left index that the parts do not have) and the index along each part."""

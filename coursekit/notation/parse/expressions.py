@@ -25,37 +25,37 @@ from .references import ReferenceReader
 class ExpressionReader(ReferenceReader):
     """The `x_…` methods are named after the grammar's rules."""
 
-    def expr(self, tree: Tree | Token) -> T.Expr:
+    def expr(self, tree: Tree[Token] | Token) -> T.Expr:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", tree)
         try:
             assert isinstance(tree, Tree)
-            return getattr(self, "x_" + tree.data)(tree)
+            return cast("T.Expr", getattr(self, "x_" + tree.data)(tree))
         finally:
             self.depth -= 1
 
-    def x_number(self, tree: Tree) -> T.Expr:
+    def x_number(self, tree: Tree[Token]) -> T.Expr:
         if tree.children[0] == "inf":  # as the tensors have it: -log(0)
             return negate(T.Call("log", (T.Num(Fraction(0)),), span=self.span(tree)))
         return T.Num(Fraction(str(tree.children[0])), span=self.span(tree))
 
-    def x_group(self, tree: Tree) -> T.Expr:
+    def x_group(self, tree: Tree[Token]) -> T.Expr:
         return self.expr(tree.children[0])
 
-    def x_add(self, tree: Tree) -> T.Expr:
+    def x_add(self, tree: Tree[Token]) -> T.Expr:
         terms = [(sign, self.expr(term)) for sign, term in terms_of(tree)]
         return add([value if sign > 0 else negate(value) for sign, value in terms], self.span(tree))
 
     x_subtract = x_add
 
-    def x_negative(self, tree: Tree) -> T.Expr:
+    def x_negative(self, tree: Tree[Token]) -> T.Expr:
         return negate(self.expr(tree.children[0]), self.span(tree))
 
-    def x_times(self, tree: Tree) -> T.Expr:
+    def x_times(self, tree: Tree[Token]) -> T.Expr:
         """A product or a fraction, read from the left: `1/sqrt(I) a b` is `((1/sqrt(I)) a) b`."""
-        steps: list[Tree] = []
-        node: Tree | Token = tree
+        steps: list[Tree[Token]] = []
+        node: Tree[Token] | Token = tree
         while isinstance(node, Tree) and node.data in ("times", "star", "dot", "matmul", "divide"):
             steps.append(node)
             node = node.children[0]
@@ -63,11 +63,11 @@ class ExpressionReader(ReferenceReader):
         join = (lambda f: f[0] if len(f) == 1 else T.Mul(tuple(f), span=span)) if matrices else multiply
         factors, fractions = [self.expr(node)], 0
         groups: list[tuple[str, list[T.Expr]]] = [("", factors)]  # matrices: a sign binds less than none
-        below: Tree | None = None  # what stands after a slash, until another sign comes
+        below: Tree[Token] | None = None  # what stands after a slash, until another sign comes
         for step in reversed(steps):
             if below is not None and step.data == "times":
-                self.ends_below(below, step.children[1])
-            below = step.children[1] if step.data == "divide" else None
+                self.ends_below(below, cast("Tree[Token]", step.children[1]))
+            below = cast("Tree[Token]", step.children[1]) if step.data == "divide" else None
             right = self.expr(step.children[1])
             if step.data == "divide":
                 fractions += 1
@@ -84,7 +84,7 @@ class ExpressionReader(ReferenceReader):
             value = T.Call(sign, (value, join(others)), span=span)
         return value
 
-    def ends_below(self, below: Tree, following: Tree) -> None:
+    def ends_below(self, below: Tree[Token], following: Tree[Token]) -> None:
         """`x/2s` and `x/|a| |b|`: what stands below the slash?"""
         first, last = edge(below, -1), edge(following, 0)
         assert first is not None
@@ -102,22 +102,22 @@ class ExpressionReader(ReferenceReader):
 
     x_divide = x_star = x_dot = x_matmul = x_times
 
-    def x_floor(self, tree: Tree) -> T.Expr:
+    def x_floor(self, tree: Tree[Token]) -> T.Expr:
         raise self.error("`//` stands in an index, with a number after it: `x[t//2]`", tree)
 
-    def x_hadamard(self, tree: Tree) -> T.Expr:
+    def x_hadamard(self, tree: Tree[Token]) -> T.Expr:
         """Entry by entry; in index notation a product like any other."""
         left, right = map(self.expr, tree.children)
         if self.facts.matrices:
             return T.Call(HADAMARD, (left, right), span=self.span(tree))
         return multiply([left, right], self.span(tree))
 
-    def x_minus_hadamard(self, tree: Tree) -> T.Expr:
+    def x_minus_hadamard(self, tree: Tree[Token]) -> T.Expr:
         return negate(self.x_hadamard(tree), self.span(tree))
 
-    def x_entry(self, tree: Tree) -> T.Expr:
+    def x_entry(self, tree: Tree[Token]) -> T.Expr:
         """`(W x)_i`, `softmax(z)_i`: an entry of a vector that has no name."""
-        body, arguments = cast("tuple[Tree, Tree]", tree.children)
+        body, arguments = cast("tuple[Tree[Token], Tree[Token]]", tree.children)
         if not self.facts.matrices:
             message = "a subscript after brackets needs known shapes; write the index inside: `(W[i,J] x[J])`"
             raise self.error(message, tree)
@@ -127,24 +127,24 @@ class ExpressionReader(ReferenceReader):
         at = T.Ref("", indices, span=self.span(tree))
         return T.Call(ENTRY, (self.expr(body), at), span=self.span(tree))
 
-    def x_ternary(self, tree: Tree) -> T.Expr:
+    def x_ternary(self, tree: Tree[Token]) -> T.Expr:
         """`a if t > 0 else b`."""
-        value, condition, other = cast("list[Tree]", tree.children)
+        value, condition, other = cast("list[Tree[Token]]", tree.children)
         branch = (self.expr(value), self.condition(condition))
         return T.Cases((branch,), self.expr(other), span=self.span(tree))
 
-    def x_power(self, tree: Tree) -> T.Expr:
+    def x_power(self, tree: Tree[Token]) -> T.Expr:
         base, exponent = tree.children
         name = bare_name(base)
         if name and name.text == "e" and "e" not in self.facts.tensors:
             return T.Call("exp", (self.expr(exponent),), span=self.span(tree))
         return T.Pow(self.expr(base), self.expr(exponent), span=self.span(tree))
 
-    def x_call(self, tree: Tree) -> T.Expr:
-        head = tree.children[0]
-        rest = tree.children[1]
-        nodes = rest.children if rest.data == "arguments" else [rest]
-        function, power, primes = re.fullmatch(r"(\w+?)((?:\^|_)\d+)?(')?", str(head)).groups()  # type: ignore[union-attr]
+    def x_call(self, tree: Tree[Token]) -> T.Expr:
+        head, rest = cast("tuple[Token, Tree[Token]]", tree.children)
+        nodes = cast("list[Tree[Token]]", rest.children) if rest.data == "arguments" else [rest]
+        marks = re.fullmatch(r"(\w+?)((?:\^|_)\d+)?(')?", str(head))
+        function, power, primes = cast("re.Match[str]", marks).groups()
         if power or primes:
             return self.marked(function, power, nodes, tree)
         if function == "turned":  # (a - b)^T
@@ -161,7 +161,7 @@ class ExpressionReader(ReferenceReader):
             raise self.error(hint, head)
         return T.Call(function, tuple(self.expr(a) for a in nodes), span=self.span(tree))
 
-    def marked(self, function: str, power: str | None, nodes: list[Tree], tree: Tree) -> T.Expr:
+    def marked(self, function: str, power: str | None, nodes: list[Tree[Token]], tree: Tree[Token]) -> T.Expr:
         """`tanh^2(x)`, `log_2(x)`, and the slope `tanh'(x)`."""
         if len(nodes) != 1:
             raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
@@ -175,13 +175,13 @@ class ExpressionReader(ReferenceReader):
             return T.Pow(value, number, span=span)
         return divide(value, T.Call("log", (number,), span=span), span)
 
-    def x_norm(self, tree: Tree) -> T.Expr:
+    def x_norm(self, tree: Tree[Token]) -> T.Expr:
         body = self.expr(tree.children[0])
         if self.facts.matrices:
             return T.Call(WHOLE + "norm", (body,), span=self.span(tree))
         return T.Call("sqrt", (T.Pow(body, T.Num(Fraction(2)), span=self.span(tree)),), span=self.span(tree))
 
-    def x_bars(self, tree: Tree) -> T.Expr:
+    def x_bars(self, tree: Tree[Token]) -> T.Expr:
         inner = tree.children[0]
         name = bare_name(inner)
         if name and name.capital and name.text not in self.facts.tensors:
@@ -189,34 +189,35 @@ class ExpressionReader(ReferenceReader):
             return T.Size(name.index, span=self.span(inner))
         return T.Call("abs", (self.expr(inner),), span=self.span(tree))
 
-    def x_iverson(self, tree: Tree) -> T.Expr:
-        return T.Iverson(self.condition(tree.children[0]), span=self.span(tree))
+    def x_iverson(self, tree: Tree[Token]) -> T.Expr:
+        return T.Iverson(self.condition(cast("Tree[Token]", tree.children[0])), span=self.span(tree))
 
-    def x_cases(self, tree: Tree) -> T.Expr:
+    def x_cases(self, tree: Tree[Token]) -> T.Expr:
         branches: list[tuple[T.Expr, T.Condition]] = []
-        for branch in tree.children[:-1]:
+        *others, last = cast("list[Tree[Token]]", tree.children)
+        for branch in others:
             if branch.data == "otherwise":
                 raise self.error("`otherwise` must be the last case", branch)
-            branches.append((self.expr(branch.children[0]), self.condition(branch.children[1])))
-        last = tree.children[-1]
+            value, test = cast("list[Tree[Token]]", branch.children)
+            branches.append((self.expr(value), self.condition(test)))
         if last.data != "otherwise" and len(branches) == 1:
-            other = self.condition(last.children[1])
+            other = self.condition(cast("Tree[Token]", last.children[1]))
             if _negates(branches[0][1], other):
                 return T.Cases((branches[0],), self.expr(last.children[0]), span=self.span(tree))
         if last.data != "otherwise" or not branches:
             raise self.error("cases end with `otherwise`: `cases(a if t == 0, b otherwise)`", last)
         return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
 
-    def x_concat(self, tree: Tree) -> T.Expr:
-        parts = tree.children
+    def x_concat(self, tree: Tree[Token]) -> T.Expr:
+        parts = cast("list[Tree[Token]]", tree.children)
         span = self.span(tree)
         if any(p.data == "dots" for p in parts):
             return self.heads(tree)
         return T.Concat("", tuple(("", self.expr(p)) for p in parts), span=span)
 
-    def heads(self, tree: Tree) -> T.Expr:
+    def heads(self, tree: Tree[Token]) -> T.Expr:
         """`a[0,t,I]; …; a[K-1,t,I]`: one part for each value of the index that changes."""
-        shape = [p.data for p in tree.children]
+        shape = [p.data for p in cast("list[Tree[Token]]", tree.children)]
         message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"
         if len(shape) not in (3, 4) or shape.count("dots") != 1 or shape[-2] != "dots":
             raise self.error(message, tree)
@@ -240,17 +241,17 @@ class ExpressionReader(ReferenceReader):
         inner = [c for c in opens(body) if c != head]
         return T.Flatten("", (head, *inner), body, span=self.span(tree))
 
-    def x_dots(self, tree: Tree) -> T.Expr:
+    def x_dots(self, tree: Tree[Token]) -> T.Expr:
         message = "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`"
         raise self.error(message, tree)
 
-    def x_comparison(self, tree: Tree) -> T.Expr:
+    def x_comparison(self, tree: Tree[Token]) -> T.Expr:
         raise self.error("a condition cannot stand here; `[i == j]` is 1 where it holds", tree)
 
     x_both = x_comparison
 
-    def x_reduce(self, tree: Tree) -> T.Expr:
-        head, indices, body = tree.children
+    def x_reduce(self, tree: Tree[Token]) -> T.Expr:
+        head, indices, body = cast("tuple[Token, Tree[Token] | None, Tree[Token]]", tree.children)
         word = str(head)
         span = self.span(head)
         bound, where = self.bound(indices) if indices is not None else ((), None)
@@ -261,7 +262,7 @@ class ExpressionReader(ReferenceReader):
             raise self.error(f"`{word}` needs its index: `{word}[i](…)`", head)
         return reduction(word, bound, value, where, span)
 
-    def bound(self, indices: Tree) -> tuple[tuple[str, ...], T.Condition | None]:
+    def bound(self, indices: Tree[Token]) -> tuple[tuple[str, ...], T.Condition | None]:
         """The names that a sum binds, and the condition they must meet."""
         *items, upto = indices.children
         names: list[str] = []
@@ -275,7 +276,7 @@ class ExpressionReader(ReferenceReader):
                 names.append(self.name_of(item.children[0]))
                 conditions += self.limits(names[-1], item, upto)
             elif isinstance(item, Tree) and item.data in ("comparison", "both"):
-                parts = item.children if item.data == "both" else [item]
+                parts = cast("list[Tree[Token]]", item.children) if item.data == "both" else [item]
                 if not explicit & {t.value.index for t in names_in(item)}:
                     if not (found := bound_names(item)):
                         message = "a condition under a sum begins with the index it binds: `sum[t2 <= t1](…)`"
@@ -292,7 +293,7 @@ class ExpressionReader(ReferenceReader):
             where = conditions[0] if len(conditions) == 1 else T.And(tuple(conditions))
         return tuple(names), where
 
-    def limits(self, name: str, item: Tree, upto: Tree | Token) -> list[T.Compare]:
+    def limits(self, name: str, item: Tree[Token], upto: Tree[Token] | Token) -> list[T.Compare]:
         """The limits of a sum as conditions; none where it runs over the whole axis.
 
         Positions begin at 0 here and at 1 on many pages. From 0 or 1 to the axis's size is the whole axis either way,
@@ -318,18 +319,18 @@ class ExpressionReader(ReferenceReader):
             found.append(T.Compare(variable, "<=", T.Affine(((1, T.SizeOf(top)),), 0 if base == 1 else -1)))
         return found
 
-    def beyond(self, tree: Tree | Token) -> bool:
+    def beyond(self, tree: Tree[Token] | Token) -> bool:
         """`2N`, where N is told by nothing else: as many as the axis has."""
         if not self.facts.signature or not isinstance(tree, Tree) or tree.data != "times":
             return False
         name, known = bare_name(tree.children[1]), self.facts.signature
         return (
             name is not None
-            and tree.children[0].data == "number"
+            and cast("Tree[Token]", tree.children[0]).data == "number"
             and not (name.index in self.letters or known.axis(name))
         )
 
-    def counted(self, name: str, start: T.Affine, stop: T.Affine, item: Tree) -> NotationError:
+    def counted(self, name: str, start: T.Affine, stop: T.Affine, item: Tree[Token]) -> NotationError:
         """From 1: the first position, or the second?"""
         low, high = show(start), show(stop)
         message = (
@@ -339,7 +340,7 @@ class ExpressionReader(ReferenceReader):
         repairs = tuple(f"positions from {base}\n{self.source}" for base in (0, 1))
         return self.error(message, item, repairs)
 
-    def size_above(self, tree: Tree | Token) -> str | None:
+    def size_above(self, tree: Tree[Token] | Token) -> str | None:
         """The size that an upper limit names: `N`, `|V|`, `T-1`; None if it is an index or anything else."""
         if isinstance(tree, Tree) and tree.data in ("bars", "group"):
             return self.size_above(tree.children[0])
@@ -350,7 +351,7 @@ class ExpressionReader(ReferenceReader):
         name = bare_name(tree)
         return name.index if name and name.index in self.facts.sizes else None
 
-    def scaled(self, tree: Tree | Token) -> tuple[int, T.Affine]:
+    def scaled(self, tree: Tree[Token] | Token) -> tuple[int, T.Affine]:
         """`T/2` as (2, T): twice the index is at most T."""
         if isinstance(tree, Tree) and tree.data in ("divide", "floor"):
             above, below = self.affine(tree.children[0]), self.affine(tree.children[1])
@@ -358,25 +359,25 @@ class ExpressionReader(ReferenceReader):
                 return below.const, above
         return 1, self.affine(tree)
 
-    def name_of(self, item: Tree | Token) -> str:
+    def name_of(self, item: Tree[Token] | Token) -> str:
         if name := bare_name(item):
             return name.index
         raise self.error("an index name must stand here", item)
 
-    def condition(self, tree: Tree) -> T.Condition:
-        parts = tree.children if tree.data == "both" else [tree]
+    def condition(self, tree: Tree[Token]) -> T.Condition:
+        parts = cast("list[Tree[Token]]", tree.children) if tree.data == "both" else [tree]
         found = [c for part in parts for c in self.comparisons(part)]
         return found[0] if len(found) == 1 else T.And(tuple(found))
 
-    def comparisons(self, tree: Tree) -> list[T.Compare]:
+    def comparisons(self, tree: Tree[Token]) -> list[T.Compare]:
         sides, operators = tree.children[0::2], cast("list[Token]", tree.children[1::2])
-        positions = [self.side(s) for s in sides]
-        values: list = positions if None not in positions else [self.expr(s) for s in sides]
+        places = [self.side(s) for s in sides]
+        values = cast("list[T.Affine | T.Expr]", [self.expr(s) for s in sides] if None in places else places)
         signs = ["==" if o.type == "EQ" else str(o.value) for o in operators]
         span = self.span(tree)
         return [T.Compare(a, s, b, span=span) for a, s, b in zip(values, signs, values[1:], strict=False)]
 
-    def side(self, tree: Tree | Token) -> T.Affine | None:
+    def side(self, tree: Tree[Token] | Token) -> T.Affine | None:
         """A side of a condition as an index expression, if all its names are indices or sizes."""
         if isinstance(tree, Tree) and bracketed(tree):
             return None
@@ -389,11 +390,11 @@ class ExpressionReader(ReferenceReader):
         except NotationError:
             return None
 
-    def x_reference(self, tree: Tree) -> T.Expr:
+    def x_reference(self, tree: Tree[Token]) -> T.Expr:
         return self.reference(tree)
 
 
-def _is_limit(item: Tree) -> bool:
+def _is_limit(item: Tree[Token]) -> bool:
     """Is this the `i=1` of a sum with limits?"""
     return (
         item.data == "comparison" and len(item.children) == 3 and cast(Token, item.children[1]).type == "EQ"

@@ -46,7 +46,7 @@ class Facts:
         return self.indices | {i.rstrip("0123456789'") for i in self.indices}
 
 
-def names_in(tree: Tree | Token | None) -> list[Token]:
+def names_in(tree: Tree[Token] | Token | None) -> list[Token]:
     """The NAME tokens below a tree, in order of writing."""
     found, stack = [], [tree]
     while stack:
@@ -58,14 +58,14 @@ def names_in(tree: Tree | Token | None) -> list[Token]:
     return found
 
 
-def rules(tree: Tree, rule: str) -> list[Tree]:
+def rules(tree: Tree[Token], rule: str) -> list[Tree[Token]]:
     """The subtrees that a rule of the grammar made, in order of writing."""
     return all_rules(tree).get(rule, [])
 
 
-def all_rules(tree: Tree) -> dict[str, list[Tree]]:
+def all_rules(tree: Tree[Token]) -> dict[str, list[Tree[Token]]]:
     """Every subtree under the name of its rule, each list in order of writing."""
-    found: dict[str, list[Tree]] = {}
+    found: dict[str, list[Tree[Token]]] = {}
     stack = [tree]
     while stack:
         node = stack.pop()
@@ -76,33 +76,34 @@ def all_rules(tree: Tree) -> dict[str, list[Tree]]:
     return found
 
 
-def parts_of(reference: Tree) -> tuple[Token, Tree | None, Tree | None, Tree | None]:
+def parts_of(
+    reference: Tree[Token],
+) -> tuple[Token, Tree[Token] | None, Tree[Token] | None, Tree[Token] | None]:
     """A reference's name, its indices as scripts, its round brackets and its square brackets."""
-    name, script, round_, square = reference.children
-    optional = cast("list[Tree | None]", [script, round_, square])
-    return cast(Token, name), *optional  # type: ignore[return-value]
+    script, round_, square = cast("list[Tree[Token] | None]", reference.children[1:])
+    return cast(Token, reference.children[0]), script, round_, square
 
 
-def arguments_of(brackets: Tree) -> list[Tree]:
+def arguments_of(brackets: Tree[Token]) -> list[Tree[Token]]:
     """What stands between the commas of a reference's brackets."""
-    return cast("list[Tree]", cast(Tree, brackets.children[0]).children)
+    return cast("list[Tree[Token]]", cast("Tree[Token]", brackets.children[0]).children)
 
 
-def bare_name(tree: Tree | Token | None) -> Name | None:
+def bare_name(tree: Tree[Token] | Token | None) -> Name | None:
     """The name that a tree is, if it is one without brackets."""
     if isinstance(tree, Tree) and tree.data == "reference":
         return None if any(tree.children[1:]) else cast(Token, tree.children[0]).value
     return None
 
 
-def bracketed(tree: Tree) -> bool:
+def bracketed(tree: Tree[Token]) -> bool:
     """Does a name with brackets of its own stand here: a tensor's entry, or a function?"""
     return any(any(reference.children[1:]) for reference in rules(tree, "reference")) or bool(
         rules(tree, "apply")
     )
 
 
-def bound_names(item: Tree | Token) -> list[str]:
+def bound_names(item: Tree[Token] | Token) -> list[str]:
     """The index that an item under a sum binds: `t`, the first name of `t2 <= t1`, the middle of `0 <= l <= n`."""
     if isinstance(item, Tree) and item.data == "both":
         item = item.children[0]
@@ -113,7 +114,7 @@ def bound_names(item: Tree | Token) -> list[str]:
     return [name.index] if name else []
 
 
-def gather(trees: list[Tree], said: list[Directive], matrix: bool, signature: Signature) -> Facts:
+def gather(trees: list[Tree[Token]], said: list[Directive], matrix: bool, signature: Signature) -> Facts:
     """Read the facts off the grammar's trees, what is said of the system and the signature."""
     facts = Facts(matrix=matrix, signature=signature)
     facts.base = next((int(d.values[0]) for d in said if d.word == "positions"), None)

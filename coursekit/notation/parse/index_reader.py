@@ -15,6 +15,7 @@ from ..names import Name
 from ..sums import is_capital
 from .facts import Facts, all_rules, arguments_of, bare_name, bound_names, names_in, parts_of
 
+Linear = tuple[dict[T.IndexAtom, int], int]  # the coefficients of the atoms, and the constant
 MAX_DEPTH = 60
 
 
@@ -33,7 +34,7 @@ class IndexReader:
         self.rows = 0  # how many indices each tensor has, where some of them are rows of more axes
         self.floors: list[tuple[str, T.And]] = []  # indices that stand for `t//2`, to be summed over
 
-    def span(self, node: Tree | Token) -> T.Span:
+    def span(self, node: Tree[Token] | Token) -> T.Span:
         first, last = edge(node, 0), edge(node, -1)
         if first is None or last is None:
             return T.Span()
@@ -41,19 +42,19 @@ class IndexReader:
         return T.Span(first.line or 0, first.column or 0, max(1, width))
 
     def error(
-        self, message: str, node: Tree | Token | T.Span, repairs: tuple[str, ...] = ()
+        self, message: str, node: Tree[Token] | Token | T.Span, repairs: tuple[str, ...] = ()
     ) -> NotationError:
         span = node if isinstance(node, T.Span) else self.span(node)
         return NotationError(message, self.source, span.line, span.column, span.width, repairs)
 
-    def survey(self, tree: Tree) -> None:
+    def survey(self, tree: Tree[Token]) -> None:
         """Collect the statement's index names before any name is decided."""
         made = all_rules(tree)
         left = tree.children[0]
         if isinstance(left, Tree) and left.data == "reference":
-            for part in left.children[1:]:
-                if part is not None:
-                    self.known |= {n.value.index for n in names_in(part)}
+            for child in left.children[1:]:
+                if child is not None:
+                    self.known |= {n.value.index for n in names_in(child)}
         for node in made.get("indices", []):
             for item in node.children[:-1]:
                 self.summed |= set(bound_names(item))
@@ -80,12 +81,12 @@ class IndexReader:
         if len(counts) == 1 and not full and any(ranks.get(name, 0) > count for name, count in written):
             (self.rows,) = counts
 
-    def affine(self, tree: Tree | Token) -> T.Affine:
+    def affine(self, tree: Tree[Token] | Token) -> T.Affine:
         terms, const = self.linear(tree)
         kept = tuple((c, a) for a, c in terms.items() if c)
         return T.Affine(kept, const, span=self.span(tree))
 
-    def linear(self, tree: Tree | Token) -> tuple[dict, int]:
+    def linear(self, tree: Tree[Token] | Token) -> Linear:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"this index is nested more than {MAX_DEPTH} deep", tree)
@@ -94,7 +95,7 @@ class IndexReader:
         finally:
             self.depth -= 1
 
-    def combination(self, tree: Tree | Token) -> tuple[dict, int]:
+    def combination(self, tree: Tree[Token] | Token) -> Linear:
         """The coefficients of an index expression's atoms, and its constant."""
         assert isinstance(tree, Tree)
         if tree.data == "number":
@@ -127,7 +128,7 @@ class IndexReader:
             raise self.error("for a product with a concatenation write `W \\cdot [a; b]`", tree)
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
 
-    def floor(self, tree: Tree) -> str:
+    def floor(self, tree: Tree[Token]) -> str:
         """`t//2`: a new index q with `2*q <= t <= 2*q+1`, which the tensor's entry is summed over."""
         above, below = self.affine(tree.children[0]), self.affine(tree.children[1])
         if below.terms or below.const < 1:
@@ -146,7 +147,7 @@ class IndexReader:
         )
         return name
 
-    def atom(self, tree: Tree) -> str | T.Lookup | T.SizeOf:
+    def atom(self, tree: Tree[Token]) -> str | T.Lookup | T.SizeOf:
         token, *brackets = parts_of(tree)
         name: Name = token.value
         if any(brackets):
@@ -182,28 +183,28 @@ class IndexReader:
             found.append((match.group(1), int(match.group(2) or 0)))
         return found
 
-    def reference(self, tree: Tree, left_side: bool = False) -> T.Expr:
+    def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
         raise NotImplementedError
 
 
-def edge(node: Tree | Token | None, end: int) -> Token | None:
+def edge(node: Tree[Token] | Token | None, end: int) -> Token | None:
     """The first (0) or last (-1) token of a tree."""
     while isinstance(node, Tree):
         node = next((c for c in node.children[:: 1 if end == 0 else -1] if c is not None), None)
     return node
 
 
-def terms_of(tree: Tree) -> list[tuple[int, Tree]]:
+def terms_of(tree: Tree[Token]) -> list[tuple[int, Tree[Token]]]:
     """The terms of a sum, each with its sign."""
     terms = []
     while tree.data in ("add", "subtract"):
-        rest, last = cast("tuple[Tree, Tree]", tree.children)
+        rest, last = cast("tuple[Tree[Token], Tree[Token]]", tree.children)
         terms.append((1 if tree.data == "add" else -1, last))
         tree = rest
     return [(1, tree), *reversed(terms)]
 
 
-def _combine(a: tuple[dict, int], b: tuple[dict, int], sign: int) -> tuple[dict, int]:
+def _combine(a: Linear, b: Linear, sign: int) -> Linear:
     terms = dict(a[0])
     for atom, coefficient in b[0].items():
         terms[atom] = terms.get(atom, 0) + sign * coefficient

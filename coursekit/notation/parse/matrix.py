@@ -97,7 +97,7 @@ class Shapes:
                 self.same[x if x.startswith("?") else y] = y if x.startswith("?") else x
         return True
 
-    def error(self, message: str, node) -> NotationError:
+    def error(self, message: str, node: T.Node) -> NotationError:
         return NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
 
     # ── shapes ───────────────────────────────────────────────────────────────────────────────
@@ -338,15 +338,16 @@ class _Writer:
             return replace(node, args=tuple(args))
         return self.below(node, axes)
 
-    def below(self, node, axes: tuple[str | None, ...]):
+    def below(self, node: T.Expr, axes: tuple[str | None, ...]) -> T.Expr:
         """Entry by entry; the values that a condition compares too."""
 
-        def one(part):
+        def one(part: T.Expr | T.Condition | T.Affine) -> object:
             if isinstance(part, (T.Compare, T.And)):
-                return self.below(part, axes)
+                return T.mapped(part, one)
             return part if isinstance(part, T.Affine) else self.write(part, axes)
 
-        return T.mapped(node, one)
+        node = T.mapped(node, one)
+        return node
 
     def line_of_its_own(self, node: T.Concat, axes: tuple[str | None, ...]) -> T.Expr:
         """`W [h_{t-1}; x_t]`: the vector that W is multiplied with becomes a tensor `hx`."""

@@ -8,7 +8,7 @@ the grammar (`grammar.lark`, LALR), and names given their meaning from the whole
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -75,10 +75,10 @@ class _Tokens(LarkLexer):
 
     KEPT = frozenset(("NAME NUMBER FUNC FUNC_OPEN REDUCER GREEDY BIGOP SQRT DOTS EQ CMP _EQ").split())
 
-    def __init__(self, conf) -> None:
+    def __init__(self, conf: object) -> None:
         pass
 
-    def lex(self, data):  # type: ignore[override]
+    def lex(self, data: Iterable[Token]) -> Iterator[Token]:  # type: ignore[override]
         for token in data:
             yield token if token.type in self.KEPT else as_("_" + token.type, token)
 
@@ -97,7 +97,7 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
     return paired
 
 
-def _tree(paired: list[Token], source: str) -> Tree:
+def _tree(paired: list[Token], source: str) -> Tree[Token]:
     """One statement through the grammar; must be `left = right`."""
     signs = [k for k, t in enumerate(paired) if t.type == "_EQ"]
     if not signs:
@@ -108,11 +108,9 @@ def _tree(paired: list[Token], source: str) -> Tree:
     if signs[-1] + 1 < len(paired):
         paired = paired[: signs[0]] + paired[signs[-1] :]  # of `a = b = c` the last member defines a
     try:
-        tree = _grammar().parse(paired)  # type: ignore[arg-type]
+        return _grammar().parse(paired)
     except UnexpectedToken as problem:
         raise _unexpected(problem.token, paired, source) from None
-    assert isinstance(tree, Tree)
-    return tree
 
 
 def _one_equation(tokens: list[Token], source: str) -> None:

@@ -108,7 +108,7 @@ def _doubt(equation: T.Equation, place: tuple[int, int], source: str) -> Notatio
 def _from_zero(equation: T.Equation) -> T.Equation:
     """The equation with every position one less: `x[1]` is x[0], `t` as a number is t + 1."""
 
-    def inner(node):
+    def inner(node: object) -> object:
         if isinstance(node, T.Ref):
             return replace(node, indices=tuple(map(entry, node.indices)))
         if isinstance(node, T.Position):
@@ -131,13 +131,14 @@ def _from_zero(equation: T.Equation) -> T.Equation:
             return affine
         return replace(number(affine), const=number(affine).const - 1)
 
-    return transform(equation, inner)
+    equation = transform(equation, inner)
+    return equation
 
 
 def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation:
     """The equation with each read before the first step told by the start, and its own first entries in place."""
 
-    def told(node):
+    def told(node: object) -> object:
         if not isinstance(node, T.Ref) or node.name not in starts:
             return node
         branches: list[tuple[T.Expr, T.Condition]] = []
@@ -165,4 +166,5 @@ def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation
 def _at(start: T.Equation, ref: T.Ref) -> T.Expr:
     """The value of a start where its tensor is read: its indices replaced by those of the read."""
     place = {own: at for a, at in zip(start.left.indices, ref.indices, strict=True) if (own := a.plain)}
-    return put(apart(start.right, {i for at in place.values() for i in free_indices(at)}), place)
+    value: T.Expr = put(apart(start.right, {i for at in place.values() for i in free_indices(at)}), place)
+    return value

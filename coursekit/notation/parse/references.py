@@ -23,10 +23,10 @@ MAX_INDICES = 12
 class ReferenceReader(IndexReader):
     """What a name is, by its brackets and by what the program tells about it."""
 
-    def expr(self, tree: Tree | Token) -> T.Expr:
+    def expr(self, tree: Tree[Token] | Token) -> T.Expr:
         raise NotImplementedError
 
-    def reference(self, tree: Tree, left_side: bool = False) -> T.Expr:
+    def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
         token, script, round_, square = parts_of(tree)
         name: Name = token.value
         span = self.span(tree)
@@ -70,18 +70,18 @@ class ReferenceReader(IndexReader):
         where = T.And(tuple(c for _, both in made for c in both.parts))
         return T.Sum(tuple(n for n, _ in made), ref, where, span=ref.span)
 
-    def x_apply(self, tree: Tree) -> T.Expr:
-        token, _, arguments = cast("tuple[Token, None, Tree]", tree.children)
+    def x_apply(self, tree: Tree[Token]) -> T.Expr:
+        token, _, arguments = cast("tuple[Token, None, Tree[Token]]", tree.children)
         args = tuple(self.expr(a) for a in arguments.children)
         return T.Apply(token.value.text, args, ((),) * len(args), (), span=self.span(tree))
 
-    def left_arguments(self, arguments: list[Tree]) -> list[Tree]:
+    def left_arguments(self, arguments: list[Tree[Token]]) -> list[Tree[Token]]:
         """Of `P(w_t)`, `J(θ)`, `PP(y, ŷ)`, `p(x = v | …)`, `P(w_0, …, w_T)` only indices are kept."""
         if any(a.data == "dots" for a in arguments):
             return []
         return [a for a in arguments if a.data != "comparison" and not self.names_tensor(a)]
 
-    def names_tensor(self, tree: Tree) -> bool:
+    def names_tensor(self, tree: Tree[Token]) -> bool:
         """Is this argument a tensor (or θ), not an index?"""
         if tree.data != "reference":
             return False

@@ -67,7 +67,7 @@ class Scanner:
     def emit(self, kind: str, value: object, start: int, stop: int | None = None) -> None:
         line, column = self.place(start)
         width = max(1, (self.pos if stop is None else stop) - start)
-        self.out.append(Token(kind, value, start, line, column, line, column + width, start + width))  # type: ignore[arg-type]
+        self.out.append(Token(kind, value, start, line, column, line, column + width, start + width))
 
     def tokens(self) -> list[Token]:
         self.scan(self.end)

@@ -277,7 +277,7 @@ class Scripts:
         if not self.signature:
             return None
         groups = [(g, True) for g in name.sups] + [(g, False) for g in name.subs]
-        best: tuple[tuple, Reading] | None = None
+        best: tuple[tuple[int, ...], Reading] | None = None
         torn: tuple[str, Group] | None = None
         for kinds in product(("name", "index", "power"), repeat=len(groups)):
             chosen = list(zip(kinds, groups, strict=True))
