@@ -72,7 +72,12 @@ def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:
     return lambda at: const + sum([f * at[i] for f, i in terms])
 
 
-def entry(flat: list, const: int, terms: list[tuple[int, str]], looked_up: list) -> Value:
+def entry(
+    flat: list[float],
+    const: int,
+    terms: list[tuple[int, str]],
+    looked_up: list[tuple[Callable[[At], int], int, int]],
+) -> Value:
     place = linear(const, terms)
     if looked_up:
         return lambda at: flat[place(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])]

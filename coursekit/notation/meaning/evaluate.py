@@ -13,7 +13,7 @@ against it. Four conventions that the notation leaves open are fixed here:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Real
@@ -33,11 +33,11 @@ def evaluate(
     inputs: Mapping[str, object],
     boundary: Mapping[str, object] | None = None,
     sizes: Mapping[str, int] | None = None,
-    functions: Mapping[str, Callable] | None = None,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> dict[str, object]:
     """Every defined tensor as nested lists. The arguments are those of `run`, with lists for tensors."""
     given = {name: _table(system, name, value) for name, value in inputs.items()}
-    edges = {
+    edges: dict[str, list[Any]] = {
         name: [v if isinstance(v, Real) else _table(system, name, v) for v in sides(system, name, value)]
         for name, value in (boundary or {}).items()
     }
@@ -48,9 +48,9 @@ def evaluate(
 def tables(
     system: System,
     inputs: Mapping[str, Table],
-    edges: Mapping[str, Sequence],
+    edges: Mapping[str, Sequence[Table | float]],
     sizes: Mapping[str, int],
-    functions: Mapping[str, Callable],
+    functions: Mapping[str, Callable[..., Any]],
 ) -> dict[str, Table]:
     """The same on tables. `edges` has for each tensor one entry a side: a table or a number."""
     known = infer_sizes(
@@ -123,7 +123,7 @@ class Opaque:
         return Table(self.shape, [math.tanh(t) for t in total]).nested()
 
 
-def _entries(arg: Any):
+def _entries(arg: Any) -> Iterator[float]:
     if isinstance(arg, (list, tuple)):
         for part in arg:
             yield from _entries(part)
@@ -142,14 +142,14 @@ class Engine:
         self,
         system: System,
         inputs: Mapping[str, Any],
-        edges: Mapping[str, Sequence],
+        edges: Mapping[str, Sequence[Any]],
         sizes: Mapping[str, int],
         opaque: Mapping[str, Opaque],
-        functions: Mapping[str, Callable],
+        functions: Mapping[str, Callable[..., Any]],
     ) -> dict[str, Table]:
         """Every tensor that the system defines. `functions` are of the engine's own kind and go first."""
         return tables(system, inputs, edges, sizes, {**opaque, **functions})
 
-    def on_lists(self, function: Callable) -> Callable:
+    def on_lists(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of the engine's own kind, as one of lists."""
         return function

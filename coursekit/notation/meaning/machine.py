@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import product
 from math import prod
 from operator import mul
+from typing import Any
 
 from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
@@ -26,8 +27,8 @@ class Machine(Extents):
         system: System,
         sizes: dict[str, int],
         inputs: Mapping[str, Table],
-        edges: Mapping[str, Sequence],
-        functions: Mapping[str, Callable],
+        edges: Mapping[str, Sequence[Table | float]],
+        functions: Mapping[str, Callable[..., Any]],
     ):
         super().__init__(system, sizes)
         self.edges, self.functions = edges, functions
@@ -35,7 +36,7 @@ class Machine(Extents):
         self.running: frozenset[str] = frozenset()  # the tensors of the block that is computed
         self.ranges: Mapping[str, str] = {}
         self.bound: frozenset[str] = frozenset()  # the indices that have a value where an expression stands
-        self.memo: dict = {}
+        self.memo: dict[tuple[object, ...], Any] = {}
 
     def definition(self, equation: T.Equation, looped: Sequence[str]) -> Callable[[At], None]:
         """What computes the entries of the left side at which the looped indices have their values."""
@@ -188,10 +189,10 @@ class Machine(Extents):
         names = T.free_indices(node) & self.bound
         return value if names == self.bound else self.kept_by(names, value)
 
-    def kept_by(self, names: set[str], value: Callable) -> Callable:
+    def kept_by(self, names: set[str], value: Callable[[At], T.N]) -> Callable[[At], T.N]:
         own, ordered = object(), sorted(names)
 
-        def kept(at: At):
+        def kept(at: At) -> Any:
             key = (own, *[at[name] for name in ordered])
             if key not in self.memo:
                 self.memo[key] = value(at)
@@ -352,7 +353,7 @@ class Machine(Extents):
         ]
         offsets = [(i, self.first[self.ranges[i]]) for i in node.out]
 
-        def given(at: At) -> object:
+        def given(at: At) -> Any:
             if node.function not in self.functions:
                 message = f"`{node.function}` is not known: give functions={{{node.function!r}: …}}"
                 raise fail(self.system, message, node.span)
