@@ -435,15 +435,15 @@ def binds(node: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(i for _, own in scopes(node) for i in own))
 
 
-def free_indices(node: object) -> set[str]:
+def free_indices(node: Any) -> set[str]:
     """The indices a node's value depends on: all that stand in it, less those it uses up."""
     kind = type(node)
     if kind is Affine:
-        names = {a for _, a in node.terms if type(a) is str}  # type: ignore[attr-defined]
+        names = {a for _, a in node.terms if type(a) is str}
     elif kind is Apply:
-        names = set(node.out)  # type: ignore[attr-defined]
+        names = set(node.out)
     else:
-        names = {node.axis} if kind in (Concat, Flatten) else set()  # type: ignore[attr-defined]
+        names = {node.axis} if kind in (Concat, Flatten) else set()
     if kind in _NAMES and kind is not Affine:
         for child, own in scopes(node):
             names |= free_indices(child).difference(own)

@@ -7,17 +7,17 @@ differs is named, and the mistake too if a mutation of the reference (`mutate`) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import islice, permutations
 from math import inf, isfinite
-from typing import Any
 
 from ..check.checker import check
 from ..errors import NotationError
 from ..meaning.links import all_reads, finals
+from ..meaning.machine import Functions
 from ..meaning.table import Place, Table
 from ..names import capital_of
 from ..system import System
@@ -59,7 +59,7 @@ def compare(
     seed: int = 0,
     tolerance: float = 1e-9,
     diagnose: bool = True,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Functions | None = None,
     outputs: Iterable[str] | None = None,
     engine: str | None = None,
 ) -> Comparison:

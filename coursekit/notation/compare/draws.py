@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from random import Random
-from typing import Any
 
 from ..check.ranges import equalities
 from ..errors import NotationError
 from ..meaning.evaluate import Engine, Opaque
+from ..meaning.machine import Functions
 from ..meaning.sizes import sides
 from ..meaning.table import Table
 from ..system import System
@@ -34,7 +34,7 @@ class Draw:
     sizes: dict[str, int]
     inputs: dict[str, Table]
     opaque: dict[str, Opaque]
-    functions: Mapping[str, Callable[..., Any]]  # those that were given, in place of opaque ones
+    functions: Functions  # those that were given, in place of opaque ones
     values: dict[str, Table]
 
     def __post_init__(self) -> None:
@@ -127,13 +127,7 @@ _KEPT = 256
 _draws: dict[tuple[object, ...], Draw] = {}
 
 
-def draw(
-    reference: System,
-    number: int,
-    seed: int,
-    functions: Mapping[str, Callable[..., Any]] | None,
-    engine: Engine,
-) -> Draw:
+def draw(reference: System, number: int, seed: int, functions: Functions | None, engine: Engine) -> Draw:
     """The draw of that number, with the reference already run. In draw 0 no two dimensions have one size; the
     others are small, so that single entries are soon computed."""
     if functions:
@@ -146,9 +140,7 @@ def draw(
     return _draws[key]
 
 
-def _draw(
-    reference: System, number: int, seed: int, functions: Mapping[str, Callable[..., Any]], engine: Engine
-) -> Draw:
+def _draw(reference: System, number: int, seed: int, functions: Functions, engine: Engine) -> Draw:
     problem: NotationError | None = None
     for attempt in range(6):  # sizes that do not fit together, or a logarithm below zero, are drawn again
         # A plan is made once for each of these sizes.

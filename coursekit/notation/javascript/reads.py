@@ -116,8 +116,8 @@ class Reads(Levels):
             rest = [n for n in range(axis + 1, len(dims)) if n not in dropped]
             sizes = [str(deep) if n == axis_ else self.size(dims[n]) for n in rest]
             stride = self.put(0, " * ".join(s for s in sizes if s != "1") or "1")
-            scaled: Callable[..., str] = lambda *ws, by=stride: (
-                " * ".join(w for w in (*ws, by) if w != "1") or "1"
+            scaled: Callable[..., str] = lambda *words, by=stride: (
+                " * ".join(w for w in (*words, by) if w != "1") or "1"
             )
             found += [(level, sign + scaled(*words)) for sign, level, *words in self.terms(affine, axis, ref)]
             first = self.first(dims[axis])

@@ -22,7 +22,7 @@ from typing import Any
 from .. import tree as T
 from ..system import System
 from .arithmetic import real
-from .machine import Machine
+from .machine import Functions, Machine
 from .reach import check_reads, fail
 from .sizes import Shape, infer_sizes, sides, span_of
 from .table import Table
@@ -33,7 +33,7 @@ def evaluate(
     inputs: Mapping[str, object],
     boundary: Mapping[str, object] | None = None,
     sizes: Mapping[str, int] | None = None,
-    functions: Mapping[str, Callable[..., Any]] | None = None,
+    functions: Functions | None = None,
 ) -> dict[str, object]:
     """Every defined tensor as nested lists. The arguments are those of `run`, with lists for tensors."""
     given = {name: _table(system, name, value) for name, value in inputs.items()}
@@ -50,7 +50,7 @@ def tables(
     inputs: Mapping[str, Table],
     edges: Mapping[str, Sequence[Table | float]],
     sizes: Mapping[str, int],
-    functions: Mapping[str, Callable[..., Any]],
+    functions: Functions,
 ) -> dict[str, Table]:
     """The same on tables. `edges` has for each tensor one entry a side: a table or a number."""
     known = infer_sizes(
@@ -73,14 +73,14 @@ def tables(
     return {name: machine.tables[name] for name in system.outputs}
 
 
-def constant_value(system: System, sizes: Mapping[str, int], node: object) -> float | None:
+def constant_value(system: System, sizes: Mapping[str, int], node: T.Expr) -> float | None:
     """The value of an expression of numbers and sizes alone (`1/sqrt(I)`); None for any other."""
     if isinstance(node, T.Num):
         return real(node.value)
     kinds = (T.Num, T.Size, T.Add, T.Mul, T.Neg, T.Div, T.Pow, T.Call)
     if not all(isinstance(n, kinds) for n in T.walk(node)):
         return None
-    return Machine(system, dict(sizes), {}, {}, {}).value(node)({})  # type: ignore[arg-type]
+    return Machine(system, dict(sizes), {}, {}, {}).value(node)({})
 
 
 def _table(system: System, name: str, value: object) -> Table:
@@ -145,7 +145,7 @@ class Engine:
         edges: Mapping[str, Sequence[Any]],
         sizes: Mapping[str, int],
         opaque: Mapping[str, Opaque],
-        functions: Mapping[str, Callable[..., Any]],
+        functions: Functions,
     ) -> dict[str, Table]:
         """Every tensor that the system defines. `functions` are of the engine's own kind and go first."""
         return tables(system, inputs, edges, sizes, {**opaque, **functions})

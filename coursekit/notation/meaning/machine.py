@@ -14,9 +14,11 @@ from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
 from .arithmetic import COMPARE, divide, power, real
-from .closures import At, Value, along, always, apart, entry, joined, linear, nested, plus, times
+from .closures import At, Spot, Value, along, always, apart, entry, joined, linear, nested, plus, times
 from .reach import Extents, conditions, fail, nth
 from .table import Place, Table, strides
+
+Functions = Mapping[str, Callable[..., Any]]  # those that the language does not know, by name
 
 
 class Machine(Extents):
@@ -28,7 +30,7 @@ class Machine(Extents):
         sizes: dict[str, int],
         inputs: Mapping[str, Table],
         edges: Mapping[str, Sequence[Table | float]],
-        functions: Mapping[str, Callable[..., Any]],
+        functions: Functions,
     ):
         super().__init__(system, sizes)
         self.edges, self.functions = edges, functions
@@ -277,7 +279,7 @@ class Machine(Extents):
     def ends(self, ref: T.Ref) -> list[tuple[int, int] | None]:
         return [self.interval(a, self.ranges) for a in ref.indices]
 
-    def doubtful(self, ref: T.Ref) -> list[tuple[Callable[[At], int], int, int]]:
+    def doubtful(self, ref: T.Ref) -> list[Spot]:
         """The positions that may leave their axis, and where that begins and ends."""
         axes = zip(ref.indices, self.spans(ref), self.ends(ref), strict=True)
         return [

@@ -54,10 +54,7 @@ class Lanes:
 
         def apart(env: Env) -> tuple[Tensor, ...]:
             index = env.constant(("lanes", self), lambda: torch.tensor(order, device=env.device))
-            waves: tuple[Tensor, ...] = (
-                run(env).flatten(0, depth - 1).index_select(0, index).split(self.widths)
-            )
-            return waves
+            return torch.split(run(env).flatten(0, depth - 1).index_select(0, index), self.widths)
 
         return (LANE, *rest), apart
 

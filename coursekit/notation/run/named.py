@@ -30,9 +30,7 @@ class Env:
     constants: dict[object, Any]
     step: int = 0
     lane: int = 1  # how many entries the running anti-diagonal has
-    states: dict[str, list[Any]] = field(
-        default_factory=dict
-    )  # a tensor for each step, None before it is made
+    states: dict[str, list[Any]] = field(default_factory=dict)  # by step; None before it is made
     hoisted: list[Any] = field(default_factory=list)
     memo: dict[object, Any] = field(default_factory=dict)
 
