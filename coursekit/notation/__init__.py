@@ -11,7 +11,7 @@ from .errors import NotationError
 __all__ = ["Derivation", "Equations", "Growth", "NotationError"]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> type:
     if name == "Derivation":
         from .derive.derivation import Derivation
 

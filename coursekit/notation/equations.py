@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .check.checker import check, suggestion
 from .errors import NotationError
@@ -12,6 +13,13 @@ from .parse.parser import parse
 from .show import show
 from .system import System
 from .tree import Program
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from .compare.comparison import Comparison
+    from .cost.costs import Cost
+    from .draw.svg import Picture
 
 
 class Equations:
@@ -59,12 +67,12 @@ class Equations:
 
     def run(
         self,
-        inputs: Mapping,
-        boundary: Mapping = {},
-        sizes: Mapping = {},
-        functions: Mapping = {},
+        inputs: Mapping[str, object],
+        boundary: Mapping[str, object] = {},
+        sizes: Mapping[str, int] = {},
+        functions: Mapping[str, Callable[..., Tensor]] = {},
         outputs: str | Sequence[str] | None = None,
-    ) -> dict:
+    ) -> dict[str, Tensor]:
         """All outputs, as torch tensors; or those named in `outputs` alone, which is quicker.
 
         `boundary[name]` is the value before a recurrence's first step; `sizes` fixes a dimension that no input
@@ -78,21 +86,25 @@ class Equations:
         return run(self.system, *self._keys(inputs, boundary, sizes), dict(functions), wanted)
 
     def evaluate(
-        self, inputs: Mapping, boundary: Mapping = {}, sizes: Mapping = {}, functions: Mapping = {}
-    ) -> dict:
+        self,
+        inputs: Mapping[str, object],
+        boundary: Mapping[str, object] = {},
+        sizes: Mapping[str, int] = {},
+        functions: Mapping[str, Callable[..., Any]] = {},
+    ) -> dict[str, Any]:
         """The same in pure Python on nested lists, for tiny sizes and for a place without torch."""
         from .meaning.evaluate import evaluate
 
         return evaluate(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
 
-    def compare(self, other: Equations | str | Program, **options):
+    def compare(self, other: Equations | str | Program, **options: Any) -> Comparison:
         """Does `other` (an answer) say the same as these equations (the reference)?"""
         from .compare.comparison import compare
 
         answer = other if isinstance(other, Equations) else Equations(other)
         return compare(self.system, answer.system, **options)
 
-    def cost(self, parameters: Sequence[str] | None = None, of: str | None = None):
+    def cost(self, parameters: Sequence[str] | None = None, of: str | None = None) -> Cost:
         """Parameters, multiply-adds and parallel depth as polynomials in the dimensions."""
         from .cost.costs import cost
 
@@ -139,7 +151,7 @@ class Equations:
 
         return javascript(self.system, name, self._outputs(outputs))
 
-    def draw(self, steps: int | None = None):
+    def draw(self, steps: int | None = None) -> Picture:
         """The graph of one step, or the network unrolled for `steps`."""
         from .draw.drawing import draw
 
@@ -178,7 +190,9 @@ class Equations:
                 raise NotationError(f"`{name}` is an input, so it is no output")
         return None if keys is None else names
 
-    def _keys(self, inputs: Mapping, boundary: Mapping, sizes: Mapping) -> tuple[dict, dict, dict]:
+    def _keys(
+        self, inputs: Mapping[str, Any], boundary: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
         given = {canonical(k): v for k, v in inputs.items()}
         missing = [n for n in self.inputs if n not in given]
         for name in given:

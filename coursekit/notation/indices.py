@@ -10,7 +10,7 @@ from . import tree as T
 
 def difference(left: T.Affine, right: T.Affine) -> T.Affine:
     """`left - right` in normal form."""
-    parts: dict = {}
+    parts: dict[T.IndexAtom, int] = {}
     for sign, affine in ((1, left), (-1, right)):
         for factor, atom in affine.terms:
             parts[atom] = parts.get(atom, 0) + sign * factor
@@ -22,10 +22,10 @@ def plus(left: T.Affine, right: T.Affine) -> T.Affine:
     return difference(left, scaled(right, -1))
 
 
-def put(node, values: Mapping[str, T.Affine]):
+def put(node: T.N, values: Mapping[str, T.Affine]) -> T.N:
     """The node with index expressions in place of free indices."""
 
-    def change(n):
+    def change(n: object) -> object:
         if not isinstance(n, T.Affine) or not any(a in values for _, a in n.terms if isinstance(a, str)):
             return n
         total = T.Affine((), n.const)
@@ -37,7 +37,7 @@ def put(node, values: Mapping[str, T.Affine]):
 
     plain = {k: v.plain for k, v in values.items() if v.plain is not None}
     if len(plain) == len(values):
-        return T.substitute(node, plain)  # type: ignore[arg-type]
+        return T.substitute(node, plain)
     return T.transform(node, change)
 
 

@@ -48,13 +48,13 @@ def capital_left(equation: T.Equation) -> tuple[T.Ref, T.Expr]:
     return left, right
 
 
-def _another(name: str, atoms: list) -> str:
+def _another(name: str, atoms: list[T.IndexAtom]) -> str:
     while name in atoms or T.SizeOf(name) in atoms:
         name += "'"
     return name
 
 
-def implicit(node):
+def implicit(node: T.Expr) -> T.Expr:
     """The node with those sums over capitals taken away that reading it would put back."""
     sums = [
         n for n in walk(node) if isinstance(n, T.Sum) and n.where is None and all(map(is_capital, n.indices))

@@ -8,7 +8,7 @@ the product outside, where another factor has it too: `W[j,I] tanh(h[I])` sums o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from . import tree as T
@@ -45,7 +45,7 @@ def opens(node: object) -> list[str]:
     return _unique(c for part, own in scopes(node) for c in opens(part) if c not in (*own, *kept))
 
 
-def close(node, free: frozenset[str] = frozenset()):
+def close(node: T.Expr, free: frozenset[str] = frozenset()) -> T.Expr:
     """The node with every open capital outside `free` summed where it belongs."""
     if isinstance(node, T.Ref):
         return _sum([c for c in opens(node) if c not in free], node)
@@ -72,7 +72,7 @@ def close(node, free: frozenset[str] = frozenset()):
 def bare(node: T.Expr, chosen: Callable[[T.Sum], bool]) -> T.Expr:
     """The inverse, as far as it goes: the chosen sums taken away, products flat as the parser makes them."""
 
-    def strip(n):
+    def strip(n: object) -> object:
         if isinstance(n, T.Sum) and chosen(n):
             return n.body
         for kind, field in ((T.Mul, "factors"), (T.Add, "terms")):
@@ -109,7 +109,7 @@ def _sum(indices: list[str], body: T.Expr) -> T.Expr:
     return T.Sum(tuple(indices), body, span=body.span) if indices else body
 
 
-def _unique(items) -> list[str]:
+def _unique(items: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
 
@@ -119,7 +119,7 @@ def rename_outside(body: T.Expr, names: dict[str, str]) -> T.Expr:
         return body
     kept: dict[int, T.Apply] = {}
 
-    def hide(node):
+    def hide(node: object) -> object:
         if isinstance(node, T.Apply):
             kept[len(kept)] = node
             return T.Ref(f"\0{len(kept) - 1}", span=node.span)
@@ -127,7 +127,7 @@ def rename_outside(body: T.Expr, names: dict[str, str]) -> T.Expr:
 
     hidden = substitute(transform(body, hide), names)
 
-    def show(node):
+    def show(node: object) -> object:
         return kept[int(node.name[1:])] if isinstance(node, T.Ref) and node.name.startswith("\0") else node
 
     return transform(hidden, show) if kept else hidden

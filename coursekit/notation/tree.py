@@ -19,7 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Union
+from typing import Any, TypeVar, Union
+
+N = TypeVar("N", bound=Any)  # a node of any kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +324,7 @@ _NAMES: dict[type, tuple[str, ...]] = {
 
 
 # The most frequent kinds, without looking at each field.
-_DIRECT: dict[type, Callable[..., list]] = {
+_DIRECT: dict[type, Callable[..., list[Any]]] = {
     Affine: lambda node: [atom for _, atom in node.terms if type(atom) is not str],
     Ref: lambda node: list(node.indices),
     Add: lambda node: list(node.terms),
@@ -339,15 +341,15 @@ def parts(node: object) -> tuple[str, ...]:
     return _PARTS[type(node)]
 
 
-def children(node: object) -> list:
+def children(node: object) -> list[Any]:
     """The nodes directly below this one, in order of writing."""
     if direct := _DIRECT.get(type(node)):
         return direct(node)
     return _nodes([getattr(node, part) for part in _PARTS[type(node)]])
 
 
-def _nodes(values: Iterable) -> list:
-    found: list = []
+def _nodes(values: Iterable[object]) -> list[Any]:
+    found: list[Any] = []
     for value in values:
         if type(value) in _KINDS:
             found.append(value)
@@ -372,7 +374,7 @@ def expressions(node: object) -> list[Expr]:
     return [n for n in children(node) if type(n) not in (Affine, Compare, And, Lookup, SizeOf)]
 
 
-def mapped(node, function: Callable):
+def mapped(node: N, function: Callable[[Any], object]) -> N:
     """The node with `function(n)` in place of each node `n` directly below it."""
     changes = {}
     for part in _PARTS[type(node)]:
@@ -383,16 +385,17 @@ def mapped(node, function: Callable):
     return replace(node, **changes) if changes else node
 
 
-def transform(node, function: Callable):
+def transform(node: N, function: Callable[..., object]) -> N:
     """Rebuild the tree from the leaves up, each node replaced by `function(node)`."""
 
-    def rebuilt(n):
+    def rebuilt(n: Any) -> Any:
         return function(mapped(n, rebuilt))
 
-    return rebuilt(node)
+    whole: N = rebuilt(node)
+    return whole
 
 
-def _rebuild(value, function: Callable):
+def _rebuild(value: object, function: Callable[[Any], object]) -> object:
     if type(value) in _KINDS:
         return function(value)
     if type(value) is tuple:
@@ -432,15 +435,15 @@ def binds(node: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(i for _, own in scopes(node) for i in own))
 
 
-def free_indices(node: object) -> set[str]:
+def free_indices(node: Any) -> set[str]:
     """The indices a node's value depends on: all that stand in it, less those it uses up."""
     kind = type(node)
     if kind is Affine:
-        names = {a for _, a in node.terms if type(a) is str}  # type: ignore[attr-defined]
+        names = {a for _, a in node.terms if type(a) is str}
     elif kind is Apply:
-        names = set(node.out)  # type: ignore[attr-defined]
+        names = set(node.out)
     else:
-        names = {node.axis} if kind in (Concat, Flatten) else set()  # type: ignore[attr-defined]
+        names = {node.axis} if kind in (Concat, Flatten) else set()
     if kind in _NAMES and kind is not Affine:
         for child, own in scopes(node):
             names |= free_indices(child).difference(own)
@@ -458,21 +461,21 @@ def references(node: object) -> Iterator[Ref]:
     return (n for n in walk(node) if isinstance(n, Ref))
 
 
-def substitute(node, names: dict[str, str]):
+def substitute(node: N, names: dict[str, str]) -> N:
     """Rename indices everywhere, bound ones included; the caller sees to it that none collide."""
 
-    def renamed(value):
+    def renamed(value: Any) -> Any:
         if type(value) is tuple:
             return tuple([renamed(item) for item in value])
         return names.get(value, value) if type(value) is str else value
 
-    def rename(n):
+    def rename(n: Any) -> Any:
         own = _NAMES.get(type(n))
         return replace(n, **{part: renamed(getattr(n, part)) for part in own}) if own else n
 
     return transform(node, rename)
 
 
-def rename_tensors(node, names: Mapping[str, str]):
+def rename_tensors(node: N, names: Mapping[str, str]) -> N:
     """The tensors of a node under other names."""
     return transform(node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, Ref) else n)

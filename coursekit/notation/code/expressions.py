@@ -130,7 +130,7 @@ class Expressions:
                 own = ascii_lowercase.find(name[0].lower())
                 near = ascii_lowercase[own:] + ascii_lowercase[:own] + ascii_uppercase
                 letters[name] = next(x for x in near if x not in letters.values())
-        spell = lambda names: "".join(letters[n] for n in names)
+        spell: Callable[[Sequence[str]], str] = lambda names: "".join(letters[n] for n in names)
         spec = ",".join(spell(v.axes) for v in values)
         texts = f",{COMMA}".join(self.real(v).text for v in values)
         self.scope.imports.add("from torch import einsum")

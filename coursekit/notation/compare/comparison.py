@@ -7,7 +7,7 @@ differs is named, and the mistake too if a mutation of the reference (`mutate`) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -17,6 +17,7 @@ from math import inf, isfinite
 from ..check.checker import check
 from ..errors import NotationError
 from ..meaning.links import all_reads, finals
+from ..meaning.machine import Functions
 from ..meaning.table import Place, Table
 from ..names import capital_of
 from ..system import System
@@ -58,7 +59,7 @@ def compare(
     seed: int = 0,
     tolerance: float = 1e-9,
     diagnose: bool = True,
-    functions: Mapping[str, Callable] | None = None,
+    functions: Functions | None = None,
     outputs: Iterable[str] | None = None,
     engine: str | None = None,
 ) -> Comparison:
@@ -177,7 +178,9 @@ class _Difference:
     def first(self) -> str:
         """The first tensor in the order of computation whose equation, on the reference's values of all others, does
         not give what the reference's gives; where there is none, the one that differs at the earliest step."""
-        alike = lambda n: n in self.wanted or self.draw.values[n].ndim == self.got[n].ndim
+        alike: Callable[[str], bool] = lambda n: (
+            n in self.wanted or self.draw.values[n].ndim == self.got[n].ndim
+        )
         shared = [n for n in self.order if n in self.got and alike(n)]
         differing = [n for n in shared if not _equal(self.draw.values[n], self.got[n], self.tolerance)]
         early = min(differing, key=lambda n: (self.block[n], self._step(n), self.order.index(n)))

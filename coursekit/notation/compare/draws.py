@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from random import Random
@@ -17,6 +17,7 @@ from random import Random
 from ..check.ranges import equalities
 from ..errors import NotationError
 from ..meaning.evaluate import Engine, Opaque
+from ..meaning.machine import Functions
 from ..meaning.sizes import sides
 from ..meaning.table import Table
 from ..system import System
@@ -33,12 +34,12 @@ class Draw:
     sizes: dict[str, int]
     inputs: dict[str, Table]
     opaque: dict[str, Opaque]
-    functions: Mapping[str, Callable]  # those that were given, in place of opaque ones
+    functions: Functions  # those that were given, in place of opaque ones
     values: dict[str, Table]
 
     def __post_init__(self) -> None:
         self._given = {name: self.engine.give(table) for name, table in self.inputs.items()}
-        self._outside: dict[tuple, Table] = {}
+        self._outside: dict[tuple[object, ...], Table] = {}
 
     def run(self, system: System) -> dict[str, Table]:
         """A system (the answer, or a mutant) on these values; it may read fewer inputs."""
@@ -49,9 +50,9 @@ class Draw:
         }
         return self.engine.run(system, given, edges, self.free_sizes(system), self.opaque, self.functions)
 
-    def boundary(self, system: System) -> dict[str, Table | float | tuple]:
+    def boundary(self, system: System) -> dict[str, Table | float | tuple[Table, ...]]:
         """The values outside each tensor's range: the same for every system, and zero where the reference pads."""
-        found: dict[str, Table | float | tuple] = {}
+        found: dict[str, Table | float | tuple[Table, ...]] = {}
         for name, places in system.boundary.items():
             if name in system.padded:
                 continue
@@ -123,12 +124,10 @@ def _unfixed(system: System) -> list[str]:
 
 
 _KEPT = 256
-_draws: dict[tuple, Draw] = {}
+_draws: dict[tuple[object, ...], Draw] = {}
 
 
-def draw(
-    reference: System, number: int, seed: int, functions: Mapping[str, Callable] | None, engine: Engine
-) -> Draw:
+def draw(reference: System, number: int, seed: int, functions: Functions | None, engine: Engine) -> Draw:
     """The draw of that number, with the reference already run. In draw 0 no two dimensions have one size; the
     others are small, so that single entries are soon computed."""
     if functions:
@@ -141,9 +140,7 @@ def draw(
     return _draws[key]
 
 
-def _draw(
-    reference: System, number: int, seed: int, functions: Mapping[str, Callable], engine: Engine
-) -> Draw:
+def _draw(reference: System, number: int, seed: int, functions: Functions, engine: Engine) -> Draw:
     problem: NotationError | None = None
     for attempt in range(6):  # sizes that do not fit together, or a logarithm below zero, are drawn again
         # A plan is made once for each of these sizes.
@@ -166,7 +163,9 @@ def _draw(
     raise problem or NotationError("the reference has no finite values on random tensors")
 
 
-def _input(system: System, name: str, sizes: dict[str, int], key: tuple, positive: bool) -> Table:
+def _input(
+    system: System, name: str, sizes: dict[str, int], key: tuple[int, int, int], positive: bool
+) -> Table:
     tensor = system.tensors[name]
     shape = [sizes[d] for d in tensor.dims]
     generator = _generator(*key, name)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from ..errors import NotationError
+from ..meaning.closures import At, Value
 from ..meaning.machine import Machine
 from ..meaning.sizes import infer_sizes, sides
 from ..meaning.table import Place, Table
@@ -19,7 +20,7 @@ from ..system import System
 from ..tree import Equation, Ref
 from .draws import Draw
 
-Definition = tuple[list[str], Callable]  # the left side's indices, and the function that gives an entry
+Definition = tuple[list[str], Value]  # the left side's indices, and the function that gives an entry
 WRONG = (NotationError, ArithmeticError, ValueError, KeyError, RecursionError, IndexError, TypeError)
 
 
@@ -73,7 +74,8 @@ class Local(Machine):
             names, value = self.changed.get(name) or self._unchanged(name)
             self.memo[key] = math.nan  # an entry that needs itself has no value
             self.memo[key] = value(dict(zip(names, place, strict=True)))
-        return self.memo[key]
+        found: float = self.memo[key]
+        return found
 
     def _definition(self, equation: Equation) -> Definition:
         names = [a.plain or "" for a in equation.left.indices]
@@ -87,7 +89,7 @@ class Local(Machine):
             self.unchanged[name] = self._definition(self.equations[name])
         return self.unchanged[name]
 
-    def read(self, ref: Ref) -> Callable:
+    def read(self, ref: Ref) -> Value:
         plain, name = super().read(ref), ref.name
         if name not in self.equations:
             return plain
@@ -103,7 +105,7 @@ class Local(Machine):
 
         return read
 
-    def row(self, index: str, ref: Ref) -> Callable | None:
+    def row(self, index: str, ref: Ref) -> Callable[[At], list[float]] | None:
         return None if ref.name in self.equations else super().row(index, ref)
 
     def outside(self, ref: Ref, place: Place) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..show import show
 from ..system import System
@@ -30,15 +31,15 @@ class Mutation:
 
 # What a rule proposes: what the student did, a new node for its place, and the kind where it is not the rule's own.
 Change = tuple[str, Expr] | tuple[str, Expr, str]
-Rule = Callable[[Site], Iterator[Change]]
+Rule = Callable[[Site], Iterator[Any]]  # of changes, or of nodes alone
 RULES: list[tuple[str, tuple[type, ...], Rule]] = []
 
 
-def rule(kind: str, *nodes: type, says: str = "") -> Callable[[Callable], Callable]:
+def rule(kind: str, *nodes: type, says: str = "") -> Callable[[Rule], Rule]:
     """Registers a rule for such nodes; without any, for the whole of a right side. One that `says` always the same
     proposes nodes alone."""
 
-    def register(function: Callable) -> Callable:
+    def register(function: Rule) -> Rule:
         def propose(site: Site) -> Iterator[Change]:
             for new in function(site):
                 yield says.format(tensor=site.tensor, new=code(new), right=code(site.node)), new

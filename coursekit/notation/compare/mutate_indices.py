@@ -193,10 +193,10 @@ def _alike(site: Site, ref: T.Ref) -> list[str]:
     return [t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes]
 
 
-def _sorted(node):
+def _sorted(node: T.Expr) -> T.Expr:
     """The expression with factors and terms in a fixed order."""
 
-    def sort(n):
+    def sort(n: object) -> object:
         if isinstance(n, T.Mul):
             return replace(n, factors=tuple(sorted(n.factors, key=repr)))
         return replace(n, terms=tuple(sorted(n.terms, key=repr))) if isinstance(n, T.Add) else n
@@ -234,7 +234,7 @@ def sum_scope(site: Site) -> Iterator[Change]:
     )
 
 
-def _summed(factor, node: T.Sum):
+def _summed(factor: T.Expr, node: T.Sum) -> T.Expr:
     own = tuple(i for i in node.indices if i in T.free_indices(factor))
     return replace(node, indices=own, body=factor) if own else factor
 

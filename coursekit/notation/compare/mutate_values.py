@@ -25,7 +25,7 @@ def total(terms: tuple[T.Expr, ...]) -> T.Expr:
     return terms[0] if len(terms) == 1 else T.Add(terms)
 
 
-def without(items: tuple, at: int) -> tuple:
+def without(items: tuple[T.N, ...], at: int) -> tuple[T.N, ...]:
     return items[:at] + items[at + 1 :]
 
 
@@ -409,7 +409,7 @@ def _gated(site: Site, factor: T.Expr) -> Iterator[tuple[T.Ref, T.Expr | None]]:
     }
     if len(names) != len(factor.indices):
         return
-    parts = T.substitute(definition.right, names).factors  # type: ignore[arg-type]
+    parts = T.substitute(definition.right, names).factors
     for k, gate in enumerate(parts):
         if isinstance(gate, T.Ref) and is_gate(site, gate):
             yield gate, product(without(parts, k))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from .. import tree as T
 from ..check.checker import check
@@ -78,7 +79,7 @@ class Given:
         """The line with what the backward pass says of each derivative in its place, where that can be read."""
         made = {e.left.name: e for group in self.made.values() for e in group if isinstance(e, Equation)}
 
-        def put(node):
+        def put(node: Any) -> object:
             equation = made.get(node.name) if isinstance(node, Ref) else None
             if equation is None or any(":" in r.name for r in references(equation.right)):
                 return node

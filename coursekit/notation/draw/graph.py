@@ -83,7 +83,7 @@ def parameters(system: System) -> frozenset[str]:
 def arrows(system: System) -> list[Arrow]:
     """Every reading of a tensor that is not a parameter, in the order of the equations."""
     weights = parameters(system)
-    found: dict[tuple, Arrow] = {}
+    found: dict[tuple[object, ...], Arrow] = {}
     for block in system.blocks:
         for equation in block.equations:
             for site in sites(system, equation):

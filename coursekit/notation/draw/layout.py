@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Key = Any  # of a node: any hashable value
+Near = Mapping[Key, list[Key]]
 
 
 @dataclass
@@ -61,7 +62,7 @@ def layered(
     return Layout(layer, across, paths)
 
 
-def _crossings(rows: list[list[Key]], after: Mapping[Key, list[Key]]) -> int:
+def _crossings(rows: list[list[Key]], after: Near) -> int:
     count = 0
     for row, following in itertools.pairwise(rows):
         place = {k: n for n, k in enumerate(following)}
@@ -74,7 +75,7 @@ def _cross(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return (a[0] - b[0]) * (a[1] - b[1]) < 0
 
 
-def _order(rows: list[list[Key]], before: Mapping, after: Mapping) -> None:
+def _order(rows: list[list[Key]], before: Near, after: Near) -> None:
     best, fewest = [list(r) for r in rows], _crossings(rows, after)
     for sweep in range(12):
         forwards = sweep % 2 == 0
@@ -84,7 +85,9 @@ def _order(rows: list[list[Key]], before: Mapping, after: Mapping) -> None:
             near = before if forwards else after
             own = {key: n for n, key in enumerate(rows[k])}
 
-            def centre(key, near=near, place=place, own=own):
+            def centre(
+                key: Key, near: Near = near, place: dict[Key, int] = place, own: dict[Key, int] = own
+            ) -> float:
                 around = [place[n] for n in near[key] if n in place]
                 return sum(around) / len(around) if around else own[key]
 
@@ -94,7 +97,9 @@ def _order(rows: list[list[Key]], before: Mapping, after: Mapping) -> None:
     rows[:] = best
 
 
-def _settle(rows, before, after, size, gap: float) -> dict[Key, float]:
+def _settle(
+    rows: list[list[Key]], before: Near, after: Near, size: Mapping[Key, float], gap: float
+) -> dict[Key, float]:
     across: dict[Key, float] = {}
     for row in rows:
         at = 0.0

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from .. import tree as T
-from ..functions import FUNCTIONS
+from ..functions import FUNCTIONS, ONE
 from ..indices import put
 from ..system import System
 from .adjoint import hand_down
 from .forward import Forward, Network
 from .gather import Gather
-from .simplify import ONE, Term, combine, expression, terms, whole
+from .simplify import Term, combine, expression, terms, whole
 
 NONLINEAR = (T.Call, T.Softmax, T.Reduce, T.Pow, T.Div, T.Concat, T.Flatten)
 WHOLE = (T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Apply)  # they take whole axes at once
@@ -186,8 +186,8 @@ class Backward:
             groups.setdefault(frozenset(T.free_indices(factor)), []).append(factor)
         if len(groups) == 1:
             return node
-        join = lambda fs: T.Mul(tuple(fs)) if sum(self._count(f) > 0 for f in fs) > 1 else None
-        parts = [[joined] if (joined := join(fs)) else fs for fs in groups.values()]
+        many: Callable[[list[T.Expr]], bool] = lambda fs: sum(self._count(f) > 0 for f in fs) > 1
+        parts = [[T.Mul(tuple(fs))] if many(fs) else fs for fs in groups.values()]
         return T.Mul(tuple(f for fs in parts for f in fs))
 
     def _shown(self, node: T.Expr) -> T.Expr:

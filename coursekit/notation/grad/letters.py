@@ -62,7 +62,7 @@ class Pen:
                 return word
         raise AssertionError("a hundred indices with one letter")
 
-    def _write(self, node, taken: frozenset[str]):
+    def _write(self, node: T.N, taken: frozenset[str]) -> T.N:
         """The node with letters for all that it sums over, from the outermost sum inwards."""
         names: dict[str, str] = {}
         for own in () if isinstance(node, T.Apply) else T.binds(node):

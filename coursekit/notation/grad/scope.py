@@ -36,10 +36,10 @@ class Scope:
             self.dims[new] = known
         return new
 
-    def apart(self, node):
+    def apart(self, node: T.N) -> T.N:
         """The same expression with new names for all the indices that it binds."""
 
-        def rename(n):
+        def rename(n: object) -> object:
             names = () if isinstance(n, T.Apply) else T.binds(n)
             return T.substitute(n, {name: self.fresh(name) for name in names}) if names else n
 

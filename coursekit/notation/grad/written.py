@@ -76,7 +76,7 @@ def _short(names: list[str], sweep: Backward) -> dict[str, str]:
     return {long[0]: "dz"} if len(long) == 1 and "dz" not in taken else {}
 
 
-def _spoken(node):
+def _spoken(node: object) -> object:
     """`[v == w[b,t]]` compares values, as it does when it is read; so it is written as one."""
     if isinstance(node, T.Compare) and isinstance(node.left, T.Affine) and isinstance(node.right, T.Affine):
         sides = (node.left, node.right)

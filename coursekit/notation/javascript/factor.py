@@ -50,7 +50,7 @@ class _Split:
     factors: tuple[T.Expr, ...] = ()
     left: tuple[str, ...] = ()  # indices that are still to be summed
 
-    def node(self, node):
+    def node(self, node: object) -> object:
         if not isinstance(node, T.Sum) or node.where is not None or not isinstance(node.body, T.Mul):
             return node
         wide = tuple(f for f in node.body.factors if T.free_indices(f))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..indices import as_index, each, spelled
@@ -116,21 +116,23 @@ class Reads(Levels):
             rest = [n for n in range(axis + 1, len(dims)) if n not in dropped]
             sizes = [str(deep) if n == axis_ else self.size(dims[n]) for n in rest]
             stride = self.put(0, " * ".join(s for s in sizes if s != "1") or "1")
-            scaled = lambda *words, by=stride: " * ".join(w for w in (*words, by) if w != "1") or "1"
+            scaled: Callable[..., str] = lambda *words, by=stride: (
+                " * ".join(w for w in (*words, by) if w != "1") or "1"
+            )
             found += [(level, sign + scaled(*words)) for sign, level, *words in self.terms(affine, axis, ref)]
             first = self.first(dims[axis])
             start = other.shift if other and axis == axis_ else "" if first == "0" else f"-{first}"
             found += [(0, start[0] + scaled(start[1:]))] if start else []
         return sorted(found, key=lambda piece: piece[0])
 
-    def terms(self, affine: Affine, axis: int, ref: Ref) -> list[tuple]:
+    def terms(self, affine: Affine, axis: int, ref: Ref) -> list[tuple[str, int, *tuple[str, ...]]]:
         """An index expression as (sign, level, factors); one that is looked up is checked first."""
         if any(isinstance(a, Lookup) for _, a in affine.terms) and ref.name not in self.system.padded:
             dim, level = self.system.tensors[ref.name].dims[axis], self.level_of(affine)
             checked = f"{self.affine(affine)}, {self.first(dim)}, {self.stop(dim)}"
             call = f"inside({checked})" if self.guarded else f"at({json.dumps(ref.name)}, {checked})"
             return [("+", level, self.put(level, call))]
-        sign = lambda n: "-" if n < 0 else "+"
+        sign: Callable[[int], str] = lambda n: "-" if n < 0 else "+"
         own = [
             (sign(f), self.level_of(Affine(((1, a),))), str(abs(f)), self.atom(a)) for f, a in affine.terms
         ]

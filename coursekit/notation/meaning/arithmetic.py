@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 
 def real(value: Fraction) -> float:
@@ -30,7 +31,7 @@ def power(base: float, exponent: float) -> float:
     return math.nan if isinstance(value, complex) else value
 
 
-COMPARE: dict[str, Callable] = {
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,

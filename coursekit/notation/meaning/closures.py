@@ -10,6 +10,7 @@ from .reach import conditions
 
 At = dict[str, int]  # a value for each index
 Value = Callable[[At], float]
+Spot = tuple[Callable[[At], int], int, int]  # a place along an axis, and two numbers of that axis
 
 
 def apart(node: T.Sum) -> bool:
@@ -72,7 +73,7 @@ def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:
     return lambda at: const + sum([f * at[i] for f, i in terms])
 
 
-def entry(flat: list, const: int, terms: list[tuple[int, str]], looked_up: list) -> Value:
+def entry(flat: list[float], const: int, terms: list[tuple[int, str]], looked_up: list[Spot]) -> Value:
     place = linear(const, terms)
     if looked_up:
         return lambda at: flat[place(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])]

@@ -13,7 +13,7 @@ against it. Four conventions that the notation leaves open are fixed here:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Real
@@ -22,7 +22,7 @@ from typing import Any
 from .. import tree as T
 from ..system import System
 from .arithmetic import real
-from .machine import Machine
+from .machine import Functions, Machine
 from .reach import check_reads, fail
 from .sizes import Shape, infer_sizes, sides, span_of
 from .table import Table
@@ -33,11 +33,11 @@ def evaluate(
     inputs: Mapping[str, object],
     boundary: Mapping[str, object] | None = None,
     sizes: Mapping[str, int] | None = None,
-    functions: Mapping[str, Callable] | None = None,
+    functions: Functions | None = None,
 ) -> dict[str, object]:
     """Every defined tensor as nested lists. The arguments are those of `run`, with lists for tensors."""
     given = {name: _table(system, name, value) for name, value in inputs.items()}
-    edges = {
+    edges: dict[str, list[Any]] = {
         name: [v if isinstance(v, Real) else _table(system, name, v) for v in sides(system, name, value)]
         for name, value in (boundary or {}).items()
     }
@@ -48,9 +48,9 @@ def evaluate(
 def tables(
     system: System,
     inputs: Mapping[str, Table],
-    edges: Mapping[str, Sequence],
+    edges: Mapping[str, Sequence[Table | float]],
     sizes: Mapping[str, int],
-    functions: Mapping[str, Callable],
+    functions: Functions,
 ) -> dict[str, Table]:
     """The same on tables. `edges` has for each tensor one entry a side: a table or a number."""
     known = infer_sizes(
@@ -73,14 +73,14 @@ def tables(
     return {name: machine.tables[name] for name in system.outputs}
 
 
-def constant_value(system: System, sizes: Mapping[str, int], node: object) -> float | None:
+def constant_value(system: System, sizes: Mapping[str, int], node: T.Expr) -> float | None:
     """The value of an expression of numbers and sizes alone (`1/sqrt(I)`); None for any other."""
     if isinstance(node, T.Num):
         return real(node.value)
     kinds = (T.Num, T.Size, T.Add, T.Mul, T.Neg, T.Div, T.Pow, T.Call)
     if not all(isinstance(n, kinds) for n in T.walk(node)):
         return None
-    return Machine(system, dict(sizes), {}, {}, {}).value(node)({})  # type: ignore[arg-type]
+    return Machine(system, dict(sizes), {}, {}, {}).value(node)({})
 
 
 def _table(system: System, name: str, value: object) -> Table:
@@ -123,7 +123,7 @@ class Opaque:
         return Table(self.shape, [math.tanh(t) for t in total]).nested()
 
 
-def _entries(arg: Any):
+def _entries(arg: Any) -> Iterator[float]:
     if isinstance(arg, (list, tuple)):
         for part in arg:
             yield from _entries(part)
@@ -142,14 +142,14 @@ class Engine:
         self,
         system: System,
         inputs: Mapping[str, Any],
-        edges: Mapping[str, Sequence],
+        edges: Mapping[str, Sequence[Any]],
         sizes: Mapping[str, int],
         opaque: Mapping[str, Opaque],
-        functions: Mapping[str, Callable],
+        functions: Functions,
     ) -> dict[str, Table]:
         """Every tensor that the system defines. `functions` are of the engine's own kind and go first."""
         return tables(system, inputs, edges, sizes, {**opaque, **functions})
 
-    def on_lists(self, function: Callable) -> Callable:
+    def on_lists(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of the engine's own kind, as one of lists."""
         return function

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..system import Block, System
 from ..tree import NOWHERE, Ref, Span, references, single
@@ -52,8 +52,8 @@ def all_reads(system: System) -> dict[str, set[str]]:
 
 def hops(system: System, one: Axis, other: Axis) -> list[Hop]:
     """The shortest way from one axis to the other; empty where no plain index leads there."""
-    uses: dict[tuple, list[tuple[Axis, Ref]]] = {}
-    over: dict[Axis, list[tuple[tuple, Ref]]] = {}
+    uses: dict[tuple[int, str | None], list[tuple[Axis, Ref]]] = {}
+    over: dict[Axis, list[tuple[tuple[int, str | None], Ref]]] = {}
     for number, equation in enumerate(e for block in system.blocks for e in block.equations):
         for ref in references(equation):
             for k, affine in enumerate(ref.indices):
@@ -83,7 +83,7 @@ def told(system: System, way: list[Hop]) -> tuple[str, Span]:
     source = system.program.source
     if any(not 1 <= ref.span.line <= source.count("\n") + 1 for hop in way for ref in hop):
         return "", last  # made by the program, and not written
-    line = lambda span: f" in line {span.line}" if "\n" in source.strip() else ""
+    line: Callable[[Span], str] = lambda span: f" in line {span.line}" if "\n" in source.strip() else ""
     steps = [f"`{_text(source, a.span)}` with `{_text(source, b.span)}`{line(b.span)}" for a, b in way]
     return f"; {', '.join(steps[:-1])} and {steps[-1]} make them one", last
 

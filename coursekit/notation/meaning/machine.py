@@ -8,14 +8,17 @@ from functools import reduce
 from itertools import product
 from math import prod
 from operator import mul
+from typing import Any
 
 from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
 from .arithmetic import COMPARE, divide, power, real
-from .closures import At, Value, along, always, apart, entry, joined, linear, nested, plus, times
+from .closures import At, Spot, Value, along, always, apart, entry, joined, linear, nested, plus, times
 from .reach import Extents, conditions, fail, nth
 from .table import Place, Table, strides
+
+Functions = Mapping[str, Callable[..., Any]]  # those that the language does not know, by name
 
 
 class Machine(Extents):
@@ -26,8 +29,8 @@ class Machine(Extents):
         system: System,
         sizes: dict[str, int],
         inputs: Mapping[str, Table],
-        edges: Mapping[str, Sequence],
-        functions: Mapping[str, Callable],
+        edges: Mapping[str, Sequence[Table | float]],
+        functions: Functions,
     ):
         super().__init__(system, sizes)
         self.edges, self.functions = edges, functions
@@ -35,7 +38,7 @@ class Machine(Extents):
         self.running: frozenset[str] = frozenset()  # the tensors of the block that is computed
         self.ranges: Mapping[str, str] = {}
         self.bound: frozenset[str] = frozenset()  # the indices that have a value where an expression stands
-        self.memo: dict = {}
+        self.memo: dict[tuple[object, ...], Any] = {}
 
     def definition(self, equation: T.Equation, looped: Sequence[str]) -> Callable[[At], None]:
         """What computes the entries of the left side at which the looped indices have their values."""
@@ -188,10 +191,10 @@ class Machine(Extents):
         names = T.free_indices(node) & self.bound
         return value if names == self.bound else self.kept_by(names, value)
 
-    def kept_by(self, names: set[str], value: Callable) -> Callable:
+    def kept_by(self, names: set[str], value: Callable[[At], T.N]) -> Callable[[At], T.N]:
         own, ordered = object(), sorted(names)
 
-        def kept(at: At):
+        def kept(at: At) -> Any:
             key = (own, *[at[name] for name in ordered])
             if key not in self.memo:
                 self.memo[key] = value(at)
@@ -276,7 +279,7 @@ class Machine(Extents):
     def ends(self, ref: T.Ref) -> list[tuple[int, int] | None]:
         return [self.interval(a, self.ranges) for a in ref.indices]
 
-    def doubtful(self, ref: T.Ref) -> list[tuple[Callable[[At], int], int, int]]:
+    def doubtful(self, ref: T.Ref) -> list[Spot]:
         """The positions that may leave their axis, and where that begins and ends."""
         axes = zip(ref.indices, self.spans(ref), self.ends(ref), strict=True)
         return [
@@ -352,7 +355,7 @@ class Machine(Extents):
         ]
         offsets = [(i, self.first[self.ranges[i]]) for i in node.out]
 
-        def given(at: At) -> object:
+        def given(at: At) -> Any:
             if node.function not in self.functions:
                 message = f"`{node.function}` is not known: give functions={{{node.function!r}: …}}"
                 raise fail(self.system, message, node.span)

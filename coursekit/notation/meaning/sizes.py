@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
 from numbers import Integral
+from typing import Any
 
 from .. import tree as T
 from ..show import show
@@ -53,7 +54,7 @@ def infer_sizes(
     return book.sizes
 
 
-def sides(system: System, name: str, value: object) -> list:
+def sides(system: System, name: str, value: object) -> list[Any]:
     """A boundary value, one entry for each side in `system.boundary[name]`: a tuple is one a side."""
     wanted = system.boundary.get(name, ())
     if not isinstance(value, tuple):
@@ -65,7 +66,7 @@ def sides(system: System, name: str, value: object) -> list:
     return list(value)
 
 
-def _check_names(system: System, shapes: Mapping, boundary: Mapping) -> None:
+def _check_names(system: System, shapes: Mapping[str, object], boundary: Mapping[str, object]) -> None:
     missing = [n for n in system.inputs if n not in shapes]
     extra = [n for n in shapes if n not in system.inputs]
     for name in missing:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from typing import Any
 
 Place = tuple[int, ...]
 
@@ -17,13 +18,14 @@ def strides(shape: Sequence[int]) -> list[int]:
 class Table:
     __slots__ = ("flat", "shape")
 
-    def __init__(self, shape: Sequence[int], flat: list):
-        self.shape, self.flat = tuple(shape), flat
+    def __init__(self, shape: Sequence[int], flat: list[Any]):
+        self.flat: list[float] = flat
+        self.shape = tuple(shape)
 
     @classmethod
     def of(cls, nested: object, shape: Sequence[int]) -> Table:
         """From lists in lists, which are known to have this shape."""
-        rows: list = [nested]
+        rows: list[Any] = [nested]
         for _ in shape:
             rows = [entry for row in rows for entry in row]
         return cls(shape, rows)
@@ -38,8 +40,8 @@ class Table:
     def places(self) -> Iterator[Place]:
         return product(*map(range, self.shape))
 
-    def nested(self):
-        rows: list = self.flat
+    def nested(self) -> Any:
+        rows: list[Any] = self.flat
         for size in self.shape[:0:-1]:
             rows = [rows[k : k + size] for k in range(0, len(rows), size)]
         return rows if self.shape else rows[0]

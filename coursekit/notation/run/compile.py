@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from .recur import Frame
 
 
-def _extreme(function: Callable, bound: str) -> Callable:
-    def pick(*values):
+def _extreme(function: Callable[[Tensor, Tensor], Tensor], bound: str) -> Callable[..., Any]:
+    def pick(*values: Any) -> Any:
         best = values[0]
         for value in values[1:]:
             if isinstance(best, Tensor) and isinstance(value, Tensor):

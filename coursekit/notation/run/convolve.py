@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -69,7 +69,7 @@ def _convolve(
     batch = [names[a] for a in plain if names[a] not in summed]
     taps = [w.tap for w in found.values()]
     outs = [n for n in weights.axes if n not in channels and n not in taps]
-    lengths = lambda axes: [compiler.length(a) for a in axes]
+    lengths: Callable[[Sequence[str]], list[int]] = lambda axes: [compiler.length(a) for a in axes]
     fits = (
         all(n in weights.axes for n in channels + taps)
         and not any(n in weights.axes for n in batch + [w.out for w in found.values()])

@@ -54,24 +54,24 @@ class Lanes:
 
         def apart(env: Env) -> tuple[Tensor, ...]:
             index = env.constant(("lanes", self), lambda: torch.tensor(order, device=env.device))
-            return run(env).flatten(0, depth - 1).index_select(0, index).split(self.widths)
+            return torch.split(run(env).flatten(0, depth - 1).index_select(0, index), self.widths)
 
         return (LANE, *rest), apart
 
-    def join(self, env: Env, waves: list, places: list[int]) -> Tensor:
+    def join(self, env: Env, waves: list[Tensor], places: list[int]) -> Tensor:
         """The anti-diagonals put together again, with the grid's axes at `places`."""
         order = [self._flat(point) for points in self.points for point in points]
         back = sorted(range(len(order)), key=order.__getitem__)
         index = env.constant(("join", self), lambda: torch.tensor(back, device=env.device))
-        whole = torch.cat(waves).index_select(0, index)
-        return whole.unflatten(0, self.counts).movedim(tuple(range(len(places))), tuple(places))
+        whole: Tensor = torch.cat(waves).index_select(0, index).unflatten(0, self.counts)
+        return whole.movedim(tuple(range(len(places))), tuple(places))
 
     def fetch(self, frame: Frame, ref: Ref, shifts: list[int]) -> Callable[[Env], Tensor]:
         """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
         name = ref.name
         back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
         if not any(shifts):
-            return lambda env: env.states[name][env.step]  # type: ignore[return-value]
+            return lambda env: env.states[name][env.step]
         if back >= 0:
             message = f"`{name}` is read ahead of its anti-diagonal, so it cannot be run by anti-diagonals"
             raise fail(frame.system, message, ref.span)
@@ -93,11 +93,11 @@ class Lanes:
             if rows:
                 chosen = env.constant((bank, "rows", step), lambda: torch.tensor(rows, device=env.device))
                 parts.append(env.hoisted[slot].index_select(0, chosen))
-            x = parts[0] if len(parts) == 1 else torch.cat(parts)  # type: ignore[arg-type]
+            x: Tensor = parts[0] if len(parts) == 1 else torch.cat(parts)
             if lanes == list(range(lanes[0], lanes[0] + len(lanes))):
-                return x.narrow(0, lanes[0], len(lanes))  # type: ignore[union-attr]
+                return x.narrow(0, lanes[0], len(lanes))
             index = env.constant((bank, "lanes", step), lambda: torch.tensor(lanes, device=env.device))
-            return x.index_select(0, index)  # type: ignore[union-attr]
+            return x.index_select(0, index)
 
         return fetch
 

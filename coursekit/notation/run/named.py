@@ -23,16 +23,16 @@ class Env:
     """What a run has at hand. `step`, `states`, `hoisted` and `memo` belong to the loop that is running."""
 
     tensors: dict[str, Tensor]
-    edges: dict[str, list]
-    functions: dict[str, Callable]
+    edges: dict[str, list[Tensor | float]]
+    functions: dict[str, Callable[..., Tensor]]
     dtype: torch.dtype
     device: torch.device
-    constants: dict
+    constants: dict[object, Any]
     step: int = 0
     lane: int = 1  # how many entries the running anti-diagonal has
-    states: dict[str, list[Tensor | None]] = field(default_factory=dict)
-    hoisted: list = field(default_factory=list)
-    memo: dict = field(default_factory=dict)
+    states: dict[str, list[Any]] = field(default_factory=dict)  # by step; None before it is made
+    hoisted: list[Any] = field(default_factory=list)
+    memo: dict[object, Any] = field(default_factory=dict)
 
     def constant(self, key: object, make: Callable[[], Any]) -> Any:
         """What depends on sizes alone: made once for each device and dtype."""
@@ -132,7 +132,7 @@ def expand(code: Code, target: Sequence[str], sizes: Sequence[int]) -> Code:
 
 
 def elementwise(
-    function: Callable, codes: Sequence[Code], order: Callable[[set[str]], tuple[str, ...]]
+    function: Callable[..., Tensor], codes: Sequence[Code], order: Callable[[set[str]], tuple[str, ...]]
 ) -> Code:
     """`function` of the values entry by entry; numbers are handed over as Python numbers."""
     axes = order({a for c in codes for a in c.axes})

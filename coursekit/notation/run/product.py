@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -202,7 +203,7 @@ def multiply(compiler: Compiler, a: Code, b: Code, needed: frozenset[str]) -> Co
     if len(axes) == len(both):
         return elementwise(torch.mul, [a, b], compiler.order)
     letter = dict(zip(sorted(both), _LETTERS, strict=False))
-    spell = lambda names: "".join(letter[n] for n in names)
+    spell: Callable[[Sequence[str]], str] = lambda names: "".join(letter[n] for n in names)
     equation = f"{spell(a.axes)},{spell(b.axes)}->{spell(axes)}"
     f, g = a.run, b.run
     return Code(axes, lambda env: torch.einsum(equation, f(env), g(env)))

@@ -78,7 +78,7 @@ def windows(place: int, parts: list[tuple[int, int]]) -> list[Step]:
         step = abs(factor)
         width = (length - 1) * step + 1
 
-        def split(_: Env, x: Tensor, width=width, step=step) -> Tensor:
+        def split(_: Env, x: Tensor, width: int = width, step: int = step) -> Tensor:
             x = x.unfold(place, width, 1)
             return (x[..., ::step] if step > 1 else x).movedim(-1, place + 1)
 
@@ -222,7 +222,8 @@ def look_up(compiler: Compiler, ref: Ref, axis: int, mark: str, names: list[str]
 
         def select(env: Env, x: Tensor) -> Tensor:
             index, _ = positions(env)
-            return x.index_select(place, index.reshape(-1)).unflatten(place, index.shape)
+            x = x.index_select(place, index.reshape(-1)).unflatten(place, index.shape)
+            return x
 
         steps.append(select if others else lambda env, x: x.select(place, int(positions(env)[0])))
         names[place : place + 1] = others

@@ -125,7 +125,7 @@ class Frame:
     def _step(self, ref: Ref, place: int, shift: int) -> Callable[[Env], Tensor]:
         name, count = ref.name, self.counts[0]
         if shift == 0:
-            return lambda env: env.states[name][env.step]  # type: ignore[return-value]
+            return lambda env: env.states[name][env.step]
         outside = [k for k in range(shift, count + shift) if not 0 <= k < count]
         shape = self.shape(name, without=place)
 
@@ -139,7 +139,8 @@ class Frame:
 
         def fetch(env: Env) -> Tensor:
             k = env.step + shift
-            return env.states[name][k] if 0 <= k < count else env.hoisted[slot][k]  # type: ignore[return-value]
+            found: Tensor = env.states[name][k] if 0 <= k < count else env.hoisted[slot][k]
+            return found
 
         return fetch
 
@@ -219,7 +220,7 @@ class Frame:
                 states[name][step] = compute(env)
         for name in self.kept:
             if self.lanes is None:
-                env.tensors[name] = torch.stack(states[name]).movedim(0, self.places[name][0])  # type: ignore[arg-type]
+                env.tensors[name] = torch.stack(states[name]).movedim(0, self.places[name][0])
             else:
                 env.tensors[name] = self.lanes.join(env, states[name], self.places[name])
         env.states, env.hoisted = {}, []

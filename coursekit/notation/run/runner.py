@@ -7,17 +7,18 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from threading import Lock
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..meaning.links import needed
 from ..meaning.reach import Doubt, check_reads, fail, outside
-from ..meaning.sizes import infer_sizes, sides, span_of
+from ..meaning.sizes import Shape, infer_sizes, sides, span_of
 from ..system import Block, System
 from ..tree import Affine, Compare, references
 from .compile import Compiler
@@ -29,7 +30,7 @@ from .recur import Frame
 def run(
     system: System,
     inputs: Mapping[str, Tensor],
-    boundary: Mapping[str, Tensor | float | tuple] | None = None,
+    boundary: Mapping[str, Tensor | float | tuple[Tensor | float, ...]] | None = None,
     sizes: Mapping[str, int] | None = None,
     functions: Mapping[str, Callable[..., Tensor]] | None = None,
     outputs: Iterable[str] | None = None,
@@ -70,7 +71,7 @@ class Plan:
         self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], wanted: tuple[str, ...]
     ):
         self.sizes = sizes
-        self.constants: dict = {}
+        self.constants: dict[object, Any] = {}
         for doubt in check_reads(system, sizes):
             _settle(system, sizes, doubt)
         self.blocks = [_block(system, sizes, b, whole_numbers, used) for b, used in needed(system, wanted)]
@@ -111,14 +112,14 @@ def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> None:
 
 
 _KEPT = 256
-_plans: OrderedDict[tuple, tuple[System, Plan]] = OrderedDict()
+_plans: OrderedDict[tuple[object, ...], tuple[System, Plan]] = OrderedDict()
 _lock = Lock()
 
 
 def plan(
     system: System,
-    shapes: Mapping,
-    edge_shapes: Mapping,
+    shapes: Mapping[str, Shape],
+    edge_shapes: Mapping[str, Sequence[Shape | None]],
     sizes: Mapping[str, int],
     whole_numbers: frozenset[str],
     wanted: tuple[str, ...],
@@ -139,7 +140,7 @@ def plan(
     return made
 
 
-def _check_tensors(system: System, inputs: Mapping, edges: Mapping) -> None:
+def _check_tensors(system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]) -> None:
     for name, value in inputs.items():
         if not isinstance(value, Tensor):
             message = f"`{name}` is {_a(value)}, not a tensor: give torch.tensor(…)"
@@ -165,7 +166,9 @@ def _a(value: object) -> str:
     return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
 
 
-def _kind(system: System, inputs: Mapping, edges: Mapping) -> tuple[torch.dtype, torch.device]:
+def _kind(
+    system: System, inputs: Mapping[str, Tensor], edges: Mapping[str, list[Any]]
+) -> tuple[torch.dtype, torch.device]:
     """The one float type and device of all tensors."""
     named = [(n, f"`{n}`", x) for n, x in inputs.items()]
     named += [(n, f"the boundary of `{n}`", v) for n, e in edges.items() for v in e if isinstance(v, Tensor)]

@@ -17,7 +17,11 @@ from .named import Code, Env, align, as_tensor, elementwise, expand, rename
 if TYPE_CHECKING:
     from .compile import Compiler
 
-_WHOLE: dict[str, Callable] = {"max": torch.amax, "min": torch.amin, "logsumexp": torch.logsumexp}
+_WHOLE: dict[str, Callable[..., Tensor]] = {
+    "max": torch.amax,
+    "min": torch.amin,
+    "logsumexp": torch.logsumexp,
+}
 
 
 def _conditioned(compiler: Compiler, node: Softmax | Reduce, fill: float) -> tuple[Code, Code | None]:
@@ -30,7 +34,7 @@ def _conditioned(compiler: Compiler, node: Softmax | Reduce, fill: float) -> tup
     return compiler.full(body, node.indices), holds
 
 
-def softmax(compiler: Compiler, node: Softmax, function: Callable) -> Code:
+def softmax(compiler: Compiler, node: Softmax, function: Callable[[Tensor, int], Tensor]) -> Code:
     code, holds = _conditioned(compiler, node, -math.inf)
     axes = code.axes
     dims = tuple(axes.index(i) for i in node.indices)
@@ -40,7 +44,8 @@ def softmax(compiler: Compiler, node: Softmax, function: Callable) -> Code:
             return function(x, dims[0])
         ends = tuple(range(x.ndim - len(dims), x.ndim))
         moved = x.movedim(dims, ends)
-        return function(moved.flatten(ends[0]), -1).unflatten(-1, moved.shape[ends[0] :]).movedim(ends, dims)
+        x = function(moved.flatten(ends[0]), -1).unflatten(-1, moved.shape[ends[0] :])
+        return x.movedim(ends, dims)
 
     run = code.run
     if holds is None:
