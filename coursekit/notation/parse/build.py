@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 from .. import tree as T
 from ..functions import DEFINED
@@ -76,7 +75,7 @@ def reuses(node: T.Expr, free: set[str]) -> bool:
     return not free.isdisjoint(bound) or len(set(bound)) < len(bound)
 
 
-def apart(node: Any, taken: set[str]) -> Any:
+def apart(node: T.N, taken: set[str]) -> T.N:
     """Bound indices renamed where their letter is free around them: in `x[i]/sum[i](x[i])` there are two i."""
     if isinstance(node, (T.Sum, T.Reduce)):
         names: dict[str, str] = {}

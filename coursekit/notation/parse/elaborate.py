@@ -129,8 +129,7 @@ class Elaborator(ExpressionReader):
                 return self.concatenation(node, left_names, out)
             return node
 
-        body = transform(body, finish)
-        return body
+        return transform(body, finish)
 
     def concatenation(self, node: T.Concat, left: list[str], out: tuple[str, ...]) -> T.Expr:
         """Find the axis (a left index that the parts do not have) and the index along each part."""

@@ -346,8 +346,7 @@ class _Writer:
                 return T.mapped(part, one)
             return part if isinstance(part, T.Affine) else self.write(part, axes)
 
-        node = T.mapped(node, one)
-        return node
+        return T.mapped(node, one)
 
     def line_of_its_own(self, node: T.Concat, axes: tuple[str | None, ...]) -> T.Expr:
         """`W [h_{t-1}; x_t]`: the vector that W is multiplied with becomes a tensor `hx`."""

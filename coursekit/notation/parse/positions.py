@@ -131,8 +131,7 @@ def _from_zero(equation: T.Equation) -> T.Equation:
             return affine
         return replace(number(affine), const=number(affine).const - 1)
 
-    equation = transform(equation, inner)
-    return equation
+    return transform(equation, inner)
 
 
 def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation:
@@ -166,5 +165,4 @@ def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation
 def _at(start: T.Equation, ref: T.Ref) -> T.Expr:
     """The value of a start where its tensor is read: its indices replaced by those of the read."""
     place = {own: at for a, at in zip(start.left.indices, ref.indices, strict=True) if (own := a.plain)}
-    value: T.Expr = put(apart(start.right, {i for at in place.values() for i in free_indices(at)}), place)
-    return value
+    return put(apart(start.right, {i for at in place.values() for i in free_indices(at)}), place)
