@@ -15,7 +15,7 @@ from .source import Source
 def answered(released: Path | str, answers: Mapping[str, str]) -> nbformat.NotebookNode:
     """The released notebook (a path, or its text) with each answer, by grade_id, in its cell."""
     text = released.read_text(encoding="utf-8") if isinstance(released, Path) else released
-    notebook = nbformat.reads(text, as_version=4)
+    notebook: nbformat.NotebookNode = nbformat.reads(text, as_version=4)
     left = dict(answers)
     for cell in notebook.cells:
         grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")

@@ -21,7 +21,7 @@ _BATCH = re.compile(r'""".*\(B,')
 _SIZES = re.compile(r"\blen\(|\.shape|\.size\(")
 
 
-def recorded(function: Callable, seen: dict[str, list]) -> Callable:
+def recorded(function: Callable[..., Any], seen: dict[str, list[Any]]) -> Callable[..., Any]:
     """`function`, which notes each call's arguments in `seen`: for each a key, a shape and a few facts."""
     takes = inspect.signature(function)
 
@@ -70,7 +70,7 @@ def _repeats(value: Any) -> bool | None:
     return len(set(value)) < len(value) if _words(value) else None
 
 
-def narrow(seen: dict[str, list], solution: str) -> Iterator[str]:
+def narrow(seen: dict[str, list[Any]], solution: str) -> Iterator[str]:
     """What the calls leave out, a few words each."""
     every = [call for calls in seen.values() for call in calls]
     if _BATCH.search(solution) and not any(1 in (shape or ()) for _, shape, *_ in every):
@@ -119,7 +119,7 @@ _TENSORS: dict[str, Callable[[Any], Any]] = {
 FORMS = (*_TENSORS, "the other order", "a tuple", "a dict", "own parameter names")
 
 
-def in_form(function: Callable, form: str, returns: Sequence[str] = ()) -> Callable:
+def in_form(function: Callable[..., Any], form: str, returns: Sequence[str] = ()) -> Callable[..., Any]:
     """`function`, which gives back the same answer in another form that a student may choose as well.
 
     `returns` names what stands in a tuple, where the question does."""
@@ -138,7 +138,7 @@ def in_form(function: Callable, form: str, returns: Sequence[str] = ()) -> Calla
     parameters = inspect.signature(function).parameters.values()
     own = [f"my_{p.name}" + ("" if p.default is p.empty else f"={p.default!r}") for p in parameters]
     names = ", ".join(f"my_{p.name}" for p in parameters)
-    made: Callable = eval(f"lambda {', '.join(own)}: call({names})", {"call": call})
+    made: Callable[..., Any] = eval(f"lambda {', '.join(own)}: call({names})", {"call": call})
     made.__name__ = function.__name__
     return made
 

@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -58,7 +59,7 @@ class Course:
         )
 
     @cached_property
-    def config(self) -> dict:
+    def config(self) -> dict[str, Any]:
         return yaml.safe_load((self.root / "_config.yml").read_text(encoding="utf-8")) or {}
 
     @property

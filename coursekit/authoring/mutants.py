@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from ..notation.compare.mutate import mutations
 from ..notation.equations import Equations
@@ -63,7 +64,7 @@ def _literal(statement: ast.stmt) -> bool:
     return True
 
 
-def _places(parent: ast.AST) -> Iterator[tuple]:
+def _places(parent: ast.AST) -> Iterator[tuple[Callable[[ast.AST], None], ast.AST]]:
     """Each child, with the function that puts another in its place."""
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.operand, ast.Constant):
         return
@@ -71,9 +72,9 @@ def _places(parent: ast.AST) -> Iterator[tuple]:
         if isinstance(value, list):
             for at, child in enumerate(value):
                 if isinstance(child, ast.AST):
-                    yield (lambda new, value=value, at=at: value.__setitem__(at, new)), child
+                    yield partial(value.__setitem__, at), child
         elif isinstance(value, ast.AST):
-            yield (lambda new, name=name: setattr(parent, name, new)), value
+            yield partial(setattr, parent, name), value
 
 
 def _words(node: ast.AST) -> str:

@@ -12,6 +12,7 @@ import json
 import logging
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -35,7 +36,7 @@ BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 
 def instructor_notebook(source: Source, course: Course, named: bool = True) -> nbformat.NotebookNode:
     """The notebook with solutions, hidden tests and, if `named`, the mistakes that those can recognise."""
-    notebook = nbformat.from_dict(json.loads(json.dumps(source.notebook)))
+    notebook: nbformat.NotebookNode = nbformat.from_dict(json.loads(json.dumps(source.notebook)))
     owner = {test: q for q in source.questions for test in q.tests}
     for cell in notebook.cells:
         info = cell.metadata.get("nbgrader")
@@ -77,7 +78,7 @@ def _with_mistakes(text: str, question: Question, named: bool) -> str:
     return "\n".join([*rows[: at + 1], statement, *rows[at + 1 :]])
 
 
-def opening(course: Course, path: str, more: str = "") -> list:
+def opening(course: Course, path: str, more: str = "") -> list[nbformat.NotebookNode]:
     """The first two cells of a notebook that is public at `path`: its button, and what installs the course."""
     badge = f"[![Open in Colab]({BADGE})]({course.written.colab(path)})"
     install = (
@@ -96,7 +97,7 @@ def opening(course: Course, path: str, more: str = "") -> list:
     return [nbformat.v4.new_markdown_cell(badge + more, id="colab"), _locked("setup", install)]
 
 
-def _closing() -> list:
+def _closing() -> list[nbformat.NotebookNode]:
     text = (
         "## Before you hand in\n\n"
         "Save the notebook, then run this cell. It runs everything once more from the top, as the grader will, shows "
@@ -107,7 +108,8 @@ def _closing() -> list:
 
 def _locked(name: str, source: str) -> nbformat.NotebookNode:
     info = {**DEFAULTS, "locked": True, "grade_id": name}
-    return nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": info})
+    cell: nbformat.NotebookNode = nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": info})
+    return cell
 
 
 def settings() -> Config:
@@ -155,7 +157,7 @@ def _finish(notebook: nbformat.NotebookNode) -> str:
             cell.metadata["editable"] = False
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    return nbformat.writes(notebook, version=4, sort_keys=True) + "\n"
+    return f"{nbformat.writes(notebook, version=4, sort_keys=True)}\n"
 
 
 def build(path: Path, course: Course, scratch: Path) -> str:
@@ -195,7 +197,9 @@ def _stubs_are_python(source: Source, released: nbformat.NotebookNode) -> None:
                 raise SourceError(source.path, lines[grade_id], message) from error
 
 
-def release(course: Course, names: list[str] | None = None, progress=None) -> list[Path]:
+def release(
+    course: Course, names: list[str] | None = None, progress: Callable[[str], object] | None = None
+) -> list[Path]:
     """Release the named assignments (default: all); the notebooks that were written or kept.
 
     The instructor's notebooks go to `_build/source/`, and the assignments are entered in `gradebook.db`

@@ -29,7 +29,7 @@ def _class(source: Source, released: Path) -> Iterator[tuple[str, str]]:
     names = iter(NAMES.split(" "))
 
     def file(notebook: nbformat.NotebookNode) -> str:
-        return nbformat.writes(notebook) + "\n"
+        return f"{nbformat.writes(notebook)}\n"
 
     yield f"{next(names)}.ipynb", file(answered(released, right))
     yield f"Copy of {next(names)}.ipynb", as_colab_saves(answered(released, right))
@@ -64,7 +64,7 @@ def _with_lost_cells(notebook: nbformat.NotebookNode) -> str:
     answers[0].source += "\n\n" + answers[1].source
     lost = [*tests[::2], answers[1], answers[-1]]
     notebook.cells = [c for c in cells if not any(c is gone for gone in lost)]
-    return nbformat.writes(notebook)
+    return str(nbformat.writes(notebook))
 
 
 def _misbehaving(source: Source) -> dict[str, str]:

@@ -18,13 +18,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import yaml
+from nbformat import v4
 
 from ..expected import Expected
 from .fences import (
@@ -112,7 +113,7 @@ def read(path: Path) -> Source:
         if block.kind == "head":
             declared = (_yaml(path, block) or {}).get("points")
         elif block.kind == "text":
-            reader.cells.append(nbformat.v4.new_markdown_cell(block.body))
+            reader.cells.append(v4.new_markdown_cell(block.body))
         else:
             reader.take(block)
     reader.complete()
@@ -122,7 +123,7 @@ def read(path: Path) -> Source:
         raise SourceError(path, 1, f"{message}; mend one of them")
     for number, cell in enumerate(reader.cells):
         cell["id"] = _cell_id(cell, number)
-    return Source(path.parent.name, path, nbformat.v4.new_notebook(cells=reader.cells), reader.questions)
+    return Source(path.parent.name, path, v4.new_notebook(cells=reader.cells), reader.questions)
 
 
 class _Reader:
@@ -252,7 +253,7 @@ class _Reader:
         if name in RESERVED:
             raise self.error(block, f"grade_id `{name}` is a cell that release adds; choose another name")
         self.lines[name] = block.line
-        new = nbformat.v4.new_markdown_cell if block.kind == "essay" else nbformat.v4.new_code_cell
+        new: Callable[..., Any] = v4.new_markdown_cell if block.kind == "essay" else v4.new_code_cell
         if "points" in info and info["points"].is_integer():
             info["points"] = int(info["points"])
         self.cells.append(new(text, metadata={"nbgrader": {**DEFAULTS, "grade_id": name, **info}}))

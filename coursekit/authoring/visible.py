@@ -19,7 +19,7 @@ from typing import Any
 
 from .. import checks
 from ..checks.judging.digests import digest
-from ..checks.shown.locked import lock
+from ..checks.shown.locked import Outcome, lock
 from ..checks.shown.result import CheckFailed
 from ..notation.formulas.closed_form import ClosedForm
 from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers
@@ -28,6 +28,7 @@ from .source import Question, Source, _valued
 
 SLIPS = 60  # changes of one formula: each costs a slow hash
 FEW = ("choice", "ordering", "edges", "big_o")  # checks whose few answers could all be tried
+Slip = tuple[str, str, tuple[Outcome, ...]]  # the mistake, its sentence, what the visible check sees of it
 
 
 def complete(text: str, question: Question, name: str, points: float) -> str:
@@ -174,12 +175,12 @@ def boxes(source: Source) -> dict[str, str]:
     return found
 
 
-def _slips(text: str, asked: str, question: Question, known: list, scope: dict[str, Any]) -> list[tuple]:
+def _slips(text: str, asked: str, question: Question, known: list[Slip], scope: dict[str, Any]) -> list[Slip]:
     """Slips in a formula that no author wrote down: each small change of it, and what kind of change that is.
 
     The notebook has only the formula's digest, and could say of another no more than that it is not right.
     """
-    found: list[tuple] = []
+    found: list[Slip] = []
     taken = {outcome for _, _, outcomes in known for outcome in outcomes}
     right = dict(scope)
     exec(without_markers(question.solution), right)
@@ -212,7 +213,7 @@ def _wrapped(right: Any, symbols: list[str]) -> Iterator[Any]:
     yield from (f"({right}){sign}{name}" for sign in ("*", "/", " + ", " - ") for name in names)
 
 
-def _outcomes(text: str, answer: str, scope: dict[str, Any]) -> tuple:
+def _outcomes(text: str, answer: str, scope: dict[str, Any]) -> tuple[Outcome, ...]:
     """What the visible check sees of a mistaken answer."""
     own = dict(scope)
     try:

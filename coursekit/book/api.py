@@ -67,6 +67,6 @@ class Api(SphinxDirective):
         return box
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.add_directive("api", Api)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

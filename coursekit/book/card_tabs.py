@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
+from typing import Any
 
 from ..notation import Equations, NotationError
 from ..notation.cost.depth import Depth
-from ..notation.cost.polynomial import Monomial, Polynomial
+from ..notation.cost.polynomial import Polynomial
+from ..notation.formulas.normal import Monomial
 from ..notation.latex import index, latex, page_name
 from ..notation.parse.lexer import canonical
 from ..notation.system import Tensor
@@ -38,7 +40,7 @@ class Options:
     wrt: tuple[str, ...] | None
 
     @classmethod
-    def read(cls, equations: Equations, given: Mapping) -> Options:
+    def read(cls, equations: Equations, given: Mapping[str, Any]) -> Options:
         system = equations.system
         edges = {f"{name}_0" for name in system.boundary}
         asked = {option: tuple(map(canonical, given.get(option, ()))) for option in ("parameters", "wrt")}

@@ -22,6 +22,7 @@ from typing import Any
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from myst_nb.core.read import create_nb_reader
+from myst_nb.sphinx_ import SphinxEnvType
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
@@ -66,7 +67,9 @@ class Page:
     line: int = 1
 
 
-def bring_up_to_date(app: Sphinx, env, added: set, changed: set, removed: set) -> list[str]:
+def bring_up_to_date(
+    app: Sphinx, env: SphinxEnvType, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
     """Run what has to be run; name the pages that Sphinx must read again because their results are new."""
     if env.mystnb_config.execution_mode != "cache":
         return []
@@ -104,7 +107,7 @@ def bring_up_to_date(app: Sphinx, env, added: set, changed: set, removed: set) -
     return newer + [page.name for page in pages]
 
 
-def read(env, name: str) -> NotebookNode | None:
+def read(env: SphinxEnvType, name: str) -> NotebookNode | None:
     """The page as myst-nb will read it, so that it finds our result; None for a page of text alone."""
     path = env.doc2path(name)
     text = Path(path).read_text(encoding="utf-8")
@@ -199,7 +202,7 @@ COMPUTED = ("{equation-card}", "{question}", "{live-figure}", "{live-language}")
 COMPUTING = ("coursekit.notation", "coursekit.book.card", "coursekit.book.live", "coursekit.book.questions")
 
 
-def note_notation(app: Sphinx, doctree) -> None:
+def note_notation(app: Sphinx, doctree: object) -> None:
     """Sphinx itself computes the equation cards, questions and live figures: a page with one is read again when what
     computes it has changed."""
     text = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8")
@@ -209,7 +212,7 @@ def note_notation(app: Sphinx, doctree) -> None:
                 app.env.note_dependency(module.__file__)
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.connect("env-get-outdated", bring_up_to_date)
     app.connect("doctree-read", note_notation)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

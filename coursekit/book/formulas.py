@@ -11,11 +11,13 @@ import re
 import subprocess
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
+from sphinx.writers.html5 import HTML5Translator
 
 from . import vendor
 
@@ -28,7 +30,7 @@ class Typesetter:
     """MathJax in a process of its own, which begins with the first formula."""
 
     def __init__(self) -> None:
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen[str] | None = None
         self.glyphs: dict[str, str] = {}
 
     def set(self, tex: str, display: bool) -> tuple[str, str]:
@@ -60,9 +62,9 @@ class Typesetter:
             self.process = None
 
 
-def _typeset(visitor, node: nodes.Element, tex: str, display: bool) -> tuple[str, str]:
+def _typeset(visitor: HTML5Translator, node: nodes.Element, tex: str, display: bool) -> tuple[str, str]:
     try:
-        return visitor.builder.app.typesetter.set(tex, display)
+        return visitor.builder.app.typesetter.set(tex, display)  # type: ignore[attr-defined,no-any-return]
     except ValueError as error:
         lined = node
         while lined.line is None and lined.parent is not None:
@@ -71,7 +73,7 @@ def _typeset(visitor, node: nodes.Element, tex: str, display: bool) -> tuple[str
         return f"<code>{escape(tex)}</code>", tex
 
 
-def inline(visitor, node: nodes.Element) -> None:
+def inline(visitor: HTML5Translator, node: nodes.Element) -> None:
     tex = node.astext()
     svg, words = _typeset(visitor, node, tex, False)
     # The depth below the line goes to the box, which scrolls where the formula is wider than a phone.
@@ -83,7 +85,7 @@ def inline(visitor, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
-def block(visitor, node: nodes.Element) -> None:
+def block(visitor: HTML5Translator, node: nodes.Element) -> None:
     visitor.body.append(visitor.starttag(node, "div", CLASS="math notranslate nohighlight"))
     if node["number"]:
         visitor.body.append(f'<span class="eqno">({get_node_equation_number(visitor, node)})')
@@ -105,11 +107,11 @@ def _aligned(tex: str) -> str:
     return parts[0] if len(parts) == 1 else r"\begin{gathered}" + r"\\".join(parts) + r"\end{gathered}"
 
 
-def _add_outlines(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+def _add_outlines(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
     context["body"] = context.get("body", "") + app.typesetter.outlines(context.get("body", ""))  # type: ignore[attr-defined]
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.typesetter = Typesetter()  # type: ignore[attr-defined]
     app.add_html_math_renderer("typeset", (inline, None), (block, None))
     app.connect("html-page-context", _add_outlines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from html import escape
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -58,7 +59,7 @@ class LivePractice(Block):
         return [raw(f'<div class="live-practice" data-levels="{LEVELS}"></div>')]
 
 
-def _scripts(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+def _scripts(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
     body = context.get("body") or ""
     found = (
         names for kind, names in SCRIPTS.items() if f'class="{kind} ' in body or f'class="{kind}"' in body
@@ -67,7 +68,7 @@ def _scripts(app: Sphinx, pagename: str, templatename: str, context: dict, doctr
         app.add_js_file(name, defer="defer", priority=900)
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.add_directive("live-language", LiveLanguage)
     app.add_directive("live-practice", LivePractice)
     app.connect("html-page-context", _scripts)

@@ -19,7 +19,7 @@ import json
 import subprocess
 from html import escape
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import yaml
 from docutils import nodes
@@ -83,7 +83,7 @@ class LiveFigure(Block):
         ]
 
 
-def _model(value: str | dict) -> tuple[Equations, Equations | None]:
+def _model(value: str | dict[str, Any]) -> tuple[Equations, Equations | None]:
     """The equations, and their gradient where a loss is named."""
     if isinstance(value, str):
         return Equations(value), None
@@ -109,15 +109,16 @@ def compiled(name: str, models: dict[str, tuple[Equations, Equations | None]], g
     return "\n".join(lines) + "\n"
 
 
-def still(pictures: Path, file: Path, name: str, picture: str, steps: int) -> dict:
+def still(pictures: Path, file: Path, name: str, picture: str, steps: int) -> dict[str, str]:
     """The picture and its words, as the page's own scripts make them."""
     command = [vendor.node(), "-e", STILL, str(pictures), str(file), name, picture, str(steps)]
     done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
         raise vendor.BuildError(f"its picture cannot be drawn: {done.stderr.strip()[-500:]}")
-    return json.loads(done.stdout)
+    drawn: dict[str, str] = json.loads(done.stdout)
+    return drawn
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.add_directive("live-figure", LiveFigure)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

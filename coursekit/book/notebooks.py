@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from docutils import nodes
@@ -42,8 +43,8 @@ class Writer:
 
     def __init__(self, app: Sphinx, course: Course):
         self.base, self.course = course.written.site, course
-        self.labels = app.env.domains["std"].labels  # type: ignore[attr-defined]
-        self.numbers = app.env.domains["math"].equations  # type: ignore[attr-defined]
+        self.labels = app.env.domains["std"].labels
+        self.numbers = app.env.domains["math"].equations
         works = app.env.domains["cite"].bibdata.data.entries  # type: ignore[attr-defined]
         self.works = {key: _short(entry) for key, entry in works.items()}
 
@@ -65,7 +66,8 @@ class Writer:
             cell.id = f"cell-{n}"  # the same bytes each time
         kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
         facts = {"kernelspec": kernel, "colab": {"name": Path(path(page)).name, "provenance": []}}
-        return nbformat.v4.new_notebook(cells=cells, metadata=facts)
+        made: nbformat.NotebookNode = nbformat.v4.new_notebook(cells=cells, metadata=facts)
+        return made
 
     def text(self, text: str, here: str) -> str:
         text = _TARGET.sub("", text)
@@ -99,14 +101,14 @@ class Writer:
         return shown
 
 
-def _short(entry) -> str:
+def _short(entry: Any) -> str:
     """`Cho et al. 2014`."""
     names = [" ".join([*person.prelast_names, *person.last_names]) for person in entry.persons["author"]]
     who = names[0] + (" et al." if len(names) > 2 else f" and {names[1]}" if len(names) == 2 else "")
     return f"{who} {entry.fields['year']}"
 
 
-def _offer(app: Sphinx, pagename: str, templatename: str, context: dict, doctree: nodes.document) -> None:
+def _offer(app: Sphinx, pagename: str, _: str, context: dict[str, str], doctree: nodes.document) -> None:
     """The theme's download menu asks for it by this name."""
     if pagename.startswith(FOLDER):
         context["ipynb_source"] = f"../{path(pagename)}"
@@ -122,7 +124,7 @@ def _write(app: Sphinx, error: Exception | None) -> None:
                 write(Path(app.outdir) / path(page), made + "\n")
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.connect("html-page-context", _offer, priority=400)
     app.connect("build-finished", _write, priority=930)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,6 +8,7 @@ header, and `{colab-button}` in its text, open these assignments' student notebo
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 from docutils import nodes
@@ -21,13 +22,13 @@ from . import notebooks
 log = logging.getLogger(__name__)
 
 
-def assignments(metadata: dict) -> list[str]:
+def assignments(metadata: dict[str, str]) -> list[str]:
     """The assignments that a page's front matter names; Sphinx keeps a list there as text."""
     named = yaml.safe_load(metadata.get("assignment") or "[]")
     return named if isinstance(named, list) else [str(named)]
 
 
-def _check(app: Sphinx, _env) -> None:
+def _check(app: Sphinx, _env: object) -> None:
     """A page whose assignment does not exist fails the build (warnings are errors)."""
     course = Course(Path(app.srcdir))
     for page, metadata in app.env.metadata.items():
@@ -37,14 +38,14 @@ def _check(app: Sphinx, _env) -> None:
                 log.warning(sentence, name, name, location=(page, 1))
 
 
-def _header_buttons(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+def _header_buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
     course = Course(Path(app.srcdir))
     links = [
         (course.colab_url(name), f"Assignment: {name}", f"Do the assignment “{name}” in Colab")
-        for name in assignments(app.env.metadata.get(pagename) or {})
+        for name in assignments(app.env.metadata.get(page) or {})
     ]
-    if pagename.startswith(notebooks.FOLDER):
-        links.insert(0, (notebooks.colab(course, pagename), "Chapter", "Run this chapter in Colab"))
+    if page.startswith(notebooks.FOLDER):
+        links.insert(0, (notebooks.colab(course, page), "Chapter", "Run this chapter in Colab"))
     if "header_buttons" in context:
         context["header_buttons"][:0] = [
             {
@@ -59,12 +60,12 @@ def _header_buttons(app: Sphinx, pagename: str, templatename: str, context: dict
         ]
 
 
-def _without_thebe(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+def _without_thebe(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
     """Jupyter Book adds a script that would fetch Thebe from a CDN, on some pages twice. No page here uses it."""
     context["script_files"] = [s for s in context["script_files"] if not _is_thebe(s)]
 
 
-def _is_thebe(script) -> bool:
+def _is_thebe(script: object) -> bool:
     body = (getattr(script, "attributes", None) or {}).get("body") or ""
     return "THEBE" in body or "thebe" in str(getattr(script, "filename", script))
 
@@ -83,7 +84,7 @@ class ColabButton(SphinxDirective):
         return [nodes.paragraph("", "", link, classes=["colab-button"])]
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.add_directive("colab-button", ColabButton)
     app.connect("env-check-consistency", _check)
     app.connect("html-page-context", _header_buttons, priority=502)

@@ -64,6 +64,6 @@ def _write(app: Sphinx, error: Exception | None) -> None:
                 )
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.connect("build-finished", _write, priority=950)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,6 +24,7 @@ import re
 from collections.abc import Mapping
 from html import escape
 from random import Random
+from typing import Any
 
 import yaml
 from docutils import nodes
@@ -83,7 +84,7 @@ class Question(Block):
         box += raw(template)
         return [box]
 
-    def rows(self, question: Mapping) -> nodes.Node:
+    def rows(self, question: Mapping[str, Any]) -> nodes.Node:
         """The options or the lines, as a list; what the script needs to know of each is in its classes."""
         listed = nodes.bullet_list(classes=["question-rows"])
         if question["kind"] == "choose":
@@ -105,7 +106,7 @@ class Question(Block):
         return [raw(start), self.box(text, "question-folded"), raw("</details>")]
 
 
-def prove(question: object) -> dict:
+def prove(question: object) -> dict[str, Any]:
     """The question, if it can be asked: complete, its answer right, each wrong answer wrong and told so."""
     if not isinstance(question, dict) or question.get("kind") not in NEEDS:
         raise QuestionError(
@@ -135,7 +136,7 @@ def prove(question: object) -> dict:
     return question
 
 
-def _prove_judged(question: dict) -> None:
+def _prove_judged(question: dict[str, Any]) -> None:
     if question["kind"] == "cost" and question["count"] not in judging.COUNTS:
         raise QuestionError(f"`count` is one of {', '.join(judging.COUNTS)}")
     verdict = judging.judge(question, judging.shown(question))
@@ -154,7 +155,7 @@ def _prove_judged(question: dict) -> None:
             )
 
 
-def _given(question: Mapping) -> list[str]:
+def _given(question: Mapping[str, Any]) -> list[str]:
     """What is given, typeset below the statement; where all is to be written, the shapes."""
     kind = question["kind"]
     if kind == "write":
@@ -179,7 +180,7 @@ def _given(question: Mapping) -> list[str]:
     return ["```{math}", *tex.splitlines(), "```"]
 
 
-def _answer(question: Mapping) -> str:
+def _answer(question: Mapping[str, Any]) -> str:
     kind, why = question["kind"], question.get("why", "")
     if kind == "choose":
         told = [f"- {text}: {sentence}" for text, right, sentence in question["options"] if right]
@@ -190,6 +191,6 @@ def _answer(question: Mapping) -> str:
     return "\n".join([*told, "", why])
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.add_directive("question", Question)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

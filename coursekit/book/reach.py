@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -32,21 +33,21 @@ def describe(doctree: nodes.document | None) -> str:
     return text
 
 
-def _meta(app: Sphinx, pagename: str, templatename: str, context: dict, doctree) -> None:
+def _meta(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     base = Course(Path(app.srcdir)).written.site
     book = app.config.html_title
     title = re.sub(r"<[^>]+>", "", context.get("title") or book)
     said = {
         "og:title": title, "og:site_name": book, "og:type": "article",
-        "og:url": f"{base}/{pagename}.html", "og:image": f"{base}/_static/shared.png",
+        "og:url": f"{base}/{page}.html", "og:image": f"{base}/_static/shared.png",
         "og:image:alt": "The title of the book, over the equation of a gate",
         "twitter:card": "summary_large_image",
     }  # fmt: skip
     if about := describe(doctree):
         said |= {"description": about, "og:description": about}
-    kind = lambda name: "property" if name.startswith("og:") else "name"
-    lines = (f'<meta {kind(name)}="{name}" content="{escape(text)}"/>' for name, text in said.items())
-    canonical = f'<link rel="canonical" href="{base}/{pagename}.html"/>'
+    kinds = {name: "property" if name.startswith("og:") else "name" for name in said}
+    lines = (f'<meta {kinds[name]}="{name}" content="{escape(text)}"/>' for name, text in said.items())
+    canonical = f'<link rel="canonical" href="{base}/{page}.html"/>'
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines, canonical])
 
 
@@ -86,7 +87,7 @@ def _page(title: str, canonical: str, target: str, words: str) -> str:
     )
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.connect("html-page-context", _meta)
     app.connect("build-finished", _files, priority=940)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -16,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 
-def speed(results: dict) -> list[str]:
+def speed(results: dict[str, dict[str, Any]]) -> list[str]:
     """One table per benchmark: ours, theirs, the ratio, what was wanted."""
     lines = []
     for part in results.values():
@@ -43,7 +44,7 @@ def _row(*cells: object) -> str:
     return f"| {' | '.join(plain)} |"
 
 
-def attacks(rows: list[dict]) -> list[str]:
+def attacks(rows: list[dict[str, Any]]) -> list[str]:
     """What each hostile notebook tried, what it got from us, and what it did to stock nbgrader."""
     lines = _table("attack", "deserved", "coursekit", "stock nbgrader")
     for row in rows:
@@ -52,7 +53,7 @@ def attacks(rows: list[dict]) -> list[str]:
     return lines
 
 
-def proved(rows: list[dict]) -> list[str]:
+def proved(rows: list[dict[str, Any]]) -> list[str]:
     """A line per assignment, and behind it a line per question."""
     heads = (
         "points",
@@ -64,7 +65,7 @@ def proved(rows: list[dict]) -> list[str]:
         "accepted",
     )
     keys = ("points", "mistakes", "caught", "seen", "named", "right", "accepted")
-    by_name: dict[str, list[dict]] = {}
+    by_name: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_name.setdefault(row["assignment"], []).append(row)
     lines = _table("assignment", "questions", *heads)
@@ -98,6 +99,6 @@ class Results(SphinxDirective):
         return [box]
 
 
-def setup(app: Sphinx) -> dict:
+def setup(app: Sphinx) -> dict[str, str | bool]:
     app.add_directive("results", Results)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,12 +16,12 @@ OLDEST = (3, 11)
 NEED_BYTES = 4 * 10**9
 
 
-def stop(sentence):
+def stop(sentence: str) -> None:
     sys.stderr.write(sentence + "\n")
     raise SystemExit(1)
 
 
-def check_machine(version=sys.version_info, free=None):
+def check_machine(version: "tuple[int, ...]" = sys.version_info[:3], free: "int | None" = None) -> None:
     """Refuse, in one sentence, a machine on which the set-up could not end well."""
     if tuple(version[:2]) < OLDEST:
         stop(
@@ -36,20 +36,20 @@ def check_machine(version=sys.version_info, free=None):
         )
 
 
-def python():
+def python() -> str:
     return os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
 
 
-def say(text):
+def say(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-def run(*command):
+def run(*command: str) -> int:
     return subprocess.call(list(command), cwd=HERE)
 
 
-def install():
+def install() -> None:
     """Make `.venv` and install the pinned set and this package into it; leave a stamp when done."""
     check_machine()
     started = time.time()
@@ -69,7 +69,7 @@ def install():
     say("Set up in %.0f s." % (time.time() - started))
 
 
-def find_browser():
+def find_browser() -> "str | None":
     """The path of a Chromium or Chrome, or None."""
     named = os.environ.get("COURSEKIT_BROWSER")
     if named:
@@ -79,7 +79,7 @@ def find_browser():
     return next((path for path in map(shutil.which, names) if path), None)
 
 
-def install_packages(what, packages):
+def install_packages(what: str, packages: "list[str]") -> bool:
     """Install Debian packages where this is Debian and we are root; True where that worked."""
     if not (shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0):
         return False
@@ -90,7 +90,7 @@ def install_packages(what, packages):
     return subprocess.call(command, env=environment, stdout=subprocess.DEVNULL) == 0
 
 
-def browser():
+def browser() -> None:
     """Install what the browser and database tests need, where we may; else the tests will say so."""
     if not find_browser():
         install_packages("Chromium for the browser tests", ["chromium", "fonts-dejavu-core"])
@@ -102,7 +102,7 @@ def browser():
         install_packages("PostgreSQL for the gradebook tests", ["postgresql"])
 
 
-def find_postgres():
+def find_postgres() -> "str | None":
     """The folder of PostgreSQL's server programs, or None."""
     found = shutil.which("initdb")
     if found and shutil.which("postgres"):

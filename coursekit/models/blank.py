@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.types import Device
 
 from .cells import Cell
 from .guards import BadInput, need_ids
@@ -28,15 +29,17 @@ class BlankLanguageModel(nn.Module):
     The states may have any width: W_f and W_b (I, J) carry them to the embeddings' width.
     """
 
-    def __init__(self, forward: Cell, backward: Cell, words: int, device=None, dtype=None):
+    def __init__(
+        self, forward: Cell, backward: Cell, words: int, device: Device = None, dtype: torch.dtype | None = None
+    ):  # fmt: skip
         super().__init__()
         if words < 1:
             raise BadInput(f"words is {words}; a vocabulary needs at least 1")
         self.both, self.words = Bidirectional(forward, backward), words
         I, J = self.both.inputs, self.both.hidden
-        new = lambda *shape: nn.Parameter(torch.randn(shape, device=device, dtype=dtype) * shape[-1] ** -0.5)
-        self.e = new(words, I)
-        self.W_f, self.W_b = new(I, J), new(I, J)
+        shapes = ((words, I), (I, J), (I, J))
+        drawn = (torch.randn(s, device=device, dtype=dtype) * s[-1] ** -0.5 for s in shapes)
+        self.e, self.W_f, self.W_b = map(nn.Parameter, drawn)
 
     def forward(self, w: Tensor) -> Tensor:
         need_ids("w", w, "B T", below=self.words)

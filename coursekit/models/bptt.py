@@ -13,12 +13,14 @@ back. The true gradient is the sum over all appearances; truncated to τ, over t
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from .guards import BadInput, need_ids, need_shapes
-from .rnn_lm import Params, forward, run
+from .rnn_lm import Params, Word, forward, run
 
 AT_T = """
     d1[v] = yhat[v] - y[v]
@@ -41,7 +43,9 @@ AT_T_MINUS_1 = """
 """
 
 
-def grads_t(x, target, h_prev, L, H, I, b1, U, b2) -> dict[str, Tensor]:
+def grads_t(
+    x: Word, target: Word, h_prev: Tensor, L: Tensor, H: Tensor, I: Tensor, b1: Tensor, U: Tensor, b2: Tensor
+) -> dict[str, Tensor]:
     """The six gradients of J(t) at (t): U (D,V), b2 (V,), Lx (d,), I (d,D), H (D,D), b1 (D,)."""
     e, h, d1, d2 = _errors(x, target, h_prev, L, H, I, b1, U, b2)
     return {
@@ -54,13 +58,17 @@ def grads_t(x, target, h_prev, L, H, I, b1, U, b2) -> dict[str, Tensor]:
     }
 
 
-def grad_hprev(x, target, h_prev, L, H, I, b1, U, b2) -> Tensor:
+def grad_hprev(
+    x: Word, target: Word, h_prev: Tensor, L: Tensor, H: Tensor, I: Tensor, b1: Tensor, U: Tensor, b2: Tensor
+) -> Tensor:
     """δ(t-1) = dJ(t)/dh(t-1) = d2 Hᵀ, (D,)."""
     *_, d2 = _errors(x, target, h_prev, L, H, I, b1, U, b2)
     return d2 @ H.T
 
 
-def _errors(x, target, h_prev, L, H, I, b1, U, b2) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _errors(
+    x: Word, target: Word, h_prev: Tensor, L: Tensor, H: Tensor, I: Tensor, b1: Tensor, U: Tensor, b2: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     e, h, y_hat, _ = forward(x, h_prev, L, H, I, b1, U, b2, target)
     d1 = y_hat - F.one_hot(torch.as_tensor(target, device=L.device), len(L))
     d2 = (d1 @ U.T) * h * (1 - h)
@@ -147,17 +155,17 @@ def _truncated(gh: Tensor, sp: Tensor, H: Tensor, tau: int) -> Tensor:
 # arguments may be numbers or anything that adds and multiplies.
 
 
-def forward_multiplies(V, d, D):
+def forward_multiplies(V: Any, d: Any, D: Any) -> Any:
     """One step forward."""
     return V * D + D * D + d * D
 
 
-def backward_multiplies(V, d, D, to_h_prev: bool = True):
+def backward_multiplies(V: Any, d: Any, D: Any, to_h_prev: bool = True) -> Any:
     """One step backward; with dJ/dh(t-1) it is exactly twice the step forward."""
     return 2 * V * D + 2 * d * D + (2 if to_h_prev else 1) * D * D
 
 
-def bptt_multiplies(V, d, D, tau, losses: str):
+def bptt_multiplies(V: Any, d: Any, D: Any, tau: Any, losses: str) -> Any:
     """τ steps backward: `losses` is "one", J(t) alone, or "each", one at every step.
 
     The two readings of the question: the output layer's V·D is paid once, or τ times.

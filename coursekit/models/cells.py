@@ -13,11 +13,12 @@ has no second derivative; a cell made with `fast=False` runs its own `step` in a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 from torch import Tensor, nn, sigmoid, tanh
 from torch.autograd import Function
+from torch.types import Device
 
 from . import fast_cells
 from .guards import BadInput, need_finite, need_like, need_shape
@@ -32,7 +33,9 @@ class Cell(nn.Module):
     parts: tuple[str, ...]
     all_at_once: type[Function] | None = None  # the fast path
 
-    def __init__(self, inputs: int, hidden: int, *, fast: bool = True, device=None, dtype=None):
+    def __init__(
+        self, inputs: int, hidden: int, *, fast: bool = True, device: Device = None, dtype: torch.dtype | None = None
+    ):  # fmt: skip
         super().__init__()
         if inputs < 1 or hidden < 1:
             raise BadInput(f"a cell needs inputs >= 1 and hidden >= 1, not {inputs} and {hidden}")
@@ -86,7 +89,7 @@ class Cell(nn.Module):
         return torch.cat([getattr(self, name + part) for part in self.parts])
 
     @classmethod
-    def from_torch(cls, module: nn.RNNBase, **options):
+    def from_torch(cls, module: nn.RNNBase, **options: Any) -> Self:
         """This cell with the weights of torch's module (see `torch_weights`)."""
         from .torch_weights import load
 
@@ -103,7 +106,7 @@ class Vanilla(Cell):
     parts = ("h",)
     all_at_once = fast_cells.Vanilla
 
-    def __init__(self, inputs: int, hidden: int, activation: str = "sigmoid", **options):
+    def __init__(self, inputs: int, hidden: int, activation: str = "sigmoid", **options: Any):
         if activation not in ("sigmoid", "tanh"):
             raise BadInput(f'activation is {activation!r}; it needs to be "sigmoid" or "tanh"')
         super().__init__(inputs, hidden, **options)
@@ -177,7 +180,7 @@ class TorchGRU(Cell):
     """
     parts = ("G1", "G2", "R")
 
-    def __init__(self, inputs: int, hidden: int, **options):
+    def __init__(self, inputs: int, hidden: int, **options: Any):
         super().__init__(inputs, hidden, **options)
         self._parameter("B_hR", torch.empty_like(self.B_R))
 

@@ -99,12 +99,11 @@ class UpdateGateCNN(nn.Module):
     def __init__(self, width: int, layers: int = 1, window: int = 3):
         super().__init__()
         scale = (window * window * width) ** -0.5
-        filters = lambda: nn.Parameter(scale * torch.randn(window, window, width, width))
-        bias = lambda: nn.Parameter(torch.zeros(width))
-        self.W_R = nn.ParameterList(filters() for _ in range(layers))
-        self.B_R = nn.ParameterList(bias() for _ in range(layers))
-        self.W_G = nn.ParameterList(filters() for _ in range(layers))
-        self.B_G = nn.ParameterList(bias() for _ in range(layers))
+        shape = (window, window, width, width)
+        self.W_R = nn.ParameterList(scale * torch.randn(shape) for _ in range(layers))
+        self.B_R = nn.ParameterList(torch.zeros(width) for _ in range(layers))
+        self.W_G = nn.ParameterList(scale * torch.randn(shape) for _ in range(layers))
+        self.B_G = nn.ParameterList(torch.zeros(width) for _ in range(layers))
 
     def forward(self, L: Tensor) -> Tensor:
         for W_R, B_R, W_G, B_G in zip(self.W_R, self.B_R, self.W_G, self.B_G, strict=True):

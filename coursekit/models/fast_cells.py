@@ -17,6 +17,9 @@ its `parts`. The plain loops stand in `cells`; a test shows that both agree.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.autograd import Function
@@ -59,14 +62,14 @@ def _steps(*tensors: Tensor) -> list[tuple[Tensor, ...]]:
     return list(zip(*tensors, strict=True))
 
 
-def _through_sigmoid(d: Tensor, y: Tensor, out: Tensor) -> Tensor:
+def _through_sigmoid(d: Tensor, y: Tensor, out: Tensor) -> None:
     """out = d y (1−y): the gradient d of y = σ(z), carried to z in one pass over the memory."""
-    return torch.ops.aten.sigmoid_backward.grad_input(d, y, grad_input=out)
+    torch.ops.aten.sigmoid_backward.grad_input(d, y, grad_input=out)
 
 
-def _through_tanh(d: Tensor, y: Tensor, out: Tensor) -> Tensor:
+def _through_tanh(d: Tensor, y: Tensor, out: Tensor) -> None:
     """out = d (1−y²): the same for y = tanh(z)."""
-    return torch.ops.aten.tanh_backward.grad_input(d, y, grad_input=out)
+    torch.ops.aten.tanh_backward.grad_input(d, y, grad_input=out)
 
 
 def _over_time(dZ: Tensor, a: Tensor) -> Tensor:
@@ -74,7 +77,7 @@ def _over_time(dZ: Tensor, a: Tensor) -> Tensor:
     return (a.flatten(0, 1).T @ dZ.flatten(0, 1)).T
 
 
-def _input_gradients(ctx, dZ: Tensor, x: Tensor, W_x: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+def _input_gradients(ctx: Any, dZ: Tensor, x: Tensor, W_x: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
     """dx, dW_x, dB from the pre-activation gradients of all steps."""
     dx = dZ @ W_x if ctx.needs_input_grad[0] else None
     return dx, _over_time(dZ, x), -dZ.sum((0, 1))
@@ -87,7 +90,9 @@ class Vanilla(Function):
     """h_next = f(z),  z = W_h h + W_x x − B."""
 
     @staticmethod
-    def forward(ctx, x, h0, W_h, W_x, B, activation):
+    def forward(
+        ctx: Any, x: Tensor, h0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor, activation: Callable[..., Tensor]
+    ) -> tuple[Tensor]:  # fmt: skip
         Z, H, W_hT = _input_products(x, W_x, B), _states(h0, len(x)), W_h.T.contiguous()
         for z, h, h_next in _steps(Z, H[:-1], H[1:]):
             activation(_add_product(z, h, W_hT), out=h_next)
@@ -96,7 +101,7 @@ class Vanilla(Function):
         return (H[1:],)
 
     @staticmethod
-    def backward(ctx, gH):
+    def backward(ctx: Any, gH: Tensor) -> tuple[Tensor | None, ...]:
         x, H, W_h, W_x = ctx.saved_tensors
         dH, dZ = _incoming(gH), torch.empty_like(gH)
         for dz, h_next, dh, dh_next in reversed(_steps(dZ, H[1:], dH[:-1], dH[1:])):
@@ -110,7 +115,7 @@ class UGRNN(Function):
     """h_next = G h + (1−G) R,  with G = σ(z_G), R = tanh(z_R)."""
 
     @staticmethod
-    def forward(ctx, x, h0, W_h, W_x, B):
+    def forward(ctx: Any, x: Tensor, h0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor) -> tuple[Tensor]:
         Z, H, W_hT = _input_products(x, W_x, B), _states(h0, len(x)), W_h.T.contiguous()
         for z, G, R, h, h_next in _steps(Z, *Z.chunk(2, -1), H[:-1], H[1:]):
             _add_product(z, h, W_hT)
@@ -119,7 +124,7 @@ class UGRNN(Function):
         return (H[1:],)
 
     @staticmethod
-    def backward(ctx, gH):
+    def backward(ctx: Any, gH: Tensor) -> tuple[Tensor | None, ...]:
         x, H, Z, W_h, W_x = ctx.saved_tensors
         dH, (G, R) = _incoming(gH), Z.chunk(2, -1)
         dZ = torch.empty_like(Z)
@@ -138,7 +143,9 @@ class GRU(Function):
     """h_next = (1−G2) h + G2 R,  R = tanh(W_hR m + W_xR x − B_R),  m = G1 h; W_hG is for both gates."""
 
     @staticmethod
-    def forward(ctx, x, h0, W_hG, W_hR, W_x, B):
+    def forward(
+        ctx: Any, x: Tensor, h0: Tensor, W_hG: Tensor, W_hR: Tensor, W_x: Tensor, B: Tensor
+    ) -> tuple[Tensor]:
         Z, H = _input_products(x, W_x, B), _states(h0, len(x))
         M, gates = torch.empty_like(H[1:]), Z[..., : len(W_hG)]
         W_hGT, W_hRT = W_hG.T.contiguous(), W_hR.T.contiguous()
@@ -151,7 +158,7 @@ class GRU(Function):
         return (H[1:],)
 
     @staticmethod
-    def backward(ctx, gH):
+    def backward(ctx: Any, gH: Tensor) -> tuple[Tensor | None, ...]:
         x, H, M, Z, W_hG, W_hR, W_x = ctx.saved_tensors
         dH, (G1, G2, R) = _incoming(gH), Z.chunk(3, -1)
         dZ, old = torch.empty_like(Z), 1 - G2
@@ -175,7 +182,9 @@ class LSTM(Function):
     """c_next = Gf c + Gi R,  h_next = Go u,  u = tanh(c_next)."""
 
     @staticmethod
-    def forward(ctx, x, h0, c0, W_h, W_x, B):
+    def forward(
+        ctx: Any, x: Tensor, h0: Tensor, c0: Tensor, W_h: Tensor, W_x: Tensor, B: Tensor
+    ) -> tuple[Tensor, Tensor]:
         Z, H, C = _input_products(x, W_x, B), _states(h0, len(x)), _states(c0, len(x))
         U, gates, W_hT = torch.empty_like(H[1:]), Z[..., h0.shape[-1] :], W_h.T.contiguous()
         for z, g, R, Gf, Gi, Go, u, c, c_next, h, h_next in _steps(
@@ -189,7 +198,7 @@ class LSTM(Function):
         return H[1:], C[-1]
 
     @staticmethod
-    def backward(ctx, gH, dc_last):
+    def backward(ctx: Any, gH: Tensor, dc_last: Tensor) -> tuple[Tensor | None, ...]:
         x, H, C, U, Z, W_h, W_x = ctx.saved_tensors
         dH, dc, (R, Gf, Gi, Go) = _incoming(gH), dc_last.clone(), Z.chunk(4, -1)
         dZ, S = torch.empty_like(Z), torch.empty_like(U)

@@ -53,7 +53,7 @@ def grid_states(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tenso
         h = torch.sigmoid(torch.cat([x_d, before[:-1], before[1:]], -1) @ W)
         states.append(h)
         before = F.pad(h, (0, 0, 0, 0, int(d < m - 1), int(d < n - 1)))
-    return torch.cat(states)[order.argsort()].unflatten(0, (n, m)).permute(2, 0, 1, 3)
+    return torch.cat(states)[order.argsort()].view(n, m, batch, size).permute(2, 0, 1, 3)
 
 
 def _by_diagonals(n: int, m: int, device: torch.device) -> Tensor:
@@ -83,11 +83,11 @@ def grid_gradient(
             g = dh[:, i, j] + a[:, i + 1, j] @ W_left + a[:, i, j + 1] @ W_top
             a[:, i, j] = g * h[:, i, j] * (1 - h[:, i, j])
     a = a[:, :n, :m]
-    outer = lambda after, before: torch.einsum("bijp,bijq->pq", after, before)
+    outer = "bijp,bijq->pq"  # after, before
     return {
-        "W_in": outer(a, x),
-        "W_left": outer(a[:, 1:], h[:, :-1]),
-        "W_top": outer(a[:, :, 1:], h[:, :, :-1]),
+        "W_in": torch.einsum(outer, a, x),
+        "W_left": torch.einsum(outer, a[:, 1:], h[:, :-1]),
+        "W_top": torch.einsum(outer, a[:, :, 1:], h[:, :, :-1]),
         "x": a @ W_in,
     }
 

@@ -11,9 +11,12 @@ predicted like any other: without it the probabilities of all sentences do not s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.types import Device
 
 from .cells import Cell, State
 from .guards import BadInput, need_ids
@@ -32,14 +35,19 @@ READOUTS = {
 class LanguageModel(nn.Module):
     """forward: words w (B, T) -> logits (B, T, V), those at t for the word t+1."""
 
-    def __init__(self, cell: Cell | Stacked, words: int, tied: bool = True, device=None, dtype=None):
+    def __init__(
+        self, cell: Cell | Stacked, words: int, tied: bool = True,
+        device: Device = None, dtype: torch.dtype | None = None,
+    ):  # fmt: skip
         super().__init__()
         if words < 1:
             raise BadInput(f"words is {words}; a vocabulary needs at least 1")
         self.cell, self.words = cell, words
         I, J = cell.inputs, cell.hidden
         self.readout = "untied" if not tied else "tied" if I == J else "projected"
-        new = lambda *shape: nn.Parameter(torch.randn(shape, device=device, dtype=dtype) * shape[-1] ** -0.5)
+        new: Callable[..., nn.Parameter] = lambda *shape: nn.Parameter(
+            torch.randn(shape, device=device, dtype=dtype) * shape[-1] ** -0.5
+        )
         self.e = new(words, I)
         self.W_o = new(I, J) if self.readout == "projected" else None
         self.U = new(words, J) if self.readout == "untied" else None

@@ -44,9 +44,9 @@ def block_attention(
     Query: Tensor, Key: Tensor, Value: Tensor, allowed: Tensor, w: int, causal: bool
 ) -> Tensor:
     """Each position looks at its own block of w positions (`causal`: at those that are not later)."""
-    cut = lambda X: X.unflatten(-2, (-1, w))  # (..., T/w, w, I)
+    Query, Key, Value = (X.unflatten(-2, (-1, w)) for X in (Query, Key, Value))  # (..., T/w, w, I)
     seen = allowed.unflatten(-1, (-1, w))[..., None, :].expand(*allowed.shape[:-1], -1, w, w)
-    h, _ = attend(cut(Query), cut(Key), cut(Value), seen.tril() if causal else seen)
+    h, _ = attend(Query, Key, Value, seen.tril() if causal else seen)
     return h.flatten(-3, -2)
 
 
@@ -59,8 +59,8 @@ def band_attention(
     span = c + left + right  # keys in its reach: key s of chunk n stands at position n c + s - left
     rest = -T % c  # the last chunk is filled up with zeros, which are cut off again
     chunks = F.pad(Query, (0, 0, 0, rest)).unflatten(-2, (-1, c))  # (..., n, c, I)
-    near = lambda X: F.pad(X, (0, 0, left, right + rest)).unfold(-2, span, c).transpose(-1, -2)
+    near = [F.pad(X, (0, 0, left, right + rest)).unfold(-2, span, c).transpose(-1, -2) for X in (Key, Value)]
     inside = F.pad(allowed, (left, right + rest)).unfold(-1, span, c)  # (..., n, span)
     band = torch.ones(c, span, dtype=torch.bool, device=Query.device).triu().tril(left + right)
-    h, _ = attend(chunks, near(Key), near(Value), band & inside[..., None, :])
+    h, _ = attend(chunks, near[0], near[1], band & inside[..., None, :])
     return h.flatten(-3, -2)[..., :T, :]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.types import Device
 
 from .guards import need_finite, need_ids, need_shape, need_shapes
 
@@ -24,6 +25,7 @@ EQUATIONS = """
     yhat[b,t,v] = softmax[v](h[b,t,J] U[J,v] + b2[v])
     loss[b,t] = -log(yhat[b,t,y[b,t]])
 """
+Word = int | Tensor  # a whole number, or a tensor of no dimension
 
 
 class Params(NamedTuple):
@@ -37,7 +39,10 @@ class Params(NamedTuple):
     b2: Tensor  # (V,)
 
     @classmethod
-    def random(cls, V: int, d: int, D: int, *, generator=None, device=None, dtype=None) -> Params:
+    def random(
+        cls, V: int, d: int, D: int, *,
+        generator: torch.Generator | None = None, device: Device = None, dtype: torch.dtype | None = None,
+    ) -> Params:  # fmt: skip
         """Parameters of unit scale: large enough that no mistake in a gradient hides."""
         shapes = ((V, d), (D, D), (d, D), (D,), (D, V), (V,))
         return cls(*(torch.randn(s, generator=generator, device=device, dtype=dtype) for s in shapes))
@@ -72,7 +77,9 @@ class Run(NamedTuple):
         return self.z.softmax(-1)
 
 
-def forward(x, h_prev, L, H, I, b1, U, b2, target) -> Step:
+def forward(
+    x: Word, h_prev: Tensor, L: Tensor, H: Tensor, I: Tensor, b1: Tensor, U: Tensor, b2: Tensor, target: Word
+) -> Step:
     """One step: the word x and the state h(t-1) (D,), then the loss of the word `target`.
 
     `forward(x, h_prev, *params, target)`; words are whole numbers or 0-dimensional tensors.

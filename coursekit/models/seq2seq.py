@@ -142,7 +142,7 @@ def look(query: Tensor, M: Tensor, allowed: Tensor | None = None) -> Tensor:
     return torch.softmax(scores, -1)
 
 
-def _h(state: State) -> Tensor:
+def _h(state: Tensor | tuple[Tensor, Tensor]) -> Tensor:
     """h of a state that is h alone, or (h, c)."""
     return state[0] if isinstance(state, tuple) else state
 
@@ -159,7 +159,8 @@ class ThoughtTranslator(Predictor):
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         _, thought = self.encoder(source)
-        return self.decoder(target, thought)
+        logits: Tensor = self.decoder(target, thought)
+        return logits
 
 
 class AttentionTranslator(Predictor):
@@ -187,4 +188,5 @@ class AttentionTranslator(Predictor):
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         M, thought = self.encoder(source)
         allowed = None if self.pad is None else source != self.pad
-        return self.decoder(target, M, thought, allowed)
+        logits, alpha = self.decoder(target, M, thought, allowed)
+        return logits, alpha

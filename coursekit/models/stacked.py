@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 import torch
@@ -60,7 +60,9 @@ class Stacked(nn.Module):
         need_shape("x", x, "B T K", K=self.inputs)
         return self._through(x, self.initial(x) if state is None else state, self.layers)
 
-    def _through(self, x: Tensor, state: tuple[State, ...], layers: list) -> tuple[Tensor, tuple[State, ...]]:
+    def _through(
+        self, x: Tensor, state: tuple[State, ...], layers: Sequence[Callable[..., tuple[Tensor, State]]]
+    ) -> tuple[Tensor, tuple[State, ...]]:
         if not isinstance(state, tuple) or len(state) != len(layers):
             raise BadInput(
                 f"the state of this stack needs to be a tuple of {len(layers)} states, one per layer"

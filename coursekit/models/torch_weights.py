@@ -6,11 +6,15 @@ its GRU gate z multiplies the old state: z = 1 − G2 = σ(−a) where G2 = σ(a
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import torch
 from torch import Tensor, nn
 
 from . import cells
 from .guards import BadInput
+
+C = TypeVar("C", bound=cells.Cell)
 
 # For each cell: torch's module, and the parts in the order in which torch stacks them.
 _ORDER: dict[type, tuple[type, tuple[str, ...]]] = {
@@ -21,7 +25,7 @@ _ORDER: dict[type, tuple[type, tuple[str, ...]]] = {
 }
 
 
-def load(cls: type[cells.Cell], module: nn.RNNBase, options: dict) -> cells.Cell:
+def load(cls: type[C], module: nn.RNNBase, options: dict[str, Any]) -> C:
     """A cell of class `cls` that computes what `module` (one layer, one direction) computes."""
     if cls not in _ORDER:
         raise BadInput(f"torch has no module for the cell {cls.__name__}")

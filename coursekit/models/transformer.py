@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -155,7 +155,9 @@ class Layer(nn.Module):
         L, _ = self._residual(-1, L, lambda L: (self.FF(L), None))
         return L, alpha, alpha_M
 
-    def _residual(self, n: int, L: Tensor, step: Callable) -> tuple[Tensor, Tensor | None]:
+    def _residual(
+        self, n: int, L: Tensor, step: Callable[[Tensor], tuple[Tensor, Tensor | None]]
+    ) -> tuple[Tensor, Tensor | None]:
         """L plus what the step makes of it, with layer norm n before the step or after the sum."""
         LN = self.LN[n]
         change, alpha = step(LN(L) if self.norm == "pre" else L)
@@ -241,7 +243,7 @@ class TransformerLM(Predictor):
         w: int | None = None,
         norm: str = "pre",
         tied: bool = False,
-        **places,
+        **places: Any,
     ):
         super().__init__()
         if pattern not in SEES_NO_LATER:
@@ -280,7 +282,7 @@ class TransformerTranslator(Predictor):
         hidden: int | None = None,
         norm: str = "pre",
         pad: int | None = None,
-        **places,
+        **places: Any,
     ):
         super().__init__()
         self.pad = pad

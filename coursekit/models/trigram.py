@@ -7,6 +7,8 @@ text is periodic. (That takes a fixed rule for ties and no word that ends the te
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -61,8 +63,8 @@ class NeuralTrigram(nn.Module):
     def next_words(self) -> Tensor:
         """(V,V): the word at zero temperature after each pair."""
         words = torch.arange(len(self.e), device=self.e.device)
-        after = lambda first: greedy(self(torch.stack([first.expand_as(words), words], 1))[:, 0])
-        return torch.stack([after(first) for first in words])
+        pairs = ([first.expand_as(words), words] for first in words)
+        return torch.stack([greedy(self(torch.stack(pair, 1))[:, 0]) for pair in pairs])
 
 
 def next_words(P: Tensor) -> Tensor:
@@ -88,7 +90,7 @@ def preperiod_period(table: Tensor, w0: int, w1: int) -> tuple[int, int]:
     remembers two pairs, whatever the length of the circle.
     """
     after = _table(table, w0, w1)
-    step = lambda pair: (pair[1], after[pair[0]][pair[1]])
+    step: Callable[[tuple[int, int]], tuple[int, int]] = lambda pair: (pair[1], after[pair[0]][pair[1]])
 
     tortoise, hare = (w0, w1), step((w0, w1))
     power = period = 1

@@ -45,7 +45,7 @@ def refusal(error: NotationError) -> Block:
 # ── a card ───────────────────────────────────────────────────────────────────────────────────
 
 
-def show(asked: Mapping) -> Block:
+def show(asked: Mapping[str, Any]) -> Block:
     """The formula as it was read, and what stands in the open tab."""
     equations = Equations(asked["text"])
     given = asked.get("options") or {}
@@ -68,7 +68,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"{{math}}`{page_name(name)}`" for name in names)
 
 
-def _options(equations: Equations, given: Mapping) -> card_tabs.Options:
+def _options(equations: Equations, given: Mapping[str, Any]) -> card_tabs.Options:
     """The card's options, or none where a name that they speak of is gone."""
     try:
         return card_tabs.Options.read(equations, given)
@@ -96,7 +96,7 @@ def tab(name: str, equations: Equations, options: card_tabs.Options) -> list[Blo
 MOST_ENTRIES = 400
 
 
-def numbers(asked: Mapping) -> Block:
+def numbers(asked: Mapping[str, Any]) -> Block:
     """The equations run on numbers of chance: of sizes that the reader may set, the same for the same seed."""
     equations = Equations(asked["text"])
     system = equations.system
@@ -110,7 +110,7 @@ def numbers(asked: Mapping) -> Block:
     return {"sizes": sizes, "blocks": [{"table": [["tensor", "numbers"], *rows]}]}
 
 
-def _sizes(equations: Equations, asked: Mapping) -> dict[str, int]:
+def _sizes(equations: Equations, asked: Mapping[str, Any]) -> dict[str, int]:
     """A size for every dimension that an input has, all different where the reader says nothing."""
     dims = dict.fromkeys(d for n in equations.inputs for d in equations.system.tensors[n].dims)
     sizes = {}
@@ -148,27 +148,27 @@ def _written(value: Any) -> str:
 # ── questions ────────────────────────────────────────────────────────────────────────────────
 
 
-def judge(asked: Mapping) -> Block:
+def judge(asked: Mapping[str, Any]) -> Block:
     return asdict(judging.judge(asked["question"], asked["text"]))
 
 
-def read(asked: Mapping) -> Block:
+def read(asked: Mapping[str, Any]) -> Block:
     return {"read": judging.read(asked["question"], asked["text"])}
 
 
-def compare(asked: Mapping) -> Block:
+def compare(asked: Mapping[str, Any]) -> Block:
     """Whether two texts say the same, and if not, what the second does otherwise."""
     found = Equations(asked["reference"]).compare(Equations(asked["text"]))
     return {"right": found.equal, "sentence": found.message, "mistake": found.kind}
 
 
-def exercise(asked: Mapping) -> Block:
+def exercise(asked: Mapping[str, Any]) -> Block:
     """A question of the practice page, and its answer for whoever gives up."""
     made = practice.question(asked["seed"], asked["level"], asked["number"])
     return {**made, "latex": card_tabs.display(Equations(made["shown"])), "solution": judging.shown(made)}
 
 
-KINDS: dict[str, Callable[[Mapping], Block]] = {
+KINDS: dict[str, Callable[[Mapping[str, Any]], Block]] = {
     "show": show,
     "read": read,
     "judge": judge,
@@ -185,7 +185,7 @@ h[b,t,j] = sigmoid(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K] - B[j])
 J = log(g[B,T,J] h[B,T,J])
 """
 LAYER = "y[b,j] = tanh(W[j,I] x[b,I])"
-FIRST: list[dict] = [
+FIRST: list[dict[str, Any]] = [
     {"kind": "show", "text": CELL + "y[b] = h[b,"},
     {"kind": "show", "text": CELL + "y[c] = h[b,T,C]"},
     {"kind": "judge", "question": {"kind": "mend", "answer": LAYER}, "text": "y[b,j] = tanh(W[I,j] x[b,I])"},

@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 from ...notation import Equations, NotationError
 from ...notation.derive.derivation import Derivation, Step
@@ -43,17 +44,17 @@ class Verdict:
     sentence: str
     read: str = ""
     mistake: str | None = None
-    steps: tuple[dict, ...] = ()  # of a derivation: what is to be said of each line
+    steps: tuple[dict[str, Any], ...] = ()  # of a derivation: what is to be said of each line
 
 
-def judge(question: Mapping, text: str) -> Verdict:
+def judge(question: Mapping[str, Any], text: str) -> Verdict:
     """What is to be said of an answer. NotationError: it cannot be read, with the place in `text`."""
     if not text.strip():
         raise NotationError("there is nothing to judge yet: write your answer first")
     return JUDGES[question["kind"]](question, text)
 
 
-def read(question: Mapping, text: str) -> str:
+def read(question: Mapping[str, Any], text: str) -> str:
     """The answer as it is read, typeset; NotationError as for `judge`."""
     if question["kind"] == "cost":
         return latex(ClosedForm(text, symbols(question)).tree)
@@ -82,7 +83,7 @@ _SLOPE = (
 )
 
 
-def _equations(known: Mapping, name: str, loss: str, text: str) -> Equations:
+def _equations(known: Mapping[str, Any], name: str, loss: str, text: str) -> Equations:
     """An answer that defines `name`, read with what is known of its tensors."""
     if "=" not in text:
         left = f"{name}[{','.join(known[name])}]" if known[name] else name
@@ -92,7 +93,7 @@ def _equations(known: Mapping, name: str, loss: str, text: str) -> Equations:
     return Equations(text, signature=known)
 
 
-def _filled(question: Mapping, text: str) -> Equations:
+def _filled(question: Mapping[str, Any], text: str) -> Equations:
     """What is given, with `text` for its blank; an error's place is one in `text`."""
     start, _, end = question["given"].partition(BLANK)
     try:
@@ -103,7 +104,7 @@ def _filled(question: Mapping, text: str) -> Equations:
         raise NotationError(error.message, text, int(inside), error.column - column, error.width) from None
 
 
-def gradient(question: Mapping) -> tuple[Equations, list[str]]:
+def gradient(question: Mapping[str, Any]) -> tuple[Equations, list[str]]:
     """The equations of the gradient that is asked for, and the names of what counts in them."""
     wanted = [question["wrt"]] if isinstance(question["wrt"], str) else list(question["wrt"])
     back = Equations(question["given"]).grad(
@@ -112,7 +113,7 @@ def gradient(question: Mapping) -> tuple[Equations, list[str]]:
     return back, [f"d{name}" for name in wanted]
 
 
-def _compared(question: Mapping, text: str) -> Verdict:
+def _compared(question: Mapping[str, Any], text: str) -> Verdict:
     right, reading, outputs = _task(json.dumps(question))
     answer = reading(text)
     tex = card_tabs.display(answer)
@@ -125,7 +126,7 @@ def _compared(question: Mapping, text: str) -> Verdict:
     return Verdict(False, found.message, tex, found.kind)
 
 
-def _cost(question: Mapping, text: str) -> Verdict:
+def _cost(question: Mapping[str, Any], text: str) -> Verdict:
     right = ClosedForm(counted(question), symbols(question))
     answer = ClosedForm(text, right.symbols)
     found = right.compare(answer)
@@ -137,7 +138,7 @@ def _cost(question: Mapping, text: str) -> Verdict:
 _DERIVATIVE = re.compile(r"\bd\w+(?:\[[^]]*\])?\s*/\s*d\w+")
 
 
-def _derive(question: Mapping, text: str) -> Verdict:
+def _derive(question: Mapping[str, Any], text: str) -> Verdict:
     """Right where every line follows, and the last one has no derivative left that the book's could do without."""
     steps = Derivation(question["given"]).check(text, question["answer"])
     told = tuple(_told(step) for step in steps)
@@ -167,7 +168,7 @@ def _holds(step: Step) -> bool:
     return step.good or step.verdict in ("definition", "repeated")
 
 
-def _told(step: Step) -> dict:
+def _told(step: Step) -> dict[str, Any]:
     return {
         "line": step.line,
         "text": step.text,
@@ -177,19 +178,19 @@ def _told(step: Step) -> dict:
     }
 
 
-def counted(question: Mapping) -> str:
+def counted(question: Mapping[str, Any]) -> str:
     """The polynomial that is asked for, as text."""
     costs = Equations(question["given"]).cost(question.get("parameters"))
     return str(getattr(costs, COUNTS[question["count"]]))
 
 
-def symbols(question: Mapping) -> list[str]:
+def symbols(question: Mapping[str, Any]) -> list[str]:
     """The sizes that an answer may speak of."""
     system = Equations(question["given"]).system
     return sorted({d for t in system.tensors.values() for d in t.dims})
 
 
-def shown(question: Mapping) -> str:
+def shown(question: Mapping[str, Any]) -> str:
     """The right answer as a text that would be judged right."""
     if question["kind"] == "differentiate":
         program = gradient(question)[0].program
@@ -197,7 +198,7 @@ def shown(question: Mapping) -> str:
     return counted(question) if question["kind"] == "cost" else question["answer"]
 
 
-JUDGES: dict[str, Callable[[Mapping, str], Verdict]] = {
+JUDGES: dict[str, Callable[[Mapping[str, Any], str], Verdict]] = {
     "write": _compared,
     "mend": _compared,
     "complete": _compared,

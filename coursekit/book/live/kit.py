@@ -15,6 +15,7 @@ import zipfile
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import lark
 
@@ -110,7 +111,7 @@ def make(target: Path, stamp: str) -> None:
     (target / "kit.json").write_text(json.dumps(kit), encoding="utf-8")
 
 
-def check(made: dict, expected: str) -> None:
+def check(made: dict[str, Any], expected: str) -> None:
     """Both ways to start must answer as this Python does, and the memory must fit into a fresh one."""
     if made["heap"] > MOST_HEAP:
         raise BuildError(
@@ -124,7 +125,7 @@ def check(made: dict, expected: str) -> None:
             )
 
 
-def _named_by_digest(home: Path, target: Path) -> dict[str, list]:
+def _named_by_digest(home: Path, target: Path) -> dict[str, list[str | int]]:
     """Each file moved to a folder named after all of them, so that none is mistaken for an older one; its bytes."""
     total = hashlib.sha256()
     paths = sorted(home.iterdir())

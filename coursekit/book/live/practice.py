@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from ...notation import Equations, NotationError
 from ...notation.compare.mutate import mutations
@@ -25,7 +26,7 @@ _DATA = ("x", "v", "s")
 _SQUASH = ("tanh", "sigmoid", "relu", "exp")
 
 
-def question(seed: int, level: int, number: int) -> dict:
+def question(seed: int, level: int, number: int) -> dict[str, Any]:
     """A question for `judging`, with its `statement`; `shown` is the system it is about."""
     chance = Random(f"{seed} {level} {number}")
     while True:
@@ -67,7 +68,7 @@ def _left(line: str) -> tuple[str, str]:
     return name, rest.partition("]")[0]
 
 
-def _differentiate(chance: Random, level: int) -> dict | None:
+def _differentiate(chance: Random, level: int) -> dict[str, Any] | None:
     lines = system(chance, level)
     name, indices = _left(lines[-1])
     text = "\n".join([*lines, f"J = g[{indices.upper()}] {name}[{indices.upper()}]"])
@@ -76,7 +77,7 @@ def _differentiate(chance: Random, level: int) -> dict | None:
     return {"given": text, "loss": "J", "wrt": chance.choice(names), "shown": text}
 
 
-def _cost(chance: Random, level: int) -> dict | None:
+def _cost(chance: Random, level: int) -> dict[str, Any] | None:
     text = "\n".join(system(chance, level))
     weights = [n for n in Equations(text).inputs if n.rstrip("2") not in _DATA]
     count = chance.choice(("multiply-adds", "multiply-adds", "parameters"))
@@ -84,7 +85,7 @@ def _cost(chance: Random, level: int) -> dict | None:
     return {"given": text, "count": count, "parameters": weights, "of": of, "shown": text}
 
 
-def _mend(chance: Random, level: int) -> dict | None:
+def _mend(chance: Random, level: int) -> dict[str, Any] | None:
     """One mutation that can still be read, and that is another system."""
     text = "\n".join(system(chance, level))
     right = Equations(text)
