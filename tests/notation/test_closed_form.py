@@ -39,6 +39,8 @@ def compare(reference, answer):
         ("sqrt(T+L)", ["(T+L)/sqrt(T+L)", "exp(log(T+L)/2)"]),
         ("2*n-1", ["n+(n-1)", "2(n-1)+1"]),
         ("D_h", ["D_{h}", "|D_h|"]),
+        ("(1 + w)**T", ["(1 + w)*(1 + w)**(T - 1)"]),
+        ("n*log(n)", ["log(n**n)"]),
     ],
 )
 def test_algebraic_rewrites_are_equal(reference, answers):

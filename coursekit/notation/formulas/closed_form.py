@@ -236,7 +236,8 @@ def _written(poly: Poly, form: ClosedForm) -> str:
 
 
 def _same(a: Decimal, b: Decimal) -> bool:
-    return abs(a - b) <= _CLOSE * max(abs(a), abs(b), Decimal(1))
+    with localcontext(_WIDE):
+        return abs(a - b) <= _CLOSE * max(abs(a), abs(b), Decimal(1))
 
 
 def _values(a: Expr, b: Expr) -> Iterator[tuple[Decimal, Decimal]]:
