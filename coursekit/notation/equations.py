@@ -29,6 +29,9 @@ class Equations:
         gru.inputs                                # ('W', 'U', 'x')
         gru.run({"W": W, "U": U, "x": x}, boundary={"h": h0})["h"]
 
+    >>> Equations("y[j] = W[j,K] x[K]").cost().multiply_adds(J=3, K=4)
+    12
+
     What is known beforehand of the tensors, given and asked for, goes into `signature`: for each name (in any
     spelling) its number of axes, its shape, or best its axes' names. Then sub- and superscripts are read as a page
     prints them, matrices and vectors need no indices, and a name may be spelt as the page does (`\\lambda` for `lam`):

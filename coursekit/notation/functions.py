@@ -1,7 +1,8 @@
 """The functions of the language, in one table: how each is spelled, what it means, and its slope.
 
 All that reads, runs, differentiates or prints a function looks it up here. A word that the language's own
-terms can say (`mean`, `var`, `norm`, `clip`) is no node of the tree: `DEFINED` says what the reader makes of it.
+terms can say is no node of the tree: `DEFINED` (using up indices), `SOFT` (over indices that stay) and `SAID`
+(entry by entry) say what the reader makes of it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from fractions import Fraction
 from . import tree as T
 from .names import capital_of
 
-__all__ = ["DEFINED", "FUNCTIONS", "REDUCERS", "Function", "Reducer", "clip", "exp", "times"]
+__all__ = ["DEFINED", "FUNCTIONS", "REDUCERS", "SAID", "SOFT", "Function", "Reducer", "exp", "times"]
 
-ZERO, ONE, TWO = T.Num(Fraction(0)), T.Num(Fraction(1)), T.Num(Fraction(2))
+MINUS, ZERO, ONE, TWO = (T.Num(Fraction(n)) for n in (-1, 0, 1, 2))
 PI = T.Num(Fraction("3.141592653589793"))
 Slope = Callable[..., T.Expr]
 
@@ -194,9 +195,58 @@ def norm(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = Non
     return _call("sqrt", T.Sum(indices, T.Pow(body, TWO), where))
 
 
-def clip(body: T.Expr, low: T.Expr, high: T.Expr) -> T.Expr:
-    """`body` between two bounds."""
-    return _call("min", _call("max", body, low), high)
+def deviation(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = None) -> T.Expr:
+    return _call("sqrt", variance(indices, body, where))
 
 
-DEFINED: dict[str, Callable[..., T.Expr]] = {"mean": mean, "var": variance, "norm": norm}
+def lowest(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = None) -> T.Expr:
+    return T.Reduce("argmax", indices, T.Neg(body), where)
+
+
+DEFINED: dict[str, Callable[..., T.Expr]] = {
+    "mean": mean, "var": variance, "norm": norm, "std": deviation, "argmin": lowest,
+}  # fmt: skip
+SOFT: dict[str, Callable[[tuple[str, ...], T.Expr, T.Condition | None], T.Expr]] = {
+    "softmax": T.Softmax,
+    "logsoftmax": lambda indices, body, where: _call("log", T.Softmax(indices, body, where)),
+    "softmin": lambda indices, body, where: T.Softmax(indices, T.Neg(body), where),
+}
+
+
+def _bent(z: T.Expr, below: T.Expr) -> T.Expr:
+    return T.Cases(((z, T.Compare(z, ">", ZERO)),), below)
+
+
+def _clip(z: T.Expr, low: T.Expr, high: T.Expr) -> T.Expr:
+    return _call("min", _call("max", z, low), high)
+
+
+def _less_one(z: T.Expr) -> T.Expr:
+    return T.Add((_call("exp", z), MINUS))
+
+
+def _hyperbolic(sign: Callable[[T.Expr], T.Expr]) -> Callable[[T.Expr], T.Expr]:
+    return lambda z: T.Div(T.Add((_call("exp", z), sign(_call("exp", T.Neg(z))))), TWO)
+
+
+# Functions of an entry that others can say; with how many arguments each is written.
+SAID: dict[str, tuple[tuple[int, ...], Callable[..., T.Expr]]] = {
+    "clip": ((3,), _clip),
+    "pow": ((2,), T.Pow),
+    "square": ((1,), lambda z: T.Pow(z, TWO)),
+    "sign": ((1,), lambda z: minus(_where(z, ">", ZERO), _where(z, "<", ZERO))),
+    "tan": ((1,), lambda z: T.Div(_call("sin", z), _call("cos", z))),
+    "sinh": ((1,), _hyperbolic(T.Neg)),
+    "cosh": ((1,), _hyperbolic(lambda z: z)),
+    "log1p": ((1,), lambda z: _call("log", T.Add((ONE, z)))),
+    "expm1": ((1,), _less_one),
+    "rsqrt": ((1,), lambda z: T.Div(ONE, _call("sqrt", z))),
+    "logit": ((1,), lambda z: _call("log", T.Div(z, minus(ONE, z)))),
+    "logsigmoid": ((1,), lambda z: T.Neg(_call("softplus", T.Neg(z)))),
+    "leakyrelu": ((2,), lambda z, slope: _bent(z, times(slope, z))),
+    "elu": ((1, 2), lambda z, *a: _bent(z, times(*a, _less_one(z)))),
+    "relu6": ((1,), lambda z: _clip(z, ZERO, T.Num(Fraction(6)))),
+    "hardtanh": ((1,), lambda z: _clip(z, MINUS, ONE)),
+    "softsign": ((1,), lambda z: T.Div(z, T.Add((ONE, _call("abs", z))))),
+    "mish": ((1,), lambda z: times(z, _call("tanh", _call("softplus", z)))),
+}

@@ -15,7 +15,7 @@ GREEK = frozenset(
     (
         "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho "
         "varrho sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi "
-        "Psi Omega nabla partial"
+        "Psi Omega partial"
     ).split()
 )
 

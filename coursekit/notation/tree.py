@@ -16,10 +16,11 @@ printers know it again: a `Sum` over capitals whose body is a product prints as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar, Union, get_args
 
 N = TypeVar("N", bound=Any)  # a node of any kind
 
@@ -60,7 +61,8 @@ class SizeOf:
     name: str
 
 
-IndexAtom = Union[str, Lookup, SizeOf]
+Index = str  # an index's name
+IndexAtom = Union[Index, Lookup, SizeOf]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,15 +173,15 @@ class Apply(Node):
 
     function: str
     args: tuple[Expr, ...]
-    slices: tuple[tuple[str, ...], ...]
-    out: tuple[str, ...]
+    slices: tuple[tuple[Index, ...], ...]
+    out: tuple[Index, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax(Node):
     """`softmax[x,y](body)`: positive, and one in sum over `indices` jointly (where `where` holds)."""
 
-    indices: tuple[str, ...]
+    indices: tuple[Index, ...]
     body: Expr
     where: Condition | None = None
 
@@ -188,7 +190,7 @@ class Softmax(Node):
 class Sum(Node):
     """The sum of `body` over `indices` (where `where` holds), written `sum[i](…)` or by a capital."""
 
-    indices: tuple[str, ...]
+    indices: tuple[Index, ...]
     body: Expr
     where: Condition | None = None
 
@@ -198,7 +200,7 @@ class Reduce(Node):
     """`max[t](…)`, `min[t](…)`, `prod[t](…)`: another way to use up indices."""
 
     function: str
-    indices: tuple[str, ...]
+    indices: tuple[Index, ...]
     body: Expr
     where: Condition | None = None
 
@@ -210,8 +212,8 @@ class Concat(Node):
     Part n is a pair: the index that runs along the axis inside that part, and the part itself.
     """
 
-    axis: str
-    parts: tuple[tuple[str, Expr], ...]
+    axis: Index
+    parts: tuple[tuple[Index, Expr], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +221,8 @@ class Flatten(Node):
     """`a[0,t,I]; ...; a[K-1,t,I]`: the entries of `body` laid end to end along the left side's `axis`,
     the last of `indices` running fastest (`("K", "I")`: position k·I + i holds `body` at k, i)."""
 
-    axis: str
-    indices: tuple[str, ...]
+    axis: Index
+    indices: tuple[Index, ...]
     body: Expr
 
 
@@ -306,21 +308,18 @@ class Program:
 
 # ── walking and rewriting ────────────────────────────────────────────────────────────────────
 
-# For each kind the fields that may hold nodes; the others are names, numbers and places.
-_PARTS: dict[type, tuple[str, ...]] = {
-    Affine: ("terms",), Lookup: ("ref",), SizeOf: (), Num: (), Size: (), Ref: ("indices",), Add: ("terms",),
-    Mul: ("factors",), Neg: ("body",), Div: ("above", "below"), Pow: ("base", "exponent"), Call: ("args",),
-    Apply: ("args",), Softmax: ("body", "where"), Sum: ("body", "where"), Reduce: ("body", "where"),
-    Concat: ("parts",), Flatten: ("body",), Position: ("affine",), Compare: ("left", "right"), And: ("parts",),
-    Cases: ("branches", "otherwise"), Iverson: ("condition",), Equation: ("left", "right"), Directive: (),
-    Program: ("statements",),
-}  # fmt: skip
-_KINDS = frozenset(_PARTS)
-# The fields that hold names of indices.
-_NAMES: dict[type, tuple[str, ...]] = {
-    Affine: ("terms",), Softmax: ("indices",), Sum: ("indices",), Reduce: ("indices",), Concat: ("axis", "parts"),
-    Flatten: ("axis", "indices"), Apply: ("slices", "out"),
-}  # fmt: skip
+_KINDS = frozenset(
+    (*get_args(Expr), *get_args(Statement), *get_args(Condition), Affine, Lookup, SizeOf, Program)
+)
+
+
+def _fields(said: str) -> dict[type, tuple[str, ...]]:
+    """For each kind the fields whose type, as it is written above, mentions one of these."""
+    return {kind: tuple(f.name for f in fields(kind) if re.search(said, str(f.type))) for kind in _KINDS}
+
+
+_PARTS = _fields("Expr|Ref|Affine|IndexAtom|Condition|Compare|Statement")  # what may hold nodes
+_NAMES = {kind: names for kind, names in _fields("Index").items() if names}  # what holds names of indices
 
 
 # The most frequent kinds, without looking at each field.
@@ -330,15 +329,6 @@ _DIRECT: dict[type, Callable[..., list[Any]]] = {
     Add: lambda node: list(node.terms),
     Mul: lambda node: list(node.factors),
 }
-
-
-def is_node(value: object) -> bool:
-    return type(value) in _KINDS
-
-
-def parts(node: object) -> tuple[str, ...]:
-    """The names of the fields that may hold nodes."""
-    return _PARTS[type(node)]
 
 
 def children(node: object) -> list[Any]:

@@ -132,7 +132,7 @@ def test_large_and_deep_formulas_are_refused_and_do_no_work(text):
 def test_value_and_latex():
     assert ClosedForm("1/sqrt(I)").value(I=4) == 0.5
     assert ClosedForm("n**2*(h*c+2*h**2)").value(n=4, c=3, h=5) == 1040
-    assert ClosedForm("2*h**2 + h*(c-1)").latex() == r"2 h^{2} + h \left(c - 1\right)"
+    assert ClosedForm("2*h**2 + h*(c-1)").latex() == r"2 h^{2} + h \cdot (c - 1)"
     with pytest.raises(NotationError, match="`h`"):
         ClosedForm("h").value()
 
@@ -167,3 +167,43 @@ def test_equality_agrees_with_python_arithmetic(first, second):
 def test_any_text_is_read_or_refused(text):
     with contextlib.suppress(NotationError):
         ClosedForm(text, ["T", "L", "h", "V", "D"]).compare("T + L")
+
+
+@pytest.mark.parametrize(
+    ("reference", "answers"),
+    [
+        ("n - 1", ["ceil(n - 1)", r"\lceil n - 1 \rceil", "floor(n) - 1", "int(n) - 1"]),
+        ("ceil(n/2)", ["floor((n+1)/2)", "n - floor(n/2)", "(n+1)//2"]),
+        ("ceil(n/w)", ["floor((n+w-1)/w)", "(n + w - 1)//w", r"\left\lceil \frac{n}{w} \right\rceil"]),
+        ("floor((T - J)/w) + 1", ["ceil((T-J+1)/w)", "(T-J)//w + 1", "floor((T - J + w)/w)"]),
+        ("T*(T+1)/2", [r"\sum_{t=1}^{T} t", "1 + 2 + ... + T", r"1 + 2 + \dots + T", r"\binom{T+1}{2}"]),
+        ("T*(T-1)/2", [r"\sum_{t=1}^{T-1} t", r"\sum_{t=0}^{T-1} t", "sum_{t=1}^{T-1} t"]),
+        ("n*(n+1)*(2*n+1)/6", [r"\sum_{k=1}^{n} k^2"]),
+        ("2**n - 1", [r"\sum_{i=0}^{n-1} 2^i", "1 + 2 + 4 + ... + 2^(n-1)"]),
+        ("n**2", ["1 + 3 + ... + (2n - 1)", "n squared", "n times n"]),
+        ("V*T*h", [r"\sum_{i=1}^{T} V h", "V x T x h"]),
+    ],
+)
+def test_rounding_and_sums_written_out_mean_what_they_say_for_whole_sizes(reference, answers):
+    for answer in answers:
+        assert compare(reference, answer).equal, answer
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer"),
+    [
+        ("ceil(n/2)", "n/2"),
+        ("ceil(n/w)", "floor(n/w) + 1"),
+        ("ceil(n/w)", "floor(n/w)"),
+        ("floor((T - J)/w) + 1", "ceil((T-J)/w)"),
+        ("T*(T+1)/2", r"\sum_{t=1}^{T-1} t"),
+        ("2**n - 1", "1 + 2 + 4 + ... + 2^n"),
+    ],
+)
+def test_other_roundings_and_sums_are_told_apart(reference, answer):
+    assert not compare(reference, answer).equal
+
+
+def test_a_bound_around_a_part_is_no_closed_form():
+    with pytest.raises(NotationError, match="`O` is not a symbol"):
+        compare("n**2", "n**2 + O(n)")

@@ -464,3 +464,52 @@ def rewritten(text, seed):
 @pytest.mark.parametrize("name", [n for n in SYSTEMS if n not in ("CAPTION", "UGCNN")])
 def test_renamed_reordered_and_shuffled_systems_are_equal(name, seed):
     assert compare(REFERENCES[name], check(rewritten(SYSTEMS[name], seed))).equal
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("reference", "answer", "kind", "words"),
+    [
+        ("y[b,o] = relu(F[o,I] x[b,I] + g[o])", "y[b,o] = relu(F[o,I] x[b,I]) + g[o]", "misplaced", "`g[o]` outside `relu`"),
+        ("y[t,i] = W[i,J] relu(V[J,K] x[t,K])", "y[t,i] = relu(W[i,J] (V[J,K] x[t,K]))", "sum scope", "`relu` of the sum"),
+        ("y[t,i] = A[i,M] h[t,M] + h[t,i]", "y[t,i] = A[i,i] h[t,i] + h[t,i]", "missing sum", "at `i` alone"),
+        ("p[n,c] = exp(z[n,c]) / sum[k](exp(z[n,k]))", "p[n,c] = exp(z[n,c]) / sum[k](exp(z[k,c]))", "softmax index", "over `n`"),
+        ("p[n,c] = softmax[c](z[n,c])", "p[n,c] = z[n,c] / sum[k](z[n,k])", "missing softmax", "exponentials"),
+        ("D = sum[i](p[i] (sin(p[i]) - sin(q[i])))", "D = sum[i](p[i] (p[i] - q[i]))", "activation", "wherever"),
+        ("s[t,j] = f[t,j] c[t,j] + g[t,j]", "s[t,j] = f[t,j] + c[t,j] + g[t,j]", "operation", "must be multiplied"),
+        ("y[t] = a[t] (x[t] + b[t])", "y[t] = a[t] x[t] + b[t]", "brackets", "Brackets around `x[t] + b[t]`"),
+        ("S[t,s] = q[t,D] k[s,D] / sqrt(D)", "S[t,s] = q[t,D] k[s,D] sqrt(D)", "scale", "by `sqrt(D)`"),
+        ("z[u,v] = x[2*u,2*v] + x[2*u+1,2*v+1]", "z[u,v] = x[2*u,2*v] + x[2*u+1,2*v]", "shifted index", "x[2*u+1,2*v]"),
+        ("y[t,i] = P[t,i] + e[t,i]", "y[t,i] = P[t-1,i] + e[t,i]", "shifted index", "P[t-1,i]"),
+        ("y[t] = w[t] - a[t]/(x[t] + 2)", "y[t] = w[t] - a[t]/x[t] + 2", "brackets", "Brackets around `x[t] + 2`"),
+        ("p[n,c] = softmax[c](z[n,c])", "p[n,c] = softmax[c](tanh(z[n,c]))", "activation", "under the softmax"),
+        ("h[t,j] = tanh(x[t,j])\ny[j] = h[T-1,j]", "h[t,j] = tanh(x[t,j])\ny[j] = h[0,j]", "shifted index", "`h[0,j]`"),
+        ("v[t,i] = 0.9 v[t-1,i] + g[t,i]^2\nw[t,i] = g[t,i]/sqrt(v[t,i])", "v[t,i] = 0.9 v[t-1,i] + g[t,i]\nw[t,i] = g[t,i]/sqrt(v[t,i])", "missing factor", "power is missing"),
+    ],
+)  # fmt: skip
+def test_slips_of_structure_are_named(reference, answer, kind, words):
+    """Each was told nothing but that the tensor differs."""
+    found = compare(system(reference), system(answer))
+    assert (found.equal, found.kind) == (False, kind), found.message
+    assert words in found.message
+
+
+@pytest.mark.usefixtures("engine")
+def test_words_of_another_kind_are_told_before_anything_runs():
+    """Each engine said in its own words where the first such word was read outside its table."""
+    reference = "r[n] = u[c[n],D] v[m[n],D]"
+    found = compare(system(reference), system("r[n] = u[c[n],D] u[m[n],D] + 0 v[0,0]"))
+    assert (found.kind, found.tensor) == ("size", "m"), found.message
+
+
+def test_a_tensor_that_is_only_longer_is_not_blamed():
+    """Both windows of the answer are F's: y is longer by that, and right; g is wrong."""
+    reference = "y[t] = F[D] x[t+D]\ng[t] = tanh(G[E] x[t+E])\nz[t] = y[t] g[t]"
+    found = compare(system(reference), system(reference.replace("G[E] x[t+E]", "F[E] x[t+E]")))
+    assert (found.equal, found.tensor) == (False, "g"), found.message
+
+
+def test_a_tensor_of_another_size_is_blamed_where_it_is_used():
+    reference = "K[t,d] = X[t,I] U[I,d]\nV[t,e] = X[t,I] W[I,e]\nZ[t,e] = A[t,S] V[S,e]\nY[t,i] = Z[t,E] O[E,i] + K[t,D] P[D,i]"
+    found = compare(system(reference), system(reference.replace("V[S,e]", "K[S,e]")))
+    assert (found.kind, found.tensor) == ("size", "Z"), found.message

@@ -9,9 +9,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from coursekit.notation.check.checker import check
 from coursekit.notation.cost.costs import cost
-from coursekit.notation.cost.polynomial import Polynomial
 from coursekit.notation.errors import NotationError
 from coursekit.notation.parse.parser import parse
+from coursekit.notation.polynomial import Polynomial
 
 SIZES = [(11, 4, 5), (30, 7, 6), (2000, 50, 100)]  # V, d, D
 

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import pytest
 
+from coursekit.notation import Equations
 from coursekit.notation.check.checker import check
 from coursekit.notation.draw.drawing import draw
 from coursekit.notation.draw.graph import edges
@@ -181,3 +182,33 @@ def test_layered_layout_has_no_crossing_where_none_is_needed():
     pairs = [("a", "z"), ("b", "y"), ("c", "x")]
     for (s, t), (u, v) in combinations(pairs, 2):
         assert (laid.across[s] - laid.across[u]) * (laid.across[t] - laid.across[v]) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "edge"),
+    [
+        (
+            "h[t,j] = tanh(A[j,I] h[t-1,I] + x[t,j])\ns[u,j] = tanh(B[j,I] s[u-1,I] + h[T-1,j])",
+            ("h3", "s1", ""),
+        ),
+        ("a[t] = a[t-1] + x[t]\nb[u] = b[u-1] + a[T-1] + a[0]", ("a1", "b2", "")),
+    ],
+)
+def test_two_recurrences_are_drawn_and_the_last_step_is_the_last(text, edge):
+    """Both raised a bare ValueError: no entry of theirs stands on a grid."""
+    system = Equations(text).system
+    assert edge in edges(system, 3)
+    assert "<svg" in Equations(text).draw(3)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "h[i,j,k] = tanh(h[i-1,j,k] + h[i,j-1,k] + h[i,j,k-1] + x[i,j,k])",
+        "h[i,j] = tanh(h[i-1,j] + h[i,j-1])\ng[t] = g[t-1] + h[I-1,J-1]",
+    ],
+)
+def test_what_is_not_drawn_unrolled_is_said_in_a_sentence(text):
+    with pytest.raises(NotationError, match="draw its cell"):
+        Equations(text).draw(3)
+    assert Equations(text).draw().boxes

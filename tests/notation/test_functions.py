@@ -4,14 +4,15 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from draws import compare as gradients
 from draws import differentiable
 from running import Case, agree, draw
 from running import system as checked
 from test_code import agrees as code_agrees
 
-from coursekit.notation import Equations
-from coursekit.notation.functions import DEFINED, FUNCTIONS, REDUCERS, clip
+from coursekit.notation import Equations, NotationError
+from coursekit.notation.functions import DEFINED, FUNCTIONS, REDUCERS, SAID
 from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.tree import Equation, Program, Ref, index
 
@@ -98,7 +99,10 @@ def test_the_first_of_the_largest_is_taken_and_centred_places_are_kept():
 # ── words that the language itself says ──────────────────────────────────────────────────────
 
 X = Ref("x", (index("b"), index("i")))
-SAID = {"mean": lambda x: x.mean(1), "var": lambda x: x.var(1, correction=0), "norm": lambda x: x.norm(dim=1)}
+MEANT_ALONG = {
+    "mean": lambda x: x.mean(1), "var": lambda x: x.var(1, correction=0), "norm": lambda x: x.norm(dim=1),
+    "std": lambda x: x.std(1, correction=0), "argmin": lambda x: x.argmin(1).double(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DEFINED)
@@ -107,7 +111,7 @@ def test_a_defined_word_means_what_torch_means_by_it(name):
     program = Program((Equation(made.left, DEFINED[name](("i",), X)),))
     equations = Equations(program)
     x = draw(4, 5)
-    torch.testing.assert_close(equations.run({"x": x})["y"], SAID[name](x))
+    torch.testing.assert_close(equations.run({"x": x})["y"], MEANT_ALONG[name](x))
     assert Equations(str(equations)) == equations
     code_agrees(str(equations))
 
@@ -122,9 +126,80 @@ def test_a_mean_under_a_condition_counts_what_meets_it():
         torch.testing.assert_close(equations.run({"x": x})["y"], rows)
 
 
-def test_clip_keeps_between_its_bounds():
-    parts = checked("y[b,i] = x[b,i] + low + high").program.equations[0]
-    right = clip(*parts.right.terms)
-    equations = Equations(Program((Equation(parts.left, right),)))
-    x, low, high = draw(4, 5), torch.tensor(-0.3).double(), torch.tensor(0.4).double()
-    torch.testing.assert_close(equations.run({"x": x, "low": low, "high": high})["y"], x.clamp(low, high))
+SPOKEN = {
+    "clip(x[i], low, high)": lambda x: x.clamp(-0.3, 0.4), "clamp(x[i], low, high)": lambda x: x.clamp(-0.3, 0.4),
+    "pow(x[i], 3)": lambda x: x**3, "square(x[i])": torch.square, "sign(x[i])": torch.sign, "sgn x[i]": torch.sign,
+    "tan x[i]": torch.tan, r"\tan^2(x[i])": lambda x: torch.tan(x) ** 2, r"\sinh(x[i])": torch.sinh,
+    "cosh(x[i])": torch.cosh, "log1p(exp(x[i]))": lambda x: torch.log1p(torch.exp(x)), "expm1(x[i])": torch.expm1,
+    "rsqrt(exp(x[i]))": lambda x: torch.rsqrt(torch.exp(x)), "logit(sigmoid(x[i]))": lambda x: x,
+    "log_sigmoid(x[i])": F.logsigmoid, "leaky_relu(x[i], 0.01)": F.leaky_relu, "ELU(x[i])": F.elu,
+    r"\mathrm{LeakyReLU}(x[i], 0.2)": lambda x: F.leaky_relu(x, 0.2), "ELU(x[i], 2)": lambda x: F.elu(x, 2.0),
+    "relu6(4 x[i])": lambda x: F.relu6(4 * x), "hardtanh(x[i])": F.hardtanh, "softsign(x[i])": F.softsign,
+    "mish(x[i])": F.mish, "log10(exp(x[i]))": lambda x: torch.log10(torch.exp(x)),
+    "log_softmax[i](x[i])": lambda x: F.log_softmax(x, 0), "softmin[i](x[i])": lambda x: F.softmin(x, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", SPOKEN)
+def test_a_spoken_word_means_what_torch_means_by_it(written):
+    x = draw(7) * 3
+    equations = Equations(f"y[i] = {written}")
+    given = {"x": x, "low": torch.tensor(-0.3).double(), "high": torch.tensor(0.4).double()}
+    ours = equations.run({name: given[name] for name in equations.system.inputs})["y"]
+    torch.testing.assert_close(ours, SPOKEN[written](x))
+    assert Equations(str(equations)) == equations == Equations(equations.latex())
+
+
+def test_every_spoken_word_is_among_the_cases():
+    words = {written.lower().replace("_", "").lstrip("\\") for written in SPOKEN}
+    said = {word for word in SAID for w in words if w.replace("mathrm{", "").startswith(word)}
+    assert said == set(SAID)
+
+
+@pytest.mark.parametrize("written", ["x[i] mod 2", "floor x[i]", "arctan(x[i])", "sec x[i]", "∂x[i]/∂t"])
+def test_a_word_of_mathematics_is_never_taken_for_a_number(written):
+    with pytest.raises(NotationError, match="is no function of this language; "):
+        Equations(f"y[i] = {written}")
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        (r"g_t = \nabla_\theta J(\theta_{t-1})", "give it a name"),
+        (r"y = \mathbb{E}[x_i]", "sum with its weights"),
+        (r"y = \pi(s) r", "can be a function"),
+        (r"y = \pi_\theta(a|s) r", "can be a function"),
+        ("y = q_a(x | z) r", "can be a function"),
+        ("y = Phi(x)", "can be a function"),
+    ],
+)
+def test_what_a_page_means_as_a_function_is_never_a_product(written, says):
+    with pytest.raises(NotationError, match=says):
+        Equations(written)
+
+
+@pytest.mark.parametrize("written", ["tan[i] x[i]", "power[i] x[i]", "mod[i] x[i]", "W_relu[i] x[i]"])
+def test_a_tensor_may_have_such_a_name(written):
+    name = written.split("[")[0]
+    x, w = draw(4), draw(4)
+    torch.testing.assert_close(Equations(f"y[i] = {written}").run({"x": x, name: w})["y"], w * x)
+
+
+@pytest.mark.parametrize("written", ["x[i]^1/2", "(x[i] + 1)^1/2", "x[i]**1/3"])
+def test_a_root_or_a_part_is_asked_for(written):
+    part = written[-1]
+    with pytest.raises(NotationError) as refused:
+        Equations(f"y[i] = {written}")
+    for repair, power, below in ((f"^(1/{part})", 1 / int(part), 1), (f"/{part}", 1, int(part))):
+        assert f"`{repair}`" in str(refused.value)
+        repaired = written.replace(f"^1/{part}", repair).replace(f"**1/{part}", repair)
+        x = draw(4).abs()
+        inside = x + 1 if "+ 1" in written else x
+        torch.testing.assert_close(Equations(f"y[i] = {repaired}").run({"x": x})["y"], inside**power / below)
+
+
+def test_slope_of_a_leaky_rectifier_is_asked_for():
+    with pytest.raises(NotationError, match="which slope") as caught:
+        Equations("y[i] = LeakyReLU(x[i])")
+    assert "LeakyReLU(x, 0.01)" in str(caught.value)
+    Equations("y[i] = LeakyReLU(x[i], 0.01)")

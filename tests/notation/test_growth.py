@@ -193,3 +193,20 @@ def test_a_bound_may_be_written_with_its_letter(bound):
 def test_a_size_called_like_a_bound_stays_a_size():
     assert Growth("O*V", symbols=["O", "V"]).compare("O(V)").equal
     assert not Growth("O*V", symbols=["O", "V"]).compare("V").equal
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer"),
+    [
+        ("n**2", "n**2 + O(n)"),
+        ("n + T", "O(n) + O(T)"),
+        ("n*log(n)", "n * O(log n)"),
+        ("n*log(n)", "n Θ(log_2 n)"),
+        ("T**2", r"O(\sum_{t=1}^{T} t)"),
+        ("T**2", r"O(1 + 2 + \cdots + T)"),
+        ("n", "O(ceil(n - 1))"),
+        ("n/w", "n//w + n/w"),
+    ],
+)
+def test_growths_may_be_added_and_sums_written_out(reference, answer):
+    assert verdict(reference, answer) == "equal"

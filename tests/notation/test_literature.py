@@ -6,6 +6,7 @@ import pytest
 import torch
 from literature import MODELS, Model
 from printed import PRINTED
+from typed import TYPED
 
 from coursekit.notation import Equations, NotationError
 
@@ -83,17 +84,41 @@ def test_each_spelling_of_a_model_is_right(model):
     assert found == dict.fromkeys(found, "right")
 
 
-@pytest.mark.parametrize("model", PRINTED, ids=lambda m: m.name)
+@pytest.mark.parametrize("model", [*PRINTED, *TYPED], ids=lambda m: m.name)
 def test_page_and_free_typing_are_right(model):
     found = {text: verdict(model, text, positive=True) for text in (model.page, model.text)}
     assert found == dict.fromkeys(found, "right")
+
+
+# Even and odd entries, as "Attention is all you need" prints its positions.
+POSITIONS = [
+    r"PE_{(pos,2i)} = \sin(pos/10000^{2i/d}), \quad PE_{(pos,2i+1)} = \cos(pos/10000^{2i/d}), \quad y = x + PE",
+    "PE[pos,2i] = sin(pos/10000^(2i/d))\nPE[pos,2i+1] = cos(pos/10000^(2i/d))\ny = x + PE",
+]
+
+
+@pytest.mark.parametrize("text", POSITIONS)
+@pytest.mark.parametrize("d", [5, 6])
+def test_even_and_odd_entries_stand_on_two_lines(text, d):
+    x = torch.rand(4, d, dtype=torch.float64)
+    wanted = x.clone()
+    for k in range(d):
+        angle = torch.arange(4, dtype=torch.float64) / 10000 ** (2 * (k // 2) / d)
+        wanted[:, k] += torch.cos(angle) if k % 2 else torch.sin(angle)
+    found = Equations(text, {"x": ("pos", "d"), "y": ("pos", "d")}).run({"x": x})["y"]
+    torch.testing.assert_close(found, wanted)
+
+
+def test_even_and_odd_entries_of_tensors_are_laid_end_to_end():
+    z = Equations("z[2*i] = a[i]\nz[2*i+1] = b[i]").evaluate({"a": [1.0, 2.0], "b": [3.0, 4.0]})["z"]
+    assert z == [1.0, 3.0, 2.0, 4.0]
 
 
 # What was once read wrongly, or could be: refused, with how to write each reading.
 DOUBTS = [
     (r"y = \max_i (x_i - c)^2", {"x": ("i",), "c": (), "y": ()}, "of each term"),
     ("y = sum_i(x_i - c)^2", {"x": ("i",), "c": (), "y": ()}, "of the whole"),
-    (r"e_{ij} = q_i \cdot k_j", {"q": ("i", "d"), "k": ("j", "d")}, r"a \odot b"),
+    (r"c_t = f_t \cdot g_t", {"f": ("t", "d"), "g": ("t", "d")}, r"a \odot b"),
     ("y = A * B", {"A": ("i", "i"), "B": ("i", "i"), "y": ("i", "i")}, r"A \odot B"),
     ("y = a W b", {"a": ("i",), "W": ("i", "i"), "b": ("i",), "y": ("i",)}, r"v^\top M x"),
     (r"y_i = x_i/2c", {"x": ("i",), "c": (), "y": ("i",)}, "a/(b c)"),
@@ -112,6 +137,22 @@ DOUBTS += [
     ("h_t = tanh(U h_t-1)", {"U": ("j", "j"), "h": ("t", "j")}, "h_{t-1}"),
     (r"y = \max(0, a), \quad \tanh b = c", {"a": (), "b": (), "c": (), "y": ()}, "one equation"),
     ("y[2*i] = x[i]", {}, "concat[i,k](y[i,k])"),
+    ("y[t,w] = softmax(z[t,w])", {}, "softmax[w](…)"),
+    ("y[t,k] = x[t,k] - mean(x[t,k])", {}, "mean[i](…)"),
+    ("h_t = tanh(W x)", {"W": ("j", "k"), "x": ("t", "k"), "h": ("t", "j")}, "does not fit"),
+    ("y = sum(x, axis=0)", {"x": ("i", "j"), "y": ("j",)}, "sum[i](x[t,i])"),
+    ("y = x - mean(x)", {"x": ("t", "d"), "y": ("t", "d")}, "`m = mean(x)`"),
+    (
+        r"y = \frac{x - \mathrm{E}[x]}{\sqrt{\mathrm{Var}[x]}}",
+        {"x": ("m", "k"), "y": ("m", "k")},
+        "over which axes",
+    ),
+    ("p = exp(z)/sum(exp(z))", {"z": ("t", "v"), "p": ("t", "v")}, "over which axes"),
+    (r"p(a \mid b) = q(a,b)", {"q": ("x", "y"), "p": ("x", "y")}, "`p[a,b]` or `p[b,a]`"),
+    ("y = g * X", {"g": ("i",), "X": ("i", "i"), "y": ("i", "i")}, "`i` is free on the left"),
+    (r"y_t = \mathrm{diag}(a) x + u_t", {"a": ("n",), "x": (), "u": ("t", "n"), "y": ("t", "n")}, "write"),
+    ("y = softmax0S, dim=-1)", {"S": ("i",), "y": ("i",)}, "softmax[i](x[t,i])"),
+    ("L = (y - f)^2", {"y": ("n",), "f": ("n",), "L": ()}, "sum[i](…)"),
 ]
 
 
@@ -153,6 +194,24 @@ ONCE_MISREAD = [
         "y[d] = max(0, W[d,E] x[E])",
         {"W": ("d", "d"), "x": ("d",), "y": ("d",)},
     ),
+    (
+        "e[t,u] = h[t].T W s[u]",
+        "e[t,u] = h[t,I] W[I,J] s[u,J]",
+        {"h": ("t", "i"), "W": ("i", "j"), "s": ("u", "j"), "e": ("t", "u")},
+    ),
+    (
+        r"y = \sum_e G(x)_e W_e x, \quad G(x) = V x",
+        "y[f] = V[E,D] x[D] W[E,f,K] x[K]",
+        {"V": ("e", "d"), "W": ("e", "f", "d"), "x": ("d",), "y": ("f",)},
+    ),
+    (
+        "y_t = tanh(W_in x_t + W x_t)",
+        "y[t,j] = tanh(W_in[j,K] x[t,K] + W[j,I] x[t,I])",
+        {"W_in": ("j", "k"), "W": ("j", "k"), "x": ("t", "k"), "y": ("t", "j")},
+    ),
+    ("y = X * g", "y[t,d] = X[t,d] g[d]", {"g": ("d",), "X": ("t", "d"), "y": ("t", "d")}),
+    ("S_ij = q_i k_j^T", "S[i,j] = q[i,D] k[j,D]", {"q": ("i", "d"), "k": ("j", "d"), "S": ("i", "j")}),
+    ("c = concat(a, b)", "c[k] = a[I]; b[J]", {"a": ("i",), "b": ("j",), "c": ("k",)}),
     (
         "h_{t,J} = CELL(h_{t-1,J}, x_{t,K})",
         "h[t,J] = CELL(h[t-1,J], x[t,K])",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coursekit.notation.cost.polynomial import Polynomial
 from coursekit.notation.errors import NotationError
+from coursekit.notation.polynomial import Polynomial
 
 NAMES = ("V", "D", "d")
 numbers = st.fractions(min_value=-5, max_value=5, max_denominator=4)
@@ -59,13 +59,6 @@ def test_equal_polynomials_print_alike(a, b, c):
     assert hash(one) == hash(other)
 
 
-@given(polynomials(), polynomials(), points)
-def test_replacing_a_size_is_evaluation_there(a, b, at):
-    (p, _), (q, _) = a, b
-    inner = q(**at)
-    assert p.replace({"V": q})(**at) == p(**{**at, "V": inner})
-
-
 @given(polynomials(), polynomials(), st.lists(points, min_size=1, max_size=5))
 def test_at_most_is_never_claimed_wrongly(a, b, where):
     (p, _), (q, _) = a, b
@@ -78,7 +71,7 @@ def test_prints_as_one_writes_it():
     V, D, d = (Polynomial.size(n) for n in NAMES)
     assert str(V * D + D**2 + d * D) == "D^2 + D*V + D*d"
     assert str(2 * V - 3) == "2*V - 3"
-    assert str(-V * Fraction(1, 2)) == "-(1/2)*V"
+    assert str(-V * Fraction(1, 2)) == "-V/2"
     assert str(Polynomial()) == "0"
 
 

@@ -11,6 +11,9 @@ IN_DOUBT = [
     (r"y[t] = \sum_{s=1}^{t} x[s] + 0 x[t]", [[0, 2, 6, 14], [1, 3, 7, 15]]),
     (r"y = \sum_{t=1}^{T-1} x[t]", [14, 7]),
     (r"y = \sum_{t=2}^{3} x[t]", [12, 6]),
+    (r"y = \sum_{t=1}^{T} t x[t]", [34, 49]),
+    (r"y = \sum_{t=1}^{T} c^t x[t]", [258, 777]),
+    (r"y_t = \sum_{s=1}^{t} x_s", [[0, 2, 6, 14], [1, 3, 7, 15]]),
     (r"y[t] = \prod_{s=1}^{t} x[s] + 0 x[t]", [[1, 2, 8, 64], [1, 2, 8, 64]]),
     (r"y[t] = \max_{s=t}^{T-1} x[s] + 0 x[t]", [[8, 8, 8, 8], [4, 4, 4, None]]),
     ("h[0] = c\nh[t] = h[t-1] + x[t]", [[3, 5, 9, 17], [4, 6, 10, 18]]),
@@ -35,6 +38,27 @@ def test_both_readings_are_offered_and_each_is_read(text, values):
         assert all(w is None or a == pytest.approx(w) for a, w in pairs)
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (r"y_t = \sum_{s=0}^{t} x_s", [1, 3, 7, 15]),
+        (r"y_t = \sum_{s=0}^{t} c^{t-s} x_s", [1, 5, 19, 65]),
+        (r"y_n = \prod_{s=0}^{n} x_s", [1, 2, 8, 64]),
+        (r"y_t = \sum_{s=0}^{t} x_{t-s} x_s", [1, 4, 12, 32]),
+    ],
+)
+def test_a_letter_of_the_left_that_limits_a_sum_is_an_index(text, wanted):
+    equations = Equations(text)
+    given = {n: {"x": [1.0, 2.0, 4.0, 8.0], "c": 3.0}[n] for n in equations.inputs}
+    (found,) = equations.evaluate(given).values()
+    assert found == pytest.approx(wanted)
+
+
+def test_a_sum_without_end_is_told_its_end():
+    with pytest.raises(NotationError, match="an axis has an end: write its size"):
+        Equations(r"G_t = \sum_{k=0}^{\infty} \gamma^k r_{t+k}")
+
+
 # A refused text, a part of it, what is written instead, and what the sentence says of it.
 MENDED = [
     ("y[i] = x^2[i]", "x^2[i]", "x[i]^2", "x[…]^2"),
@@ -55,7 +79,7 @@ MENDED = [
     ("centered d\npad x\ny[t] = W[D] x[t+D]", "centered d", "centered D", "D"),
     ("h_t = sigmoid(W h_{t-1})", "h_t =", "W in R^{n x n}\nh_t =", "W in R^{n x m}"),
     ("y[i] = W[i,j] x[j]", "W[i,j] x[j]", "sum[j](W[i,j] x[j])", "sum[j](…)"),
-    ("p[w] = softmax(z[w])", "softmax", "softmax[w]", "softmax[w](…)"),
+    ("p[t,w] = softmax(z[t,w])", "softmax", "softmax[w]", "softmax[w](…)"),
     ("y[i] = x[i*j] z[i,j]", "x[i*j] z[i,j]", "sum[j](x[i,j] z[i,j])", "x[i,j]"),
     ("h[t] = x[t]; g[t] = 0 x[t]", ";", "\n", "one equation stands on a line"),
     ("y[i] = σ^2(x[i])", "σ^2(x[i])", "sigmoid(x[i])^2", "sigmoid(…)^2"),
@@ -91,3 +115,16 @@ def test_sentence_of_every_doubt_shows_how_to_write_each():
         with pytest.raises(NotationError) as caught:
             Equations(text)
         assert len(re.findall("`[^`]+`", caught.value.message)) >= 2
+
+
+@pytest.mark.parametrize(
+    "text", ["J = ||y - t||^2", "J = ||x||", "J[i] = ||x[i]||", r"L = \sum_i \|x_i - y_i\|"]
+)
+def test_a_norm_without_its_index_is_never_that_of_a_number(text):
+    with pytest.raises(NotationError, match="write the index that it is taken over"):
+        Equations(text)
+
+
+def test_a_norm_runs_over_the_index_that_is_left():
+    found = Equations("J[b] = ||x[b,i] - y[b,i]||^2").evaluate({"x": [[1.0, 5.0]], "y": [[4.0, 1.0]]})
+    assert found["J"] == [pytest.approx(25)]

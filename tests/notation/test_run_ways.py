@@ -267,6 +267,10 @@ def test_a_recurrence_without_a_batch_axis_runs():
 
 def test_a_condition_on_a_function_may_guard_that_function():
     agree(Case("y[i] = [exp(x[i]) < 2] exp(x[i])", {"x": (6,)}))
+    # Where a condition fails, 1 stands under what it guards; the condition itself must not see that 1.
+    agree(Case("y[i] = [exp(x[i]) < 3] exp(x[i])", {"x": (40,)}))
+    agree(Case("y[i] = [c/x[i] < 1] w[i]", {"c": (), "x": (40,), "w": (40,)}))
+    agree(Case("y[i] = cases(sqrt(x[i]^2) if sqrt(x[i]^2) < 1/2, w[i] otherwise)", {"x": (40,), "w": (40,)}))
     agree(Case("y[i] = [log(x[i]^2) < 0] [exp(x[i]) < 2] log(x[i]^2) exp(x[i])", {"x": (6,)}))
 
 
@@ -296,6 +300,27 @@ def test_the_gradient_runs_and_agrees_with_autograd(text, wrt):
     ours = run(back, {n: known[n] for n in back.inputs})
     for name, right in zip(wrt, true, strict=True):
         torch.testing.assert_close(ours["d" + name], right, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes", "sizes", "said"),
+    [
+        ("y[t,i] = x[i] t", {"x": (200,)}, {"t": 10**9}, "`y` would have 200,000,000,000 entries"),
+        ("pad h\nh[i,j] = h[i-1,j] + h[i,j-1] + x", {"x": ()}, {"I": 10**6, "J": 10**6}, "give smaller sizes"),
+        ("y[i,j] = max[k](a[i] b[k] + c[k,j])", {"a": (40000,), "b": (40000,), "c": (40000, 3)}, {}, "memory"),
+    ],
+)  # fmt: skip
+def test_what_no_memory_holds_is_refused_in_a_sentence(text, shapes, sizes, said, monkeypatch):
+    inputs = {name: torch.zeros((), dtype=torch.float64).expand(shape) for name, shape in shapes.items()}
+    if said == "memory":  # as the allocator says it, on a machine however large
+
+        def full(*_, **__):
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 38 TB")
+
+        monkeypatch.setattr("coursekit.notation.run.whole._WHOLE", {"max": full})
+        inputs = {name: x[tuple(slice(4) for _ in x.shape)] for name, x in inputs.items()}
+    with pytest.raises(NotationError, match=said):
+        run(system(text, broadcast=True), inputs, sizes=sizes)
 
 
 def test_a_read_that_leaves_its_tensor_is_refused_on_every_device():

@@ -6,8 +6,9 @@ Three lists: those that parse and check; those that parse and are refused by `ch
 
 # ruff: noqa: E501 (the lines are the sources' own)
 import pytest
+import torch
 
-from coursekit.notation import NotationError
+from coursekit.notation import Equations, NotationError
 from coursekit.notation.check.checker import check
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
@@ -177,10 +178,6 @@ RIGHT = {
     "4 vanilla RNN": (
         r"$$h[t, j] = \sigma (W^{h,h}[j, I]h[t-1, I] + W^{x,h}[j, K]x[t, K] - B[j])$$",
         "h[t,j] = sigmoid(W_hh[j,I] h[t-1,I] + W_xh[j,K] x[t,K] - B[j])",
-    ),
-    "4 clipping": (
-        r"""$$W.\text{grad}' = \begin{cases} W.\text{grad} & \text{if } ||W.\text{grad}|| \leq n_{\max} \\ n_{\max} W.\text{grad}/||W.\text{grad}|| & \text{otherwise} \end{cases}$$""",
-        "W_grad' = cases(W_grad if sqrt(W_grad^2) <= n_max, n_max W_grad/sqrt(W_grad^2) otherwise)",
     ),
     "4 gated (E4-1: G_t is another tensor)": (
         r"$$h[t, j] = G_t[t, j]h[t-1, j] + (1 - G[t, j])R[t, j]$$",
@@ -417,6 +414,18 @@ def test_right_equation_parses_as_printed_and_checks(name):
     assert show(program) == ascii_text
     assert parse(ascii_text) == program
     check(program)
+
+
+CLIPPING = r"""$$W.\text{grad}' = \begin{cases} W.\text{grad} & \text{if } ||W.\text{grad}|| \leq n_{\max} \\ n_{\max} W.\text{grad}/||W.\text{grad}|| & \text{otherwise} \end{cases}$$"""
+
+
+def test_clipping_needs_the_axes_of_its_matrix():
+    with pytest.raises(NotationError, match="is the length of a vector"):
+        parse(CLIPPING)
+    read = Equations(CLIPPING, {"W_grad": ("i", "j"), "n_max": ()})
+    W, n = torch.randn(3, 4, dtype=torch.float64), torch.tensor(0.5, dtype=torch.float64)
+    (clipped,) = read.run({"W_grad": W, "n_max": n}).values()
+    torch.testing.assert_close(clipped, W / W.norm() / 2)
 
 
 @pytest.mark.parametrize("name", REFUSED)

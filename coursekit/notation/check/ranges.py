@@ -135,13 +135,21 @@ class Ranges:
                 self.sets.join(self.values[ref.name], ("index", number, index))
 
     def compared(self, number: int, equation: T.Equation) -> None:
-        """In `y[t] = sum[s <= t](x[s])` nothing else tells how far t runs: as far as s does."""
-        pairs = [
-            (c.left.plain, c.right.plain)
-            for c in walk(equation.right)
-            if isinstance(c, T.Compare) and isinstance(c.left, T.Affine) and isinstance(c.right, T.Affine)
-        ]
-        for one, other in pairs:
+        """In `y[t] = sum[s <= t](x[s])` nothing else tells how far t runs: as far as s does. The i of `[c == 2*i+1]`,
+        which indexes nothing, runs no further than c."""
+        for c in walk(equation.right):
+            if not (
+                isinstance(c, T.Compare) and isinstance(c.left, T.Affine) and isinstance(c.right, T.Affine)
+            ):
+                continue
+            one, other = c.left.plain, c.right.plain
+            if one and not other and c.operator == "==" and len(c.right.terms) == 1:
+                inner = c.right.terms[0][1]
+                free = isinstance(inner, str) and ("index", number, inner) not in self.sets.parent
+                other = inner if free and isinstance(inner, str) else None
+                if other:
+                    self.sets.join(("index", number, one), ("index", number, other))
+                    continue
             if one is None or other is None:
                 continue
             nodes: list[Node] = [("index", number, one), ("index", number, other)]

@@ -17,7 +17,7 @@ from .loop import Loop
 from .products import product
 from .reads import read
 from .scope import Scope
-from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, number, permuted
+from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, joint, number, permuted
 
 
 class Expressions:
@@ -97,6 +97,15 @@ class Expressions:
             value, text=f"{at_level(value, ATOM)}.to({self.scope.like}.dtype)", level=ATOM, kind="real"
         )
 
+    def of_one_kind(self, values: Sequence[Value], minus: bool = False) -> list[Value]:
+        """Ready for arithmetic. Of whole numbers that meet a fraction alone torch would make its own choice of real
+        ones; two truths it would not add but join; and it takes no truth off anything."""
+        truths = [v for v in values if v.kind == "truth"]
+        settled = joint(values) == "whole" or any(v.kind == "real" and not v.constant for v in values)
+        if len(truths) == len(values) or (truths and minus) or not settled:
+            return [self.real(v) for v in values]
+        return list(values)
+
     def expanded(self, value: Value, axes: tuple[str, ...]) -> Value:
         """With exactly these axes, in this order."""
         lacking = [self.scope.size(self.ranges[a]) for a in axes if a not in value.axes]
@@ -147,8 +156,9 @@ class Expressions:
         return _WAYS[type(node)](self, node)
 
     def power(self, node: T.Pow) -> Value:
-        (a, b), axes = self.together([self.value(node.base), self.value(node.exponent)])
-        kind = "whole" if a.kind != "real" and not a.constant and b.constant else "real"
+        base, by = self.value(node.base), self.value(node.exponent)
+        kind = "whole" if base.kind != "real" and not base.constant and by.text.isdigit() else "real"
+        (a, b), axes = self.together([base if kind == "whole" else self.real(base), by])
         text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
         return Value(text, axes, POWER, kind, a.constant and b.constant)
 
@@ -158,15 +168,14 @@ class Expressions:
             (T.Num(-t.value), -s) if isinstance(t, T.Num) and t.value < 0 and k else (t, s)
             for k, (t, s) in enumerate(signed)
         ]
-        values, axes = self.together([self.value(t) for t, _ in signed])
-        if all(v.kind == "truth" for v in values):
-            values = [self.real(v) for v in values]
+        values, axes = self.together(
+            self.of_one_kind([self.value(t) for t, _ in signed], any(sign < 0 for _, sign in signed))
+        )
         text = ""
         for value, (_, sign) in zip(values, signed, strict=True):
             part = at_level(value, MUL)
             text += f"{SIGN}{'-' if sign < 0 else '+'} {part}" if text else ("-" if sign < 0 else "") + part
-        kind = "whole" if all(v.kind == "whole" for v in values) else "real"
-        return Value(text, axes, ADD, kind, all(v.constant for v in values))
+        return Value(text, axes, ADD, joint(values), all(v.constant for v in values))
 
     def call(self, function: str, args: Sequence[T.Expr]) -> Value:
         if function in ("min", "max"):
@@ -178,14 +187,13 @@ class Expressions:
         if value.constant:
             if function == "sqrt":
                 return number(f"{at_level(value, ATOM)} ** 0.5", POWER)
-            if function in ("exp", "log", "tanh", "sin", "cos", "erf"):
+            if function in ("exp", "tanh", "sin", "cos", "erf") or (function == "log" and self.loop is None):
                 self.scope.imports.add("import math")
                 return number(f"math.{function}({value.text})")
             if function == "abs":
                 return number(f"abs({value.text})")
             value = replace(value, text=f"{self.scope.like}.new_tensor({value.text})", constant=False)
-        if value.kind == "truth" or (value.kind == "whole" and function == "relu"):
-            value = self.real(value)
+        value = self.real(value)  # of whole numbers torch would give its own choice of real ones
         row = FUNCTIONS[function]
         options = "".join(f", {word}={given}" for word, given in row.options)
         return Value(f"{row.torch}({value.text}{options})", value.axes)
@@ -284,9 +292,9 @@ class Expressions:
         return Value(f"{name}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
 
     def cases(self, branches: Sequence[tuple[T.Expr, T.Condition]], otherwise: T.Expr) -> Value:
-        value = self.value(otherwise)
+        value = self.real(self.value(otherwise))
         for branch, condition in reversed(branches):
-            chosen, holds = self.value(branch), self.condition(condition)
+            chosen, holds = self.real(self.value(branch)), self.condition(condition)
             if holds.constant:
                 (a, b), axes = self.together([chosen, value])
                 axes = self.order({*a.axes, *b.axes})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..indices import each
 from ..tree import And, Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
 from .layout import COMMA
-from .value import ADD, ATOM, MUL, POWER, Value, at_level
+from .value import ADD, ATOM, MUL, POWER, Value, at_level, joint
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -53,7 +53,7 @@ def product(write: Expressions, node: Expr) -> Value:
 
 
 def _inverse(write: Expressions, node: Expr) -> Value:
-    value = write.value(node)
+    value = write.real(write.value(node))
     return replace(value, text=f"1 / {at_level(value, POWER)}", level=MUL, kind="real")
 
 
@@ -63,14 +63,13 @@ def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str
     scalars = [v for v in values if not v.constant and not v.axes]
     tensors = [v for v in values if v.axes]
     wide = _tensors(write, tensors, bound) if tensors else None
-    parts = [*numbers, *scalars, *([wide] if wide else [])]
+    parts = write.of_one_kind([*numbers, *scalars, *([wide] if wide else [])])
     if len(parts) == 1:
         return parts[0]
     text = " * ".join(at_level(p, MUL if k == 0 else POWER) for k, p in enumerate(parts))
     if not parts:
         return Value("1", (), ATOM, "real", True)
-    kind = "real" if any(p.kind == "real" and not p.constant for p in parts) or numbers else "whole"
-    return Value(text, wide.axes if wide else (), MUL, kind, all(p.constant for p in parts))
+    return Value(text, wide.axes if wide else (), MUL, joint(parts), all(p.constant for p in parts))
 
 
 def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
@@ -107,6 +106,8 @@ def _broadcast(write: Expressions, values: Sequence[Value]) -> bool:
 
 def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Value]) -> Value:
     for divisor in divisors:
+        if "real" not in (value.kind, divisor.kind) or value.constant or divisor.constant:
+            value, divisor = write.real(value), write.real(divisor)
         (a, b), axes = write.together([value, divisor])
         text = f"{at_level(a, MUL)} / {at_level(b, POWER)}"
         value = Value(text, axes, MUL, "real", a.constant and b.constant)
@@ -121,6 +122,10 @@ def _guarded(write: Expressions, inside: Value, guards: Sequence[Condition]) -> 
     """A value where some conditions hold, zero elsewhere."""
     mask = write.condition(guards[0] if len(guards) == 1 else And(tuple(p for c in guards for p in each(c))))
     (shown, holds), both = write.together([write.real(inside), mask])
+    if shown.constant:  # of two numbers torch would choose the type
+        shown = replace(
+            shown, text=f"{write.scope.like}.new_tensor({shown.text})", level=ATOM, constant=False
+        )
     if mask.constant:
         return Value(f"({shown.text} if {holds.text} else 0 * {at_level(shown, POWER)})", both)
     return Value(f"torch.where({holds.text},{COMMA}{shown.text},{COMMA}0.0)", both)

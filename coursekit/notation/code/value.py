@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,6 +35,12 @@ def fraction(value: Fraction) -> Value:
     if str(Fraction(str(float(value)))) == str(value) and len(str(float(value))) < 8:
         return number(str(float(value)), ATOM if value >= 0 else MUL)
     return number(f"{value.numerator} / {value.denominator}", MUL)
+
+
+def joint(values: Sequence[Value]) -> str:
+    """The kind of what arithmetic makes of some values: whole where none of them is real or a fraction."""
+    whole = (v.kind != "real" or (v.constant and re.fullmatch(r"\w+", v.text)) for v in values)
+    return "whole" if all(whole) else "real"
 
 
 def at_level(value: Value, level: int) -> str:

@@ -94,32 +94,37 @@ def _written(system: System, name: str) -> str:
 
 def _sizes(reference: System, answer: System) -> Iterator[Complaint]:
     """Sizes that the answer needs to be equal and the reference keeps apart."""
-    clash = _clash(reference, answer)
-    if clash is None:
+    if _clash(reference, answer, answer.inputs) is None:
         return
-    first, second, tensor = clash
+    met = (r.name for b in answer.blocks for e in b.equations for r in (*references(e.right), e.left))
+    both = (n for n in dict.fromkeys(met) if n in reference.tensors)
+    first, second, tensor = _clash(reference, answer, both) or ("", "", "")  # where it shows first
     equal = f"In your equations {first} and {second} must be equal, and they are not."
     for name in answer.inputs:
         for order in permutations(range(len(reference.tensors[name].dims))):
-            if _clash(reference, answer, {name: order}) is None:
+            if _clash(reference, answer, answer.inputs, {name: order}) is None:
                 right, wrong = _written(reference, name), _written(answer, name)
                 text = (
                     f"{equal} `{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
                 )
                 yield "transpose", name, text
-    yield "size", tensor, f"{equal} Look at the indices of `{tensor}`."
+    look = "equation" if answer.tensors[tensor].defined else "indices"
+    yield "size", tensor, f"{equal} Look at the {look} of `{tensor}`."
 
 
 def _clash(
-    reference: System, answer: System, turned: dict[str, tuple[int, ...]] | None = None
+    reference: System, answer: System, names: Iterable[str], turned: dict[str, tuple[int, ...]] | None = None
 ) -> tuple[str, str, str] | None:
     """Two sizes of the reference that one dimension of the answer stands for, and the tensor that shows it."""
     stands: dict[str, tuple[str, str]] = {}
-    for name in answer.inputs:
+    for name in names:
         mine, theirs = reference.tensors[name].dims, answer.tensors[name].dims
         if turned and name in turned:
             mine = tuple(mine[k] for k in turned[name])
-        for own, other in zip(mine, theirs, strict=True):
+        into, looked = reference.tensors[name].indexes, answer.tensors[name].indexes
+        if into and looked:  # words of one kind looked up among those of another
+            mine, theirs = (*mine, into), (*theirs, looked)
+        for own, other in zip(mine, theirs, strict=True) if len(mine) == len(theirs) else ():
             seen = stands.setdefault(other, (own, name))
             if seen[0] != own:
                 return f"`{seen[0]}`", f"`{own}`", name

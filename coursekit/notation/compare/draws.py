@@ -36,6 +36,7 @@ class Draw:
     opaque: dict[str, Opaque]
     functions: Functions  # those that were given, in place of opaque ones
     values: dict[str, Table]
+    positive: bool = False  # of inputs and of what lies before a first step: a root may be taken of them
 
     def __post_init__(self) -> None:
         self._given = {name: self.engine.give(table) for name, table in self.inputs.items()}
@@ -77,7 +78,8 @@ class Draw:
         del shape[axis]
         key = (name, axis, away, *shape)
         if key not in self._outside:
-            self._outside[key] = _normal(shape, _generator(self.seed, name, axis, away))
+            drawn = _normal(shape, _generator(self.seed, name, axis, away))
+            self._outside[key] = drawn.map(_above_zero) if self.positive else drawn
         return self._outside[key]
 
     def _shape(self, system: System, name: str) -> tuple[int, ...]:
@@ -116,6 +118,10 @@ def _normal(shape: Iterable[int], generator: Random) -> Table:
     return Table(shape, [generator.gauss(0.0, 1.0) for _ in range(math.prod(shape))])
 
 
+def _above_zero(x: float) -> float:
+    return abs(x) + 0.1
+
+
 def _unfixed(system: System) -> list[str]:
     fixed = {d for n in system.inputs for d in system.tensors[n].dims}
     fixed |= {*system.derived, *system.joined, *system.stated}
@@ -148,7 +154,7 @@ def _draw(reference: System, number: int, seed: int, functions: Functions, engin
         positive = attempt % 2 == 1
         inputs = {n: _input(reference, n, sizes, (seed, number, attempt), positive) for n in reference.inputs}
         opaque = _opaque(reference, sizes, seed)
-        draw = Draw(seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions, {})
+        draw = Draw(seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions, {}, positive)
         known = (n for n in reference.outputs if all(d in sizes for d in reference.tensors[n].dims))
         draw.values = {
             n: Table([sizes[d] for d in reference.tensors[n].dims], []) for n in known
@@ -174,7 +180,7 @@ def _input(
         values = _normal(shape, generator)
         if not shape and key[1] % 3:  # a bound such as the c of min(c, …) is sometimes large
             values = values.map(lambda x: abs(x) * 5 ** (key[1] % 3) + 1)
-        return values.map(lambda x: abs(x) + 0.1) if positive else values
+        return values.map(_above_zero) if positive else values
     count, top = math.prod(shape), sizes[into]
     if key[1] % 2 and count <= top:
         words = generator.sample(range(top), count)

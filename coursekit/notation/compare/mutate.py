@@ -80,11 +80,12 @@ def mutations(system: System, only: Collection[str] | None = None) -> Iterator[M
 # Likely mistakes first. Of two rules that make the same system, the one named first gives the sentence.
 _ORDER = [
     "gate swapped", "softmax index", "sign", "activation", "complement", "scale", "missing term",
-    "missing factor", "epsilon", "gate misplaced", "shifted index", "transpose", "index swapped", "wrong tensor",
+    "missing factor", "gate misplaced", "shifted index", "transpose", "index swapped", "wrong tensor",
     "reset after product",
     "stride", "flipped window", "mask", "sum scope", "missing sum", "mean for sum", "softmax of each term",
     "missing softmax", "hard choice", "interleaved", "residual", "constant factor", "extra factor",
-    "averaged", "extra activation",
+    "averaged", "extra activation", "misplaced", "quotient index", "diagonal", "function scope", "operation",
+    "brackets",
 ]  # fmt: skip
 
 

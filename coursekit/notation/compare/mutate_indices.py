@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 
 from .. import tree as T
 from .mutate import Change, code, rule
-from .mutate_values import indices, product
+from .mutate_values import alike, factors_of, indices, left_like, product
 from .sites import Site, is_gate, is_scale
 
 # ── softmax ──
@@ -27,6 +27,18 @@ def softmax_index(site: Site) -> Iterator[Change]:
     if len(right) > 1:
         each = product(tuple(replace(node, indices=(i,)) for i in right))
         yield f"You multiplied a softmax over each of {indices(right)}; one softmax {must[3:]}", each
+
+
+@rule("quotient index", T.Div)
+def quotient_index(site: Site) -> Iterator[Change]:
+    """A softmax written out, or another share of a sum, whose sum runs over another index."""
+    match site.node:
+        case T.Div(above, T.Sum((k,), body)):
+            right = [i for i in T.free_indices(above) if T.substitute(above, {i: k}) == body]
+            for other in sorted(T.free_indices(above).difference(right)) if right else ():
+                there = T.Sum((other + "'",), T.substitute(above, {other: other + "'"}))
+                text = f"You divided by the sum over `{other}` in `{site.tensor}`; it must run over `{right[0]}`."
+                yield text, T.Div(above, there), "softmax index"
 
 
 @rule("softmax of each term", T.Softmax)
@@ -50,6 +62,9 @@ def softmax_of_each_term(site: Site) -> Iterator[Change]:
 def missing_softmax(site: Site) -> Iterator[Change]:
     body, over = site.node.body, indices(site.node.indices)
     yield f"The softmax is missing from `{site.tensor}`: these are the raw scores.", body
+    there = {i: i + "'" for i in site.node.indices}
+    text = f"You divided the scores in `{site.tensor}` by their sum; it must be their exponentials by theirs."
+    yield text, T.Div(body, T.Sum(tuple(there.values()), T.substitute(body, there)))
     text = f"You used `sigmoid` in `{site.tensor}`; it must be a softmax over {over}."
     yield text, T.Call("sigmoid", (body,)), "activation"
     text = f"The exponentials in `{site.tensor}` are not divided by their sum over {over}."
@@ -167,7 +182,7 @@ def free_indices_swapped(site: Site) -> Iterator[Change]:
 @rule("wrong tensor", T.Ref, says="You used {new} in `{tensor}` where {right} belongs.")
 def wrong_tensor(site: Site) -> Iterator[T.Ref]:
     """Another tensor of the same shape in a tensor's place, at the same step or now."""
-    for other in _alike(site, site.node):
+    for other in alike(site, site.node):
         yield replace(site.node, name=other)
         yield T.Ref(other, tuple(replace(a, const=0) for a in site.node.indices))
 
@@ -175,22 +190,24 @@ def wrong_tensor(site: Site) -> Iterator[T.Ref]:
 @rule("wrong tensor")
 def wrong_tensor_throughout(site: Site) -> Iterator[Change]:
     """One tensor used for another in the whole equation, or the two exchanged."""
-    refs = list(T.references(site.node))
-    for ref in {r.name: r for r in refs}.values():
-        for other in _alike(site, ref):
+    for ref in {r.name: r for r in T.references(site.node)}.values():
+        for other in alike(site, ref):
             text = f"You used `{other}` in `{site.tensor}` where `{ref.name}` belongs."
             yield text, T.rename_tensors(site.node, {ref.name: other})
-            if ref.name < other and any(r.name == other for r in refs):
+    yield from tensors_swapped(site)
+
+
+@rule("extra factor", T.Mul)
+def tensors_swapped(site: Site) -> Iterator[Change]:
+    """Two tensors exchanged: in the whole equation, or in one product."""
+    refs = {r.name: r for r in T.references(site.node)}
+    for ref in refs.values():
+        for other in alike(site, ref):
+            if ref.name < other and other in refs:
                 swapped = T.rename_tensors(site.node, {ref.name: other, other: ref.name})
                 if _sorted(swapped) != _sorted(site.node):  # in a product of the two nothing has changed
                     text = f"You swapped `{ref.name}` and `{other}` in `{site.tensor}`."
                     yield text, swapped, "tensors swapped"
-
-
-def _alike(site: Site, ref: T.Ref) -> list[str]:
-    own = site.system.tensors[ref.name]
-    found = site.system.tensors.values()
-    return [t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes]
 
 
 def _sorted(node: T.Expr) -> T.Expr:
@@ -234,6 +251,54 @@ def sum_scope(site: Site) -> Iterator[Change]:
     )
 
 
+@rule("function scope", T.Sum, T.Call, T.Pow)
+def function_scope(site: Site) -> Iterator[Change]:
+    """`f(sum a)` for `sum f(a)`, and the other way round."""
+    node = site.node
+    if isinstance(node, T.Sum):
+        for k, factor in enumerate(factors_of(node.body)):
+            if (inner := _argument(factor)) is not None and set(node.indices) & T.free_indices(factor):
+                factors = factors_of(node.body)
+                summed = replace(node, body=product((*factors[:k], inner, *factors[k + 1 :])))
+                text = f"In `{site.tensor}` the sum over {indices(node.indices)} is taken of {code(factor)}; "
+                yield (
+                    f"{text}you took {_word(factor)} of the sum.",
+                    _with_argument(factor, summed),
+                    "sum scope",
+                )
+    elif isinstance(inner := _argument(node), T.Sum):
+        text = f"In `{site.tensor}` {_word(node)} is taken of the sum over {indices(inner.indices)}; "
+        new = replace(inner, body=_with_argument(node, inner.body))
+        yield f"{text}you summed {_word(node)} of each.", new, "sum scope"
+
+
+def _argument(node: T.Expr) -> T.Expr | None:
+    """What a function of one argument, or a power, is taken of."""
+    match node:
+        case T.Call(_, (inner,)) | T.Pow(inner, T.Num()):
+            return inner
+    return None
+
+
+def _with_argument(node: T.Expr, new: T.Expr) -> T.Expr:
+    return replace(node, args=(new,)) if isinstance(node, T.Call) else T.Pow(new, node.exponent)  # type: ignore[union-attr]
+
+
+def _word(node: T.Expr) -> str:
+    return f"`{node.function}`" if isinstance(node, T.Call) else "the power"
+
+
+@rule("diagonal", T.Sum)
+def diagonal(site: Site) -> Iterator[Change]:
+    """An index of the left side in place of a summed one."""
+    for i in site.node.indices:
+        kept = tuple(k for k in site.node.indices if k != i)
+        for j in left_like(site, i) if site.node.where is None else ():
+            body = T.substitute(site.node.body, {i: j})
+            text = f"The sum over `{i}` is missing from `{site.tensor}`: you read it at `{j}` alone."
+            yield text, replace(site.node, indices=kept, body=body) if kept else body, "missing sum"
+
+
 def _summed(factor: T.Expr, node: T.Sum) -> T.Expr:
     own = tuple(i for i in node.indices if i in T.free_indices(factor))
     return replace(node, indices=own, body=factor) if own else factor
@@ -244,8 +309,9 @@ def mean_for_sum(site: Site) -> Iterator[Change]:
     node = site.node
     if node.where is not None:
         return
-    sizes = product(tuple(T.Size(site.ranges[i]) for i in node.indices))
-    yield f"You took the mean over {indices(node.indices)}; it must be the sum.", T.Div(node, sizes)
+    for over in dict.fromkeys([node.indices, *((i,) for i in node.indices)]):
+        sizes = product(tuple(T.Size(site.ranges[i]) for i in over))
+        yield f"You took the mean over {indices(over)}; it must be the sum.", T.Div(node, sizes)
 
 
 @rule("averaged", T.Ref)

@@ -76,38 +76,92 @@ def gate_complement(site: Site) -> Iterator[Change]:
     """`1 - g` for `g`."""
     node = site.node
     if isinstance(node, T.Ref) and is_gate(site, node) and not isinstance(site.parent, T.Neg):
-        yield f"You used `1 - {node.name}` where {code(node)} belongs.", T.Add((ONE, T.Neg(node)))
+        for name in (node.name, *alike(site, node)):
+            if is_gate(site, other := replace(node, name=name)):
+                yield f"You used `1 - {name}` where {code(node)} belongs.", T.Add((ONE, T.Neg(other)))
     gate = complement(node)
     if isinstance(gate, T.Ref):
         yield f"You used {code(gate)} where `1 - {gate.name}` belongs.", gate
 
 
-@rule("gate misplaced", T.Add, T.Mul, T.Call)
+@rule("gate misplaced", T.Add)
 def gate_misplaced(site: Site) -> Iterator[Change]:
-    """`g a + b` for `a + g b`; `tanh(g c)` for `g tanh(c)`."""
+    """`g a + b` for `a + g b`."""
+    terms = site.node.terms
+    for k, m in permutations(range(len(terms)), 2):
+        for gate, outside, bare in _taken_out(site, terms[k]):
+            if outside not in factors_of(terms[m]):
+                moved = list(terms)
+                moved[k], moved[m] = bare, T.Mul((outside, *factors_of(terms[m])))
+                text = f"The gate {code(gate)} is on the wrong term of `{site.tensor}`: it must multiply "
+                yield f"{text}{code(bare)}, not {code(terms[m])}.", T.Add(tuple(moved))
+
+
+@rule("misplaced", T.Add, T.Mul, T.Call)
+def inside_or_outside(site: Site) -> Iterator[Change]:
+    """`sqrt(v) + e` for `sqrt(v + e)`, `tanh(g c)` for `g tanh(c)`, and the other way round."""
+    node = site.node
+    for kind, joined, verb in ((T.Add, total, "be added to"), (T.Mul, product, "multiply")):
+        if kind is T.Mul and any(
+            c.function in ("relu", "abs") for c in (node, *T.children(node)) if isinstance(c, T.Call)
+        ):
+            continue  # a positive factor may stand on either side of these
+
+        def own(part: T.Expr, call: T.Call, kind: type = kind) -> str:
+            root = kind is T.Add and call.function == "sqrt"
+            return "epsilon" if root else "gate misplaced" if _gates(site, part) else "misplaced"
+
+        if isinstance(node, T.Call) and len(node.args) == 1 and isinstance(node.args[0], kind):
+            parts = tuple(T.children(node.args[0]))
+            for k, part in enumerate(parts):
+                new = kind((replace(node, args=(joined(without(parts, k)),)), part))
+                where = "outside the root" if node.function == "sqrt" else f"outside `{node.function}`"
+                text = f"You put {code(part)} {where} in `{site.tensor}`; it belongs inside."
+                yield text, new, own(part, node)
+        elif isinstance(node, kind):
+            parts = tuple(T.children(node))
+            for n, k in permutations(range(len(parts)), 2):
+                part, call = parts[n], parts[k]
+                if isinstance(call, T.Call) and len(call.args) == 1:
+                    body = call.args[0]
+                    inner = tuple(T.children(body)) if isinstance(body, kind) else (body,)
+                    inside = replace(call, args=(kind((part, *inner)),))
+                    rest = tuple(inside if p is call else p for p in without(parts, n))
+                    text = f"In `{site.tensor}` {code(part)} must {verb} {code(call)}; you put it inside."
+                    yield text, joined(rest), own(part, call)
+
+
+@rule("brackets", T.Mul, T.Div)
+def brackets_left_out(site: Site) -> Iterator[Change]:
+    """`a b + c` for `a (b + c)`, `a/b + c` for `a/(b + c)`."""
+    turned = (
+        T.Neg if isinstance(site.parent, T.Neg) else lambda term: term
+    )  # `- a (b + c)` becomes `- a b + c`
     match site.node:
-        case T.Add(terms):
-            for k, m in permutations(range(len(terms)), 2):
-                for gate, outside, bare in _taken_out(site, terms[k]):
-                    if outside not in factors_of(terms[m]):
-                        moved = list(terms)
-                        moved[k], moved[m] = bare, T.Mul((outside, *factors_of(terms[m])))
-                        text = f"The gate {code(gate)} is on the wrong term of `{site.tensor}`: it must multiply "
-                        yield f"{text}{code(bare)}, not {code(terms[m])}.", T.Add(tuple(moved))
-        case T.Mul(factors):
-            for n, k in permutations(range(len(factors)), 2):
-                gate, call = factors[n], factors[k]
-                if _gates(site, gate) and isinstance(call, T.Call) and len(call.args) == 1:
-                    inside = replace(call, args=(T.Mul((gate, *factors_of(call.args[0]))),))
-                    rest = tuple(inside if f is call else f for f in without(factors, n))
-                    text = f"In `{site.tensor}` the gate {code(gate)} must multiply {code(call)}; you put it inside."
-                    yield text, product(rest)
-        case T.Call(_, (T.Mul(factors),)):
-            for n, gate in enumerate(factors):
-                if _gates(site, gate):
-                    outside = T.Mul((gate, replace(site.node, args=(product(without(factors, n)),))))
-                    text = f"In `{site.tensor}` the gate {code(gate)} belongs inside: {code(site.node)}."
-                    yield text, outside
+        case T.Mul((*others, T.Add(terms) as bracket)):
+            new = T.Add((T.Mul((*others, terms[0])), *map(turned, terms[1:])))
+        case T.Mul((T.Add(terms) as bracket, *others)):
+            new = T.Add((terms[0], *map(turned, terms[1:-1]), turned(T.Mul((terms[-1], *others)))))
+        case T.Div(above, T.Add(terms) as bracket):
+            new = T.Add((T.Div(above, terms[0]), *map(turned, terms[1:])))
+        case T.Div(T.Add(terms) as bracket, below):
+            new = T.Add((terms[0], *map(turned, terms[1:-1]), turned(T.Div(terms[-1], below))))
+        case _:
+            return
+    yield f"Brackets around {code(bracket)} are missing in `{site.tensor}`.", new
+
+
+@rule("operation", T.Add, T.Mul)
+def added_or_multiplied(site: Site) -> Iterator[Change]:
+    """A sum for a product entry by entry, and the other way round."""
+    parts = [p for p in T.children(site.node) if not is_scale(p)]
+    if len(parts) != 2 or complement(site.node) is not None or isinstance(site.parent, (T.Sum, T.Neg)):
+        return
+    one, other = map(code, parts)
+    if isinstance(site.node, T.Mul):
+        yield f"You added {one} and {other} in `{site.tensor}`; they must be multiplied.", T.Add(tuple(parts))
+    else:
+        yield f"You multiplied {one} and {other} in `{site.tensor}`; they must be added.", T.Mul(tuple(parts))
 
 
 def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Expr]]:
@@ -119,11 +173,11 @@ def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Exp
     if isinstance(term, T.Sum) and isinstance(term.body, T.Mul) and len(term.indices) == 1:
         (i,), inner = term.indices, term.body.factors
         for n, gate in enumerate(inner):
-            for j in _left(site, i) if _gates(site, gate) else ():
+            for j in left_like(site, i) if _gates(site, gate) else ():
                 yield gate, T.substitute(gate, {i: j}), replace(term, body=product(without(inner, n)))
 
 
-def _left(site: Site, index: str) -> list[str]:
+def left_like(site: Site, index: str) -> list[str]:
     """The indices of the left side that run over what an index runs over."""
     names = [a.plain for a in site.equation.left.indices if a.plain]
     return [name for name in names if site.ranges[name] == site.ranges[index]]
@@ -132,20 +186,6 @@ def _left(site: Site, index: str) -> list[str]:
 def _gates(site: Site, factor: T.Expr) -> bool:
     gate = complement(factor) or factor
     return isinstance(gate, T.Ref) and is_gate(site, gate)
-
-
-@rule("epsilon", T.Call, T.Add)
-def epsilon_outside(site: Site) -> Iterator[Change]:
-    """`sqrt(v) + e` for `sqrt(v + e)`, and the other way round."""
-    match site.node:
-        case T.Call("sqrt", (T.Add(terms),)):
-            for k, term in enumerate(terms):
-                if isinstance(term, T.Num) or (isinstance(term, T.Ref) and not term.indices):
-                    text = f"You added {code(term)} outside the root in `{site.tensor}`; it belongs under it."
-                    yield text, T.Add((T.Call("sqrt", (total(without(terms, k)),)), term))
-        case T.Add((T.Call("sqrt", (body,)), T.Num() | T.Ref(_, ()) as term)):
-            text = f"You added {code(term)} under the root in `{site.tensor}`; it belongs outside it."
-            yield text, T.Call("sqrt", (T.Add((body, term)),))
 
 
 # ── signs, terms ──
@@ -218,12 +258,11 @@ def _those(names: tuple[str, ...], node: T.Expr) -> tuple[str, ...]:
     return tuple(i for i in names if i in T.free_indices(node))
 
 
-@rule(
-    "missing factor", T.Pow, says="You wrote {new} in `{tensor}`; it must be {right}: the power is missing."
-)
-def missing_power(site: Site) -> Iterator[T.Expr]:
+@rule("missing factor", T.Pow)
+def missing_power(site: Site) -> Iterator[Change]:
     if isinstance(site.node.exponent, T.Num) and site.node.exponent.value > 1:
-        yield site.node.base
+        for new, why in ((site.node.base, ": the power is missing"), (T.Call("abs", (site.node.base,)), "")):
+            yield f"You wrote {code(new)} in `{site.tensor}`; it must be {code(site.node)}{why}.", new
 
 
 @rule("hard choice", T.Sum)
@@ -242,6 +281,13 @@ def hard_choice(site: Site) -> Iterator[Change]:
         body = product((*node.body.factors[:k], chosen, *node.body.factors[k + 1 :]))
         text = f"You took the entry with the largest weight alone; the sum must be weighed by {code(weight)}."
         yield text, replace(node, body=body)
+
+
+def alike(site: Site, ref: T.Ref) -> list[str]:
+    """The other tensors of the same shape."""
+    own = site.system.tensors[ref.name]
+    found = site.system.tensors.values()
+    return [t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes]
 
 
 def indices(names: tuple[str, ...]) -> str:
@@ -266,13 +312,15 @@ def scale(site: Site) -> Iterator[Change]:
         yield f"The factor {shown(node)} is missing from `{site.tensor}`.", ONE
     squared = _root_taken(node) or T.Pow(node, TWO)
     yield f"You scaled by {shown(squared)}; it must be {shown(node)}.", squared
+    turned = code(site.spoken(node if below else T.Div(ONE, node)))
+    yield f"You scaled by {turned}; it must be {shown(node)}.", T.Div(ONE, node)
     own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
     here = set(site.ranges.values())
     elsewhere = {d for ranges in site.system.ranges.values() for d in ranges.values()} - here
     elsewhere = {
         d for d in elsewhere if not {d, small_of(d)} & set(site.ranges)
     }  # not where it means another
-    sizes: list[T.Expr] = [T.Size(dim) for dim in [*sorted(here - own), *sorted(elsewhere - own)]]
+    sizes: list[T.Expr] = [*map(T.Size, [*sorted(here - own), *sorted(elsewhere - own)]), TWO]
     for size in [*sizes, *(T.Add((T.Size(dim), T.Num(Fraction(-1)))) for dim in sorted(own))]:
         other = _with_size(node, size)
         yield f"You scaled by {shown(other)}; it must be {shown(node)}.", other
@@ -309,8 +357,15 @@ def constant_factor(site: Site) -> Iterator[Change]:
         and not isinstance(site.node, (T.Num, T.Neg))
         and complement(site.parent) is None
     )
-    if whole or term:
-        name = f"`{site.tensor}`" if whole else f"The term {code(site.node)} of `{site.tensor}`"
+    value = not isinstance(site.node, (T.Compare, T.And)) and not is_scale(site.node)
+    inner = value and isinstance(site.parent, (T.Softmax, T.Call))
+    if whole or term or inner:
+        name = (
+            f"The term {code(site.node)} of `{site.tensor}`"
+            if term
+            else f"{code(site.node)} in `{site.tensor}`"
+        )
+        name = f"`{site.tensor}`" if whole else name
         yield f"{name} is twice what it must be.", T.Mul((TWO, site.node))
         yield f"{name} is half of what it must be.", T.Div(site.node, TWO)
 
@@ -362,11 +417,27 @@ def slope(site: Site) -> Iterator[Change]:
 
 
 @rule("extra activation")
+def missing_throughout(site: Site) -> Iterator[Change]:
+    """A function that is left out wherever it stands."""
+    calls = [n.function for n in T.walk(site.node) if isinstance(n, T.Call) and len(n.args) == 1]
+    for function in {f for f in calls if calls.count(f) > 1}:
+        bare = lambda n, f=function: n.args[0] if isinstance(n, T.Call) and n.function == f else n
+        text = f"The function `{function}` is missing from `{site.tensor}`, wherever it must stand."
+        yield text, T.transform(site.node, bare), "activation"
+    if isinstance(site.node, T.Call) and site.node.function == "sigmoid":
+        text = f"You took `1 - {site.tensor}` for `{site.tensor}`."
+        yield text, T.Add((ONE, T.Neg(site.node))), "complement"
+
+
+@rule("extra activation", object)
 def extra_activation(site: Site) -> Iterator[Change]:
-    if isinstance(site.node, (T.Call, T.Softmax)):
+    """A function of a whole right side, or of what stands under a softmax."""
+    inside = isinstance(site.parent, T.Softmax) and site.node is site.parent.body
+    if (site.parents and not inside) or isinstance(site.node, (T.Call, T.Softmax)):
         return
     for function in ACTIVATIONS:
-        text = f"You applied `{function}` to `{site.tensor}`; no function belongs there."
+        where = f"what stands under the softmax of `{site.tensor}`" if inside else f"`{site.tensor}`"
+        text = f"You applied `{function}` to {where}; no function belongs there."
         yield text, T.Call(function, (site.node,)), "activation"
 
 
@@ -383,7 +454,7 @@ def reset_after_product(site: Site) -> Iterator[Change]:
             if i not in T.free_indices(gate) or len(others) + (rest is not None) < 2:
                 continue  # nothing else for the matrix to multiply
             body = product((*others[:k], *((rest,) if rest is not None else ()), *others[k:]))
-            for j in _left(site, i):
+            for j in left_like(site, i):
                 if i in T.free_indices(body) and j in T.free_indices(body):
                     moved = T.substitute(gate, {i: j})
                     text = f"You multiplied by {code(moved)} after the matrix product; the gate belongs inside it, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..tree import Affine, And, Compare, Ref, Sum, index, references, transform
+from ..tree import Affine, And, Compare, Ref, SizeOf, Sum, index, references, transform
 from .mutate import Change, code, rule
 from .mutate_values import indices
 from .sites import Site
@@ -17,8 +17,11 @@ def shifted_index(site: Site) -> Iterator[Ref]:
     looped = {name for block in site.system.blocks for name, _ in block.loops}
     reads = (r for e in site.system.ranges for r in references(e.right))
     timed = {_lone(a) for r in reads for a in r.indices if a.const} | looped
+    timed |= {i for i in site.ranges if i[:1] in "tT"}
     for at, affine in enumerate(site.node.indices):
         names = {atom for _, atom in affine.terms if isinstance(atom, str)}
+        if affine.terms and all(isinstance(atom, SizeOf) for _, atom in affine.terms):
+            yield _with_index(site.node, at, Affine(()))  # the first for the last
         if affine.const or names & timed or len(affine.terms) > 1:
             steps = [-affine.const, -2 * affine.const] if affine.const else []  # now, and the other way
             for step in (*steps, 1, -1):
@@ -55,12 +58,22 @@ def _with_index(ref: Ref, at: int, affine: Affine) -> Ref:
 
 @rule("stride", Ref, says="The stride is wrong: you read {new}; it must be {right}.")
 def stride(site: Site) -> Iterator[Ref]:
-    """`t+dt` or `2*(t+dt)` for `2*t+dt`."""
-    for at, affine in enumerate(site.node.indices):
-        strides = {abs(c) for c, _ in affine.terms if abs(c) != 1}
-        for step in (1, *strides) if len(strides) == 1 and len(affine.terms) > 1 else ():
-            terms = tuple((step * c // abs(c), a) for c, a in affine.terms)
-            yield _with_index(site.node, at, replace(affine, terms=terms))
+    """`t+dt` or `2*(t+dt)` for `2*t+dt`, on all axes or on one."""
+    old = site.node.indices
+    strided = [k for k, affine in enumerate(old) if len(_strides(affine)) == 1 and len(affine.terms) > 1]
+    for step in {1, *(s for k in strided for s in _strides(old[k]))}:
+        for places in (strided, *([k] for k in strided)):
+            yield replace(
+                site.node, indices=tuple(_stepping(a, step) if k in places else a for k, a in enumerate(old))
+            )
+
+
+def _strides(affine: Affine) -> set[int]:
+    return {abs(c) for c, _ in affine.terms if abs(c) != 1}
+
+
+def _stepping(affine: Affine, step: int) -> Affine:
+    return replace(affine, terms=tuple((step * c // abs(c), a) for c, a in affine.terms))
 
 
 @rule("flipped window", Ref, says="The window is flipped: you read {new}; it must be {right}.")

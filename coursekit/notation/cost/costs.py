@@ -14,10 +14,10 @@ from functools import cached_property
 
 from ..errors import NotationError
 from ..grad.gradient import gradient
+from ..polynomial import Polynomial
 from ..system import System
 from .count import Count, Counter
 from .depth import Depth, depth
-from .polynomial import Polynomial
 
 
 @dataclass(frozen=True, repr=False)

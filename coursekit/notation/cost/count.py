@@ -21,8 +21,8 @@ from math import prod
 
 from .. import tree as T
 from ..meaning.pairing import Pair, Pairing, cheapest, leaves
+from ..polynomial import Polynomial
 from ..system import System
-from .polynomial import Polynomial
 
 ZERO = Polynomial()
 EQUAL = 1000  # the size of every dimension when orders of multiplication are weighed

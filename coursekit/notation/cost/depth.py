@@ -18,10 +18,10 @@ from itertools import product
 from math import floor
 
 from ..errors import NotationError
+from ..polynomial import Number, Polynomial
 from ..system import Block, System
 from ..tree import Equation, Ref, SizeOf, references
 from .count import Counter
-from .polynomial import Number, Polynomial
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ the left; a recurrence over a grid is drawn as a lattice. Parameters stand on th
 
 from __future__ import annotations
 
+from ..errors import NotationError
 from ..system import System
 from .cell import cell_picture
 from .graph import time_dims
@@ -18,4 +19,10 @@ def draw(system: System, steps: int | None = None) -> Picture:
     """The cell's graph, or the network unrolled for `steps` steps."""
     if steps is None:
         return cell_picture(system)
-    return (lattice_picture if len(time_dims(system)) > 1 else unrolled_picture)(system, steps)
+    grid = max((len(b.loops) for b in system.blocks), default=0) > 1
+    if grid and len(dims := time_dims(system)) != 2:
+        message = (
+            "unrolled, a recurrence over one index is drawn, or over a grid of two; this system runs over "
+        )
+        raise NotationError(f"{message}{', '.join(dims)}: draw its cell, or a part of it")
+    return (lattice_picture if grid else unrolled_picture)(system, steps)

@@ -14,7 +14,7 @@ from itertools import product
 from ..compare.sites import Site, sites
 from ..errors import NotationError
 from ..system import System
-from ..tree import Affine, Apply, Call, Equation, Lookup, Mul, Neg, Ref, Sum, references
+from ..tree import Affine, Apply, Call, Equation, Lookup, Mul, Neg, Ref, SizeOf, Sum, references
 
 _WEIGHTS = re.compile(r"(W\w*|[BUbeE](_\w*|\d*)|beta)$")
 _SIGNS = {
@@ -157,8 +157,8 @@ def _instances(system: System, arrow: Arrow, timed: set[str], steps: int) -> Ite
     )
     for values in product(*(_values(system, ranges, n, timed, steps) for n in names)):
         where = dict(zip(names, values, strict=True))
-        at = tuple(_position(target.indices[k], where) for k in axes[1])
-        come = tuple(_position(source.indices[k], where) for k in axes[0])
+        at = tuple(_position(target.indices[k], where, steps) for k in axes[1])
+        come = tuple(_position(source.indices[k], where, steps) for k in axes[0])
         if not all(0 <= p < steps for p in at):
             continue
         outside = [p for p in come if not 0 <= p < steps]
@@ -177,8 +177,12 @@ def _values(system: System, ranges: dict[str, str], name: str, timed: set[str], 
     return range(-(WINDOW // 2), WINDOW - WINDOW // 2) if name in system.centered else range(WINDOW)
 
 
-def _position(affine: Affine, where: dict[str, int]) -> int:
-    return affine.const + sum(c * where.get(a, 0) for c, a in affine.terms if isinstance(a, str))
+def _position(affine: Affine, where: dict[str, int], steps: int) -> int:
+    """Where an index expression points, in a picture of `steps` positions an axis."""
+    sizes = sum(c for c, a in affine.terms if isinstance(a, SizeOf))
+    return (
+        affine.const + sizes * steps + sum(c * where.get(a, 0) for c, a in affine.terms if isinstance(a, str))
+    )
 
 
 def edges(system: System, steps: int) -> set[tuple[str, str, str]]:

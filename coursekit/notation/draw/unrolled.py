@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ..system import System
 from .cell import MARGIN, Look, label_runs, sentence
-from .graph import Arrow, Point, time_dims, unrolled
+from .graph import Arrow, Point, unrolled
 from .layout import Layout, layered
 from .svg import LABEL, Box, Label, Picture, bend, curve, name_runs, width
 
@@ -63,10 +65,11 @@ class _Unrolled:
         """One step's layout, the same in every column."""
         links = {(s.name, t.name) for s, t, _ in self.inside}
         links |= {(s.name, t.name) for s, t, _ in self.wires if s.name != t.name and not self._before(s, t)}
-        try:
-            return self._laid(links)
-        except ValueError:  # what is read from other steps closes a circle: only this step counts
-            return self._laid({(s.name, t.name) for s, t, _ in self.inside})
+        here = {(s.name, t.name) for s, t, _ in self.inside}
+        for shown in (links, here):
+            with suppress(ValueError):  # what is read from other steps closes a circle: only this step counts
+                return self._laid(shown)
+        return self._laid(set())  # two recurrences that read each other's last step
 
     def _laid(self, links: set[tuple[str, str]]) -> Layout:
         """What is computed stands above what is given, even if it reads nothing of its own step."""
@@ -185,8 +188,6 @@ def _route(net: _Unrolled, wire: Wire, end: tuple[float, float]) -> str:
 
 def lattice_picture(system: System, steps: int) -> Picture:
     """The states on a grid, first index to the right and second downwards; inputs at their corners."""
-    if len(time_dims(system)) != 2:
-        raise NotImplementedError("only recurrences over one or two indices are drawn")
     wires = unrolled(system, steps)
     states = [n for n in system.outputs if n in system.boundary]
     points = list(dict.fromkeys(p for s, t, _ in wires for p in (s, t) if len(p.at) == 2))

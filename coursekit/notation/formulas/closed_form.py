@@ -3,7 +3,7 @@
 `ClosedForm("2*h**2 + h*c", symbols=["h", "c"]).compare("h**2 + h*c")` says whether the two are equal
 for all positive sizes and, if not, what kind of difference there is. Equality is decided by normal forms;
 only where a root of a sum, a logarithm or an exponential leaves that open is it decided by evaluation
-at several points of several magnitudes with sixty digits.
+at several points of several magnitudes with many digits. Where something is rounded, those sizes are whole.
 """
 
 from __future__ import annotations
@@ -12,19 +12,31 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DecimalException, localcontext
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DecimalException,
+    localcontext,
+)
 from fractions import Fraction
+from typing import ClassVar
 
 from ..errors import NotationError
-from ..tree import Add, Call, Div, Expr, Mul, Neg, Num, Pow, Size, transform
+from ..indices import each
+from ..latex import Latex
+from ..polynomial import Atom, Monomial, Polynomial, term
+from ..show import ATOM, MUL, POWER, Text
+from ..tree import Add, Call, Num, Pow, Size, Sum, transform
 from .formula import read, symbols_of
-from .formula_latex import latex
-from .normal import ONE, Monomial, Poly, Quotient, inverse, normal, opaque, plus, show, show_sum, times
+from .normal import ONE, Quotient, atoms, normal, opaque
 
-_DIGITS = 60
-_WIDE = Context(prec=_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)  # n**n may stand inside a logarithm
+_WIDE = Context(prec=120, Emax=MAX_EMAX, Emin=MIN_EMIN)  # n**n may stand inside a logarithm
 _CLOSE = Decimal(10) ** -40
-_SCALES = (3, 1000, 10**6)  # three disjoint ranges of sizes, two points in each
+_SCALES = (3, 3, 1000, 1000, 10**6, 10**6)  # sizes of three magnitudes
 
 
 @dataclass(frozen=True)
@@ -41,14 +53,12 @@ class ClosedFormComparison:
 class ClosedForm:
     """A formula in declared symbols. With `symbols=None` every name in it is one."""
 
-    def __init__(self, text: str, symbols: Iterable[str] | None = None, positive: bool = True):
-        if not positive:
-            raise NotationError("closed forms are compared for positive sizes only")
+    def __init__(self, text: str, symbols: Iterable[str] | None = None):
         self.text = text
         declared = None if symbols is None else tuple(symbols)
         self.tree = read(text, declared)
         self.symbols = symbols_of(self.tree) if declared is None else declared
-        self._normal = normal(self.tree)
+        self.normal = normal(self.tree)
 
     def _other(self, other: ClosedForm | str) -> ClosedForm:
         return other if isinstance(other, ClosedForm) else ClosedForm(other, self.symbols)
@@ -59,13 +69,13 @@ class ClosedForm:
         if missing:
             raise NotationError(f"a value for `{missing[0]}` is needed")
         with localcontext(_WIDE):
-            return float(_evaluate(self.tree, {name: Decimal(v) for name, v in sizes.items()}))
+            return float(_value(self.normal, {name: Decimal(v) for name, v in sizes.items()}))
 
     def latex(self) -> str:
-        return latex(self.tree)
+        return _Latex(page=False).formula(self.tree)
 
     def equals(self, other: ClosedForm | str) -> bool:
-        return _equal(self.tree, self._other(other).tree)
+        return _equal(self.normal, self._other(other).normal)
 
     def compare(self, other: ClosedForm | str) -> ClosedFormComparison:
         """Whether the answer `other` equals this, and if not, how they differ."""
@@ -77,6 +87,13 @@ class ClosedForm:
             if found is not None:
                 return ClosedFormComparison(False, found[1], found[0])
         return ClosedFormComparison(False, self._numbers(answer), "different")
+
+    def place(self, atom: Atom) -> tuple[int, str]:
+        """Symbols stand in the order of the question."""
+        return self.symbols.index(atom) if atom in self.symbols else len(self.symbols), repr(atom)
+
+    def term(self, monomial: Monomial, coefficient: Fraction = Fraction(1)) -> str:
+        return term(monomial, coefficient, first=self.place)
 
     def _numbers(self, answer: ClosedForm) -> str:
         names = dict.fromkeys((*symbols_of(self.tree), *symbols_of(answer.tree)))
@@ -95,50 +112,37 @@ class ClosedForm:
         return f"ClosedForm({self.text!r}, symbols={list(self.symbols)})"
 
 
-def _equal(a: Expr, b: Expr) -> bool:
-    p, q = normal(a), normal(b)
-    if not plus(p, Quotient({m: -c for m, c in q.above.items()}, q.below)).above:
+def _equal(p: Quotient, q: Quotient) -> bool:
+    if not (p + -q).above:
         return True
     if not opaque(p) and not opaque(q):
         return False
-    pairs = list(_values(a, b))
+    pairs = list(_values(p, q))
     return bool(pairs) and all(_same(x, y) for x, y in pairs)
 
 
 # ── kinds of difference: each rule gives (kind, sentence) or None ────────────────────────────
 
 
-def _is(tree: Expr, answer: ClosedForm) -> bool:
-    try:
-        return _equal(tree, answer.tree)
-    except NotationError:
-        return False
-
-
 def _turned(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
-    if _is(Neg(right.tree), answer):
+    if _equal(-right.normal, answer.normal):
         return "sign", "The sign is wrong: your formula is the right one times -1."
-    if _is(Div(Num(Fraction(1)), right.tree), answer):
+    if right.normal.above and _equal(right.normal.inverse, answer.normal):
         return "reciprocal", "Your formula is upside down: it is one over the right one."
     return None
 
 
 def _constant_factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
-    ratios = [b / a for a, b in _values(right.tree, answer.tree) if a]
+    ratios = [b / a for a, b in _values(right.normal, answer.normal) if a]
     if len(ratios) < 2 or not all(_same(r, ratios[0]) for r in ratios) or not symbols_of(right.tree):
         return None
     ratio = float(ratios[0])
     if not ratio:
         return None
-    for base in (2, 10):
-        for factor in (math.log(base), 1 / math.log(base)):
-            if abs(ratio - factor) < 1e-12:
-                return (
-                    "log base",
-                    f"The base of the logarithm is wrong: one is natural, the other has base {base}.",
-                )
-    if abs(ratio - math.log2(10)) < 1e-12 or abs(1 / ratio - math.log2(10)) < 1e-12:
-        return "log base", "The base of the logarithm is wrong: one has base 2, the other base 10."
+    for base, named, other in ((math.e, "is natural", 2), (math.e, "is natural", 10), (2, "has base 2", 10)):
+        factor = math.log(other, base)
+        if min(abs(ratio - factor), abs(1 / ratio - factor)) < 1e-12:
+            return "log base", f"The base of the logarithm is wrong: one {named}, the other has base {other}."
     exact = Fraction(ratio).limit_denominator(1000)
     text = str(exact) if abs(float(exact) - ratio) < 1e-12 * abs(ratio) else f"{ratio:.6g}"
     return "constant factor", f"A constant factor is wrong: your formula is {text} times the right one."
@@ -146,14 +150,14 @@ def _constant_factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] |
 
 def _one_more(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
     for by in (1, -1):
-        if _is(Add((right.tree, Num(Fraction(by)))), answer):
+        if _equal(right.normal + Quotient(ONE * by), answer.normal):
             return "off by one", f"Off by one: your formula is 1 too {'large' if by > 0 else 'small'}."
     return None
 
 
 def _one_term(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
     """One term is missing, or there is one too many: a simpler thing to say than a shifted symbol."""
-    counts = len(right._normal.above), len(answer._normal.above)
+    counts = len(right.normal.above.terms), len(answer.normal.above.terms)
     found = _terms(right, answer) if abs(counts[0] - counts[1]) == 1 else None
     return found if found and found[0] in ("missing term", "extra term") else None
 
@@ -165,7 +169,7 @@ def _shifted(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
             moved = transform(
                 right.tree, lambda n, name=name, step=step: Add((n, step)) if n == Size(name) else n
             )
-            if _is(moved, answer):
+            if _equal(normal(moved), answer.normal):
                 sign = "+" if by > 0 else "-"
                 return "off by one", f"Off by one: you have `{name} {sign} 1` where `{name}` belongs."
     return None
@@ -173,63 +177,43 @@ def _shifted(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
 
 def _terms(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
     """Differences between two sums over the same denominator."""
-    if right._normal.below != answer._normal.below:
+    if right.normal.below != answer.normal.below:
         return None
-    ours, theirs = right._normal.above, answer._normal.above
-    missing = {m: c for m, c in ours.items() if m not in theirs}
-    extra = {m: c for m, c in theirs.items() if m not in ours}
+    ours, theirs = dict(right.normal.above.terms), dict(answer.normal.above.terms)
+    missing = [(m, c) for m, c in ours.items() if m not in theirs]
+    extra = [(m, c) for m, c in theirs.items() if m not in ours]
     changed = [m for m in ours if m in theirs and ours[m] != theirs[m]]
     if missing and not extra and not changed:
-        return "missing term", f"A term is missing: `{_written(missing, right)}`."
+        return "missing term", f"A term is missing: `{Polynomial.of(missing).written(first=right.place)}`."
     if extra and not missing and not changed:
-        return "extra term", f"There is a term too many: `{_written(extra, right)}`."
+        return "extra term", f"There is a term too many: `{Polynomial.of(extra).written(first=right.place)}`."
     if len(changed) == 1 and not missing and not extra:
         (m,) = changed
-        term = show(_ordered(m, right)) if m else "the constant"
         if ours[m] == -theirs[m]:
-            return "sign", f"The sign of the term `{show(_ordered(m, right), abs(ours[m]))}` is wrong."
-        name = f"`{term}`" if m else term
+            return "sign", f"The sign of the term `{right.term(m, abs(ours[m]))}` is wrong."
+        name = f"`{right.term(m)}`" if m else "the constant"
         return "coefficient", f"The coefficient of {name} is {theirs[m]}; it should be {ours[m]}."
     return None
 
 
 def _factor(right: ClosedForm, answer: ClosedForm) -> tuple[str, str] | None:
     """The answer is the right one times a single product."""
-    if not right._normal.above or not answer._normal.above or opaque(right._normal) or opaque(answer._normal):
+    if not right.normal.above or not answer.normal.above or opaque(right.normal) or opaque(answer.normal):
         return None
-    ratio = times(answer._normal, inverse(right._normal))
-    if len(ratio.above) != 1 or len(ratio.below) != 1:
-        ratio = _reduced(ratio)
-    if len(ratio.above) != 1 or len(ratio.below) != 1:
+    ratio = answer.normal * right.normal.inverse
+    if len(ratio.below.terms) != 1:  # perhaps one sum is the other times a monomial
+        (m, c), (n, d) = ratio.above.terms[0], ratio.below.terms[0]
+        part = Quotient(Polynomial.of([(m, c)])) * Quotient(Polynomial.of([(n, d)])).inverse
+        ratio = part if (part * Quotient(ratio.below)).above == ratio.above else ratio
+    if len(ratio.above.terms) != 1 or len(ratio.below.terms) != 1:
         return None
-    ((monomial, coefficient),) = ratio.above.items()
+    ((monomial, coefficient),) = ratio.above.terms
     if all(e > 0 for _, e in monomial):
-        return (
-            "extra factor",
-            f"There is a factor too many: `{show(_ordered(monomial, right), coefficient)}`.",
-        )
+        return "extra factor", f"There is a factor too many: `{right.term(monomial, coefficient)}`."
     turned = tuple((a, -e) for a, e in monomial)
     if all(e > 0 for _, e in turned):
-        return "missing factor", f"A factor is missing: `{show(_ordered(turned, right), 1 / coefficient)}`."
-    times_ = show(_ordered(monomial, right), coefficient)
-    return "wrong factor", f"Your formula is the right one times `{times_}`."
-
-
-def _reduced(ratio: Quotient) -> Quotient:
-    """The quotient of two sums where one is the other times a monomial."""
-    (m1, c1), (m2, c2) = (min(side.items(), key=repr) for side in (ratio.above, ratio.below))
-    candidate = times(Quotient({m1: c1}, ONE), inverse(Quotient({m2: c2}, ONE)))
-    scaled = times(candidate, Quotient(ratio.below, ONE))
-    return candidate if scaled.above == ratio.above else ratio
-
-
-def _ordered(monomial: Monomial, form: ClosedForm) -> Monomial:
-    place = {name: k for k, name in enumerate(form.symbols)}
-    return tuple(sorted(monomial, key=lambda f: (place.get(f[0], len(place)), repr(f))))
-
-
-def _written(poly: Poly, form: ClosedForm) -> str:
-    return show_sum({_ordered(m, form): c for m, c in poly.items()})
+        return "missing factor", f"A factor is missing: `{right.term(turned, 1 / coefficient)}`."
+    return "wrong factor", f"Your formula is the right one times `{right.term(monomial, coefficient)}`."
 
 
 # ── evaluation ───────────────────────────────────────────────────────────────────────────────
@@ -240,69 +224,112 @@ def _same(a: Decimal, b: Decimal) -> bool:
         return abs(a - b) <= _CLOSE * max(abs(a), abs(b), Decimal(1))
 
 
-def _values(a: Expr, b: Expr) -> Iterator[tuple[Decimal, Decimal]]:
+def _values(a: Quotient, b: Quotient) -> Iterator[tuple[Decimal, Decimal]]:
     """Both formulas at the same random points; points where one does not exist are passed over,
-    unless the other does exist there."""
-    names = sorted({*symbols_of(a), *symbols_of(b)})
+    unless the other does exist there. Rounding makes many small whole sizes worth a look."""
+    names = sorted({name for q in (a, b) for name in _symbols(q)})
+    rounded = "ceil" in repr((a, b)) or "floor" in repr((a, b))
     draw = random.Random(20)
     with localcontext(_WIDE):
-        for scale in _SCALES:
-            for _ in range(2):
-                sizes = {n: Decimal(draw.randrange(scale * 100, scale * 400)) / 97 for n in names}
-                left, right = _attempt(a, sizes), _attempt(b, sizes)
-                if left is not None and right is not None:
-                    yield left, right
-                elif (left is None) != (right is None):
-                    yield Decimal(0), Decimal(1)
+        for scale in (0,) * 40 * rounded + _SCALES:
+            sizes = {
+                n: Decimal(draw.randrange(scale * 100 or 97, scale * 400 or 97 * 13)) / 97 for n in names
+            }
+            if rounded:
+                sizes = {n: Decimal(math.floor(size)) for n, size in sizes.items()}
+            left, right = _attempt(a, sizes), _attempt(b, sizes)
+            if left is not None and right is not None:
+                yield left, right
+            elif (left is None) != (right is None):
+                yield Decimal(0), Decimal(1)
 
 
-def _attempt(node: Expr, sizes: dict[str, Decimal]) -> Decimal | None:
+def _symbols(a: Quotient) -> Iterator[str]:
+    for atom in atoms(a):
+        match atom:
+            case str():
+                yield atom
+            case ("log" | "sum", poly):
+                yield from _symbols(Quotient(poly))
+            case ("exp", monomial):
+                yield from _symbols(Quotient(Polynomial(((monomial, Fraction(1)),))))
+            case ("call", _, args):
+                yield from (name for arg in args for name in _symbols(arg))
+
+
+def _attempt(a: Quotient, sizes: dict[str, Decimal]) -> Decimal | None:
     try:
-        return _evaluate(node, sizes)
+        return _value(a, sizes)
     except NotationError:
         return None
 
 
-def _evaluate(node: Expr, sizes: dict[str, Decimal]) -> Decimal:
+def _value(a: Quotient, sizes: dict[str, Decimal]) -> Decimal:
+    """The formula's value, in the context of many digits."""
     try:
-        return _compute(node, sizes)
+        return _total(a.above, sizes) / _total(a.below, sizes)
     except (DecimalException, ArithmeticError) as error:
         raise NotationError("the formula has no value at these sizes") from error
 
 
-def _compute(node: Expr, sizes: dict[str, Decimal]) -> Decimal:
-    def of(n: Expr) -> Decimal:
-        return _compute(n, sizes)
-
-    match node:
-        case Num(value):
-            return Decimal(value.numerator) / value.denominator
-        case Size(name):
-            return sizes[name]
-        case Add(terms):
-            return sum(map(of, terms), Decimal(0))
-        case Mul(factors):
-            return math.prod(map(of, factors), start=Decimal(1))
-        case Neg(body):
-            return -of(body)
-        case Div(above, below):
-            return of(above) / of(below)
-        case Pow(base, exponent):
-            return of(base) ** of(exponent)
-        case Call(function, args):
-            return _CALLS[function](*map(of, args))
-    raise TypeError(f"{type(node).__name__} is not part of a formula")
+def _total(poly: Polynomial, sizes: dict[str, Decimal]) -> Decimal:
+    return sum((_product(m, sizes) * c.numerator / c.denominator for m, c in poly.terms), Decimal(0))
 
 
-_CALLS: dict[str, Callable[..., Decimal]] = {
-    "sqrt": Decimal.sqrt,
-    "log": Decimal.ln,
-    "log2": lambda x: x.ln() / Decimal(2).ln(),
-    "log10": Decimal.log10,
-    "exp": Decimal.exp,
-    "abs": abs,
-    "ceil": lambda x: Decimal(math.ceil(x)),
-    "floor": lambda x: Decimal(math.floor(x)),
-    "max": lambda *xs: max(xs),
-    "min": lambda *xs: min(xs),
+def _product(monomial: Monomial, sizes: dict[str, Decimal]) -> Decimal:
+    powers = (_atom(atom, sizes) ** (Decimal(e.numerator) / e.denominator) for atom, e in monomial)
+    return math.prod(powers, start=Decimal(1))
+
+
+def _atom(atom: Atom, sizes: dict[str, Decimal]) -> Decimal:
+    match atom:
+        case ("prime", value):
+            return Decimal(value)
+        case ("sum", inside):
+            return _total(inside, sizes)
+        case ("log", inside):
+            return _total(inside, sizes).ln()
+        case ("exp", monomial):
+            return _product(monomial, sizes).exp()
+        case ("call", function, args):
+            return _CALLS[function](_value(a, sizes) for a in args)
+    return sizes[atom]
+
+
+def _rounded(x: Decimal, way: str) -> Decimal:
+    """A third of three is one: what is whole but for the last digits is whole."""
+    near = x.to_integral_value()
+    return near if abs(x - near) < _CLOSE else x.to_integral_value(way)
+
+
+_CALLS: dict[str, Callable[[Iterator[Decimal]], Decimal]] = {
+    "max": max,
+    "min": min,
+    "exp": lambda xs: next(xs).exp(),
+    "abs": lambda xs: abs(next(xs)),
+    "ceil": lambda xs: _rounded(next(xs), ROUND_CEILING),
+    "floor": lambda xs: _rounded(next(xs), ROUND_FLOOR),
 }
+
+
+class _Latex(Latex):
+    """Formulas typeset: here a bare name may have a power, and some functions are signs."""
+
+    corners: ClassVar = {"ceil": (r"\lceil ", r" \rceil"), "floor": (r"\lfloor ", r" \rfloor"), "abs": "||"}
+
+    def pow(self, node: Pow) -> Text:
+        return f"{self.formula(node.base, ATOM)}^{{{self.formula(node.exponent)}}}", POWER
+
+    def call(self, node: Call) -> Text:
+        if node.function in self.corners:
+            left, right = self.corners[node.function]
+            return f"{left}{self.formula(node.args[0])}{right}", ATOM
+        if node.function.startswith("log"):
+            base = f"_{{{node.function[3:]}}}" if node.function != "log" else ""
+            return rf"\log{base}{self.brackets(self.formulas(node.args))}", ATOM
+        return super().call(node)
+
+    def sum(self, node: Sum) -> Text:  # type: ignore[override]
+        low, high = each(node.where)
+        under = f"{self.index(node.indices[0])}={self.formula(low.left)}"
+        return rf"\sum_{{{under}}}^{{{self.formula(high.right)}}} {self.formula(node.body, MUL)}", MUL

@@ -12,15 +12,16 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from math import factorial
 
 from lark import Token
 
 from ..errors import NotationError
 from ..names import Name
 from ..parse.build import multiply
-from ..parse.tokens import refuse
-from ..tree import Add, Call, Div, Expr, Mul, Neg, Num, Pow, Size, Span, walk
+from ..parse.tokens import as_, refuse
+from ..tree import Add, And, Call, Compare, Div, Expr, Mul, Neg, Num, Pow, Size, Span, Sum, walk
 from .words import Words, alike, spelling
 
 MAX_LENGTH = 1000
@@ -28,22 +29,28 @@ MAX_DEPTH = 40
 FUNCTIONS = {"sqrt": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "abs": 1, "ceil": 1, "floor": 1}
 MANY = ("max", "min")
 _SHUTS = {"(": ")", "{": "}", "[": "]", "⌈": "⌉", "⌊": "⌋"}
-_BEGINS = ("number", "name", "frac", "√", "|", "(", "{", "[", "⌈", "⌊")  # a factor
-_SYNONYMS = {"ln": "log", "lg": "log2", "logtwo": "log2", "root": "sqrt"}
+_BEGINS = ("number", "name", "frac", "√", "|", "(", "{", "[", "⌈", "⌊", "binom", "sum")  # a factor
+_SYNONYMS = {"ln": "log", "lg": "log2", "logtwo": "log2", "root": "sqrt", "int": "floor", "ceiling": "ceil"}
+_BOUNDS = ("O", "Theta", "Omega")
+_WORDS = {"x": "*", "times": "*", "plus": "+", "minus": "-", "over": "/"}
+_POWERS = {"squared": 2, "cubed": 3}
+_ONE = Num(Fraction(1))
 
 
-def read(text: str, symbols: Iterable[str] | None = None) -> Expr:
-    """The formula's tree. With `symbols=None` every name is a symbol and is never split."""
+def read(text: str, symbols: Iterable[str] | None = None, growth: bool = False) -> Expr:
+    """The formula's tree. With `symbols=None` every name is a symbol and is never split. An `O( … )` around the whole
+    says nothing that the question has not said; in a `growth` it may stand around any part."""
     if not isinstance(text, str):
         raise NotationError(f"a formula is a text such as '2*h**2', not {type(text).__name__}")
     if len(text) > MAX_LENGTH:
         raise NotationError(f"the formula has {len(text)} characters; at most {MAX_LENGTH} are read")
-    return _Reader(text, None if symbols is None else tuple(symbols)).whole()
+    return _Reader(text, None if symbols is None else tuple(symbols), growth).whole()
 
 
 def symbols_of(node: Expr) -> tuple[str, ...]:
     """The symbols of a formula, in order of first writing."""
-    return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Size)))
+    bound = {i for n in walk(node) if isinstance(n, Sum) for i in n.indices}
+    return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Size) and n.name not in bound))
 
 
 def _span(token: Token) -> Span:
@@ -51,13 +58,20 @@ def _span(token: Token) -> Span:
 
 
 class _Reader:
-    def __init__(self, text: str, symbols: tuple[str, ...] | None):
+    def __init__(self, text: str, symbols: tuple[str, ...] | None, growth: bool):
         self.text = text.replace("\n", " ").replace("𝒪", "O")
         self.symbols = None if symbols is None else {spelling(s): s for s in symbols}
-        self.tokens = Words(self.text).words()
-        self.at = 0
+        self.tokens = list(map(self._spoken, Words(self.text).words()))
+        self.growth, self.at = growth, 0
         self.depth = 0
         self.bars = 0  # open bars |…|: the next bar closes one
+
+    def _spoken(self, token: Token) -> Token:
+        """A word that stands for a sign, where no symbol is called so."""
+        word = str(token)
+        if token.type != "name" or self.symbols is None or word in self.symbols:
+            return token
+        return as_(_WORDS[word], token) if word in _WORDS else as_(word, token) if word in _POWERS else token
 
     def fail(self, message: str, token: Token | None = None) -> NotationError:
         return refuse(message, self.text, self.tokens[self.at] if token is None else token)
@@ -80,22 +94,23 @@ class _Reader:
     def whole(self) -> Expr:
         if self.tokens[0].type == "end":
             raise self.fail("the formula is empty")
-        self._strip_bound()
         node = self.sum()
         token = self.tokens[self.at]
         if token.type != "end":
-            raise self.fail(f"`{token}` was not expected here", token)
+            hint = ": write the formula alone" if token == "=" else ""
+            raise self.fail(f"`{token}` was not expected here{hint}", token)
         return node
 
-    def _strip_bound(self) -> None:
-        """`O( … )` and `Θ( … )` say nothing that the question has not said."""
-        first, *rest = self.tokens[:-1]
-        bound = str(first) in {"O", "Theta", "Omega"}.difference(self.symbols or ())
-        if not bound or not rest or rest[0].type != "(" or rest[-1].type != ")":
-            return
-        depths = accumulate({"(": 1, ")": -1}.get(t.type, 0) for t in rest)
-        if list(depths).index(0) == len(rest) - 1:
-            self.tokens = [*rest[1:-1], self.tokens[-1]]
+    def _bound(self, token: Token) -> bool:
+        """Is this the `O` of `O( … )`, around the whole or where growths are added?"""
+        if (
+            str(token) not in _BOUNDS
+            or str(token) in (self.symbols or ())
+            or self.tokens[self.at].type != "("
+        ):
+            return False
+        depths = list(accumulate({"(": 1, ")": -1}.get(t.type, 0) for t in self.tokens[self.at :]))
+        return self.growth or (self.at == 1 and 0 in depths and depths.index(0) == len(depths) - 2)
 
     def _deeper(self) -> None:
         self.depth += 1
@@ -105,9 +120,29 @@ class _Reader:
     def sum(self) -> Expr:
         terms = [self.product()]
         while sign := self.accept("+", "-"):
+            if dots := self.accept("..."):
+                terms = [self._row(terms, dots)]
+                continue
             term = self.product()
             terms.append(Neg(term) if sign.type == "-" else term)
         return terms[0] if len(terms) == 1 else Add(tuple(terms))
+
+    def _row(self, terms: list[Expr], dots: Token) -> Expr:
+        """`1 + 2 + … + n`: numbers at the same distance, or each the same multiple of the one before."""
+        given = [t.value for t in terms if isinstance(t, Num)]
+        if not self.accept("+") or len(given) != len(terms) or len(given) < 2 or not all(given):
+            raise self.fail("dots stand between numbers and the last term, as in `1 + 2 + ... + T`", dots)
+        first, second, last = given[0], given[1], self.product()
+        gaps = {b - a for a, b in pairwise(given)}
+        ratios = {b / a for a, b in pairwise(given)}
+        raised = any(isinstance(n, Pow) and not isinstance(n.exponent, Num) for n in walk(last))
+        if len(ratios) == 1 and first != second and (raised or len(gaps) > 1):
+            over = Add((Mul((Num(second / first), last)), Num(-first)))
+            return Div(over, Num(second / first - 1))
+        if len(gaps) > 1 or first == second:
+            raise self.fail("the numbers before the dots follow no rule that is read here", dots)
+        count = Add((Div(Add((last, Num(-first))), Num(second - first)), _ONE))
+        return Div(Mul((count, Add((Num(first), last)))), Num(Fraction(2)))
 
     def product(self) -> Expr:
         negative = False
@@ -122,8 +157,9 @@ class _Reader:
             if self.accept("*"):
                 factors.append(self.power())
                 divided = False
-            elif self.accept("/"):
-                factors = [Div(multiply(factors), self.power())]
+            elif slash := self.accept("/", "//"):
+                quotient = Div(multiply(factors), self.power())
+                factors = [Call("floor", (quotient,)) if slash.type == "//" else quotient]
                 divided = True
             elif token.type in _BEGINS and not (token.type == "|" and self.bars):
                 fraction = isinstance(f := factors[-1], Div) and {type(f.above), type(f.below)} == {Num}
@@ -144,6 +180,8 @@ class _Reader:
 
     def power(self) -> Expr:
         base = self.atom()
+        if word := self.accept(*_POWERS):
+            return self._raised(base, Num(Fraction(_POWERS[str(word)])))
         if self.accept("**"):
             return self._raised(base, self.exponent())
         return base
@@ -187,6 +225,10 @@ class _Reader:
                 return node if isinstance(node, (Size, Num)) else Call("abs", (node,))
             case "frac":
                 return Div(self.atom(), self.atom())
+            case "binom":
+                return self._chosen(self.atom(), self.atom(), token)
+            case "sum":
+                return self._summed(token)
             case "√":
                 return Call("sqrt", (self.atom(),))
             case "name":
@@ -204,12 +246,40 @@ class _Reader:
             node = Mul(node.factors)
         return node
 
+    def _chosen(self, of: Expr, count: Expr, token: Token) -> Expr:
+        if not isinstance(count, Num) or count.value.denominator != 1 or not 0 < count.value <= 9:
+            raise self.fail("how many are chosen must be a number from 1 to 9", token)
+        factors = tuple(Add((of, Num(Fraction(-k)))) for k in range(int(count.value)))
+        return Div(Mul(factors), Num(Fraction(factorial(len(factors)))))
+
+    def _summed(self, token: Token) -> Expr:
+        """`\\sum_{k=1}^{n} k`: its letter is a symbol inside."""
+        name, known = str(self.tokens[self.at + 1]), self.symbols
+        parts = [t.type for t in self.tokens[self.at : self.at + 3]]
+        if parts != ["[", "name", "="] or (known is not None and name in known):
+            raise self.fail(
+                "a sum is written `\\sum_{k=1}^{n}`, with a letter that is no size of the question", token
+            )
+        self.at += 3
+        low = self.sum()
+        self.expect("to", token)
+        high = self.sum()
+        self.expect("]", token)
+        self.symbols = None if known is None else {**known, name: name}
+        body = self.product()
+        self.symbols = known
+        k = Size(name)
+        return Sum((name,), body, And((Compare(low, "<=", k), Compare(k, "<=", high))))
+
     # ── names and functions ──
 
     def _name(self, token: Token) -> Expr:
         name = str(token)
         if self.symbols is not None and name in self.symbols:
             return Size(self.symbols[name], span=_span(token))
+        if self._bound(token):
+            self.at += 1
+            return self._inside(self.tokens[self.at - 1])
         if function := self._function(name):
             return self._call(function, token)
         return self._letters(name, token)

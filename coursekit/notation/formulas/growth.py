@@ -8,6 +8,7 @@ Constants, `O( )`, `Θ( )` and bases of logarithms do not matter. The decision i
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,13 @@ from fractions import Fraction
 from functools import reduce
 
 from ..errors import NotationError
-from ..tree import Expr
+from ..polynomial import Atom, Monomial, Polynomial, term
 from .cone import Vector, escape, minus
 from .formula import read, symbols_of
-from .normal import ONE, Atom, Monomial, Poly, Quotient, normal, plus, product, show, times
+from .normal import ONE, Quotient, normal
 
-_UNIT = Quotient(ONE, ONE)
+_UNIT = Quotient(ONE)
+_SIGN = re.compile("([<>]=?|==?|≤|≥)")
 
 
 @dataclass(frozen=True)
@@ -51,21 +53,18 @@ class Growth:
         self.text = text
         self.given = given
         declared = None if symbols is None else tuple(symbols)
-        tree = read(text, declared)
-        sides = [[read(side, declared) for side in re.split("[<>]=?|=|≤|≥", c)] for c in _conditions(given)]
-        found = (*symbols_of(tree), *(s for side in sides for node in side for s in symbols_of(node)))
+        tree = read(text, declared, growth=True)
+        sides = [read(side, declared) for c in _conditions(given) for side in _SIGN.split(c)[::2]]
+        found = (s for node in (tree, *sides) for s in symbols_of(node))
         self.symbols = declared or tuple(dict.fromkeys(found))
         self._given = tuple(_cone(given, self.symbols))
-        self._ratio = self._read(tree)
-
-    def _read(self, tree: Expr) -> Quotient:
-        return _quotient(normal(tree), self._given)
+        self._ratio = _quotient(normal(tree), self._given)
 
     def compare(self, other: Growth | str) -> GrowthComparison:
         """How the answer `other` stands to this reference."""
-        answer = other._ratio if isinstance(other, Growth) else self._read(read(other, self.symbols))
-        missing, where = self._unbounded(self._ratio, answer)
-        excess, beyond = self._unbounded(answer, self._ratio)
+        answer = other if isinstance(other, Growth) else Growth(other, self.given, self.symbols)
+        missing, where = self._unbounded(self._ratio, answer._ratio)
+        excess, beyond = self._unbounded(answer._ratio, self._ratio)
         if not missing and not excess:
             return GrowthComparison("equal", "The two grow alike.")
         if not missing:
@@ -81,47 +80,45 @@ class Growth:
 
     def _unbounded(self, of: Quotient, by: Quotient) -> tuple[tuple[str, ...], str]:
         """The terms of `of` that `by` does not bound, and a case in which the first is the larger."""
-        bounds = [dict(m) for m in product(by.above, of.below)]
+        bounds = [dict(m) for m, _ in (by.above * of.below).terms]
         terms, where = [], ""
-        for term in self._sorted(of.above):
-            for below in by.below:
-                found = escape(_together(term, below), bounds, self._given)
+        for monomial in self._sorted(of.above):
+            for below, _ in by.below.terms:
+                found = escape(_together(monomial, below), bounds, self._given)
                 if found is not None:
-                    terms.append(self._show(term, of.below))
+                    terms.append(self._show(monomial, of.below))
                     where = where or _case(found, self.symbols)
                     break
         return tuple(terms), where
 
-    def _show(self, term: Monomial, below: Poly) -> str:
-        text = self._term(term)
-        if below == ONE:
-            return text
-        divisor = " + ".join(map(self._term, self._sorted(below)))
-        return f"{text}/({divisor})"
+    def _show(self, monomial: Monomial, below: Polynomial) -> str:
+        divisor = "" if below == ONE else f"/({' + '.join(map(self._term, self._sorted(below)))})"
+        return self._term(monomial) + divisor
 
     def _term(self, monomial: Monomial) -> str:
-        """The term with its symbols in the order of the question."""
-        place = {name: k for k, name in enumerate(self.symbols)}
-        ordered = sorted(monomial, key=lambda f: (place.get(f[0], len(place)), repr(f)))
-        powers = [
-            _show_exponential(a[1], p) for a, p in ordered if isinstance(a, tuple) and a[0] == "exp" and p > 0
-        ]
-        plain = tuple(f for f in ordered if not (isinstance(f[0], tuple) and f[0][0] == "exp" and f[1] > 0))
-        return "*".join([show(plain), *powers] if plain or not powers else powers)
+        """The term with its symbols in the order of the question; exponentials come last."""
+        raised = tuple(f for f in monomial if isinstance(f[0], tuple) and f[0][0] == "exp" and f[1] > 0)
+        plain = tuple(f for f in monomial if f not in raised)
+        powers = [_show_exponential(a[1], p) for a, p in raised]
+        return "*".join([term(plain, first=self._place), *powers] if plain or not powers else powers)
 
-    def _sorted(self, monomials: Iterable[Monomial]) -> list[Monomial]:
-        place = {name: k for k, name in enumerate(self.symbols)}
-        return sorted(monomials, key=lambda m: (sorted(place.get(a, len(place)) for a, _ in m), repr(m)))
+    def _place(self, atom: Atom) -> tuple[int, str]:
+        return self.symbols.index(atom) if atom in self.symbols else len(self.symbols), repr(atom)
+
+    def _sorted(self, poly: Polynomial) -> list[Monomial]:
+        return sorted(
+            (m for m, _ in poly.terms), key=lambda m: (sorted(self._place(a)[0] for a, _ in m), repr(m))
+        )
 
     @property
     def terms(self) -> tuple[str, ...]:
         """The terms that no other term bounds: the growth's normal form."""
-        kept = list(self._sorted(self._ratio.above))
-        for term in list(kept):
-            others = [dict(m) for m in kept if m != term]
-            if others and escape(dict(term), others, self._given) is None:
-                kept.remove(term)
-        return tuple(self._show(term, self._ratio.below) for term in kept)
+        kept = self._sorted(self._ratio.above)
+        for monomial in list(kept):
+            others = [dict(m) for m in kept if m != monomial]
+            if others and escape(dict(monomial), others, self._given) is None:
+                kept.remove(monomial)
+        return tuple(self._show(monomial, self._ratio.below) for monomial in kept)
 
     def __str__(self) -> str:
         return f"O({' + '.join(self.terms)})"
@@ -142,9 +139,9 @@ def _show_exponential(exponent: Monomial, scale: Fraction) -> str:
     """`2**T` and `V**T` as they were typed, where the base can be seen again."""
     logs = [a for a, p in exponent if isinstance(a, tuple) and a[0] == "log" and p == 1]
     if logs and scale == 1:
-        return f"{logs[0][1]}**({show(tuple(f for f in exponent if f[0] != logs[0]))})"
+        return f"{logs[0][1]}**({term(tuple(f for f in exponent if f[0] != logs[0]))})"
     base = round(math.exp(scale), 3)
-    inner = show(exponent)
+    inner = term(exponent)
     inner = inner if len(exponent) == 1 and exponent[0][1] == 1 else f"({inner})"
     return f"{base:g}**{inner}" if base == int(base) else f"exp({float(scale):.3g}*{inner})"
 
@@ -177,7 +174,7 @@ def _conditions(given: str) -> list[str]:
 def _cone(given: str, symbols: Sequence[str]) -> Iterable[Vector]:
     """Each condition as a vector `c` with `c·u >= 0`."""
     for condition in _conditions(given):
-        parts = re.split("([<>]=?|==?|≤|≥)", condition)
+        parts = _SIGN.split(condition)
         if len(parts) < 3:
             raise NotationError(f"a side condition looks like `V >= d`; `{condition.strip()}` does not")
         for left, sign, right in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
@@ -189,12 +186,11 @@ def _cone(given: str, symbols: Sequence[str]) -> Iterable[Vector]:
 
 def _below(small: str, large: str, symbols: Sequence[str], condition: str) -> Iterable[Vector]:
     less, more = (_quotient(normal(read(side, symbols)), ()) for side in (small, large))
-    lower, upper = product(less.above, more.below), product(more.above, less.below)
-    if len(upper) != 1:
+    lower, upper = less.above * more.below, more.above * less.below
+    if len(upper.terms) != 1:
         raise NotationError(f"the larger side of `{condition.strip()}` must be one product")
-    (top,) = upper
-    for monomial in lower:
-        yield minus(dict(top), dict(monomial))
+    for monomial, _ in lower.terms:
+        yield minus(dict(upper.terms[0][0]), dict(monomial))
 
 
 # ── forgetting constants ─────────────────────────────────────────────────────────────────────
@@ -208,94 +204,96 @@ def _power(a: Quotient, exponent: Fraction) -> Quotient:
     """`(x + y)**p` grows as `x**p + y**p` for p > 0."""
     if exponent < 0:
         return _power(Quotient(a.below, a.above), -exponent)
-    scaled = [{tuple((v, e * exponent) for v, e in m): ONE[()] for m in side} for side in (a.above, a.below)]
-    return Quotient(*scaled)
+    sides = (
+        [(tuple((v, e * exponent) for v, e in m), Fraction(1)) for m, _ in p.terms]
+        for p in (a.above, a.below)
+    )
+    return Quotient(*map(Polynomial.of, sides))
+
+
+def _sum_of(parts: Iterable[Quotient]) -> Quotient:
+    return reduce(operator.add, parts)
 
 
 def _quotient(q: Quotient, given: Sequence[Vector]) -> Quotient:
     above, below = _sum(q.above, given), _sum(q.below, given)
-    return times(above, Quotient(below.below, below.above))
+    return above * Quotient(below.below, below.above)
 
 
-def _sum(poly: Poly, given: Sequence[Vector]) -> Quotient:
+def _sum(poly: Polynomial, given: Sequence[Vector]) -> Quotient:
     """The sum's positive terms, provided that they bound the negative ones."""
-    growing = [_monomial(m, given) for m, c in poly.items() if c > 0]
+    growing = [_monomial(m, given) for m, c in poly.terms if c > 0]
     if not growing:
         raise NotationError("the formula is zero or negative, so it has no growth")
-    total = reduce(plus, growing)
-    for monomial, coefficient in poly.items():
+    total = _sum_of(growing)
+    for monomial, coefficient in poly.terms:
         if coefficient < 0:
-            term = _monomial(monomial, given)
-            bounds = [dict(m) for m in product(total.above, term.below)]
-            if any(escape(_together(t, b), bounds, given) for t in term.above for b in total.below):
-                message = f"the term `{show(monomial, coefficient)}` is not bounded by the others, "
+            part = _monomial(monomial, given)
+            bounds = [dict(m) for m, _ in (total.above * part.below).terms]
+            pairs = ((t, b) for t, _ in part.above.terms for b, _ in total.below.terms)
+            if any(escape(_together(t, b), bounds, given) for t, b in pairs):
+                message = f"the term `{term(monomial, coefficient)}` is not bounded by the others, "
                 raise NotationError(message + "so the formula could be negative")
     return total
 
 
 def _monomial(monomial: Monomial, given: Sequence[Vector]) -> Quotient:
-    result = _UNIT
-    for atom, exponent in monomial:
-        result = times(result, _power(_atom(atom, given), exponent))
-    return result
+    return math.prod((_power(_atom(atom, given), exponent) for atom, exponent in monomial), start=_UNIT)
 
 
 def _variable(variable: object, exponent: Fraction = Fraction(1)) -> Quotient:
-    return Quotient({((variable, exponent),): ONE[()]}, ONE)
+    return Quotient(Polynomial.size(variable, exponent))
 
 
 def _atom(atom: Atom, given: Sequence[Vector]) -> Quotient:
-    if isinstance(atom, str):
-        return _variable(atom)
     match atom:
+        case str():
+            return _variable(atom)
         case ("prime", _):
             return _UNIT
         case ("log", inside):
             return _logarithm(inside, given)
         case ("sum", inside):
-            return _sum(dict(inside), given)
+            return _sum(inside, given)
         case ("exp", exponent):
             return _exponential(exponent, given)
-        case ("call", "max" | "min" as function, keys):
-            parts = [_quotient(Quotient(dict(a), dict(b)), given) for a, b in keys]
-            turned = parts if function == "max" else [_power(p, Fraction(-1)) for p in parts]
-            total = reduce(plus, turned)
-            return total if function == "max" else _power(total, Fraction(-1))  # min(a,b) = 1/max(1/a,1/b)
-        case ("call", "ceil" | "floor" | "abs", ((above, below),)):
-            return _quotient(Quotient(dict(above), dict(below)), given)
+        case ("call", "max" | "ceil" | "floor" | "abs", args):
+            return _sum_of(_quotient(a, given) for a in args)
+        case ("call", "min", args):  # min(a,b) = 1/max(1/a,1/b)
+            return _power(_sum_of(_power(_quotient(a, given), Fraction(-1)) for a in args), Fraction(-1))
     raise NotationError(
         "the growth of this formula is not known to the course; write it as a sum of products"
     )
 
 
-def _logarithm(inside: Atom, given: Sequence[Vector]) -> Quotient:
+def _logarithm(inside: Polynomial, given: Sequence[Vector]) -> Quotient:
     """`log(x + y)` grows as `log x + log y`, and `log(x**a * y)` too."""
-    if isinstance(inside, int):
-        return _UNIT
-    if isinstance(inside, str) or (inside and inside[0] == "log"):
-        return _variable(("log", inside))
-    if inside and isinstance(inside[0], str):
-        raise NotationError(
-            "the growth of this logarithm is not known to the course; simplify what it is taken of"
-        )
     parts = []
-    for monomial, coefficient in inside:
-        for atom, exponent in monomial:
-            if coefficient > 0 and exponent < 0:
+    for monomial, coefficient in inside.terms:
+        for atom, exponent in monomial if coefficient > 0 else ():
+            if exponent < 0:
                 raise NotationError(
                     "a logarithm of a quotient has no growth of its own; write it as a difference"
                 )
-            if coefficient > 0:
-                parts.append(_logarithm_of_atom(atom, given))
-    return reduce(plus, parts) if parts else _UNIT
+            parts.append(_logarithm_of_atom(atom, given))
+    return _sum_of(parts) if parts else _UNIT
 
 
 def _logarithm_of_atom(atom: Atom, given: Sequence[Vector]) -> Quotient:
-    if isinstance(atom, tuple) and atom[0] == "exp":
-        return _monomial(atom[1], given)
-    if isinstance(atom, tuple) and atom[0] == "prime":
-        return _UNIT
-    return _logarithm(atom[1] if isinstance(atom, tuple) and atom[0] == "sum" else atom, given)
+    match atom:
+        case str():
+            return _variable(("log", atom))
+        case ("log", inside) if len(inside.terms) == 1 and len(inside.names) == 1:
+            return _variable(("log", ("log", inside.names[0])))
+        case ("exp", exponent):
+            return _monomial(exponent, given)
+        case ("prime", _):
+            return _UNIT
+        case ("sum", inside):
+            return _logarithm(inside, given)
+    raise NotationError(
+        "the growth of this logarithm is not known to the course; simplify what it is taken of"
+    )
 
 
 def _exponential(exponent: Monomial, given: Sequence[Vector]) -> Quotient:
@@ -303,14 +301,13 @@ def _exponential(exponent: Monomial, given: Sequence[Vector]) -> Quotient:
     scale = 1.0
     rest = []
     for atom, power in exponent:
-        if isinstance(atom, tuple) and atom[0] == "log" and isinstance(atom[1], int):
-            scale *= math.log(atom[1]) ** float(power)
+        if isinstance(atom, tuple) and atom[0] == "log" and atom[1].constant:
+            scale *= math.log(atom[1].constant) ** float(power)
         else:
             rest.append((atom, power))
     if not rest:
         return _UNIT
     inner = _monomial(tuple(rest), given)
-    if inner.below != ONE or len(inner.above) != 1 or any(p < 0 for _, p in next(iter(inner.above))):
+    if inner.below != ONE or len(inner.above.terms) != 1 or any(p < 0 for _, p in inner.above.terms[0][0]):
         raise NotationError("the growth of this power is not known to the course; simplify its exponent")
-    (vector,) = inner.above
-    return _variable(("exp", vector), Fraction(scale).limit_denominator(10**6))
+    return _variable(("exp", inner.above.terms[0][0]), Fraction(scale).limit_denominator(10**6))

@@ -15,11 +15,12 @@ from ..parse.symbols import LETTERS
 from ..parse.tokens import as_
 
 _CORNERS = {"lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋"}
-_SIGNS = frozenset("+-*/^(){}[],|.\\~$²³⁴") | LETTERS.keys()
+_SIGNS = frozenset("+-*/^(){}[],|.…=\\~$²³⁴") | LETTERS.keys()
 _KINDS = {
     "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "LSQ": "[", "LGRP": "[", "RSQ": "]", "STAR": "*",
     "DOT": "*", "SLASH": "/", "PLUS": "+", "MINUS": "-", "CARET": "**", "COMMA": ",", "BAR": "|",
-    "NUMBER": "number", "NAME": "name", "FUNC": "name", "SQRT": "name", "FRAC": "frac",
+    "NUMBER": "number", "NAME": "name", "FUNC": "name", "SQRT": "name", "FRAC": "frac", "FLOOR": "//", "DOTS": "...",
+    "BIGOP": "sum", "REDUCER": "sum", "UPTO": "to", "EQ": "=", "_EQ": "=",
 }  # fmt: skip
 
 
@@ -42,11 +43,12 @@ class Words(LatexReader):
             super().one()
 
     def command(self) -> None:
-        corner = re.compile(r"\\([lr](?:ceil|floor))\b").match(self.text, self.pos, self.end)
-        if corner is None:
+        sign = re.compile(r"\\([lr](?:ceil|floor)|binom)\b").match(self.text, self.pos, self.end)
+        if sign is None:
             return super().command()
-        self.pos = corner.end()
-        return self.emit(_CORNERS[corner[1]], _CORNERS[corner[1]], corner.start())
+        self.pos = sign.end()
+        kind = _CORNERS.get(sign[1], sign[1])
+        return self.emit(kind, kind, sign.start())
 
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
         super().operator(symbol, start, length)
@@ -57,13 +59,19 @@ class Words(LatexReader):
             raise self.error(f"`{symbol}` has no meaning in a formula", start)
 
     def word(self, word: str, start: int, text_word: bool = False) -> None:
-        self.finish(Name(word), start)
+        if word == "sum" and self.follows("_"):
+            self.reducer(word, start, big=False)
+        else:
+            self.finish(Name(word), start)
 
     def finish(self, name: Name, start: int) -> None:
         self.emit("NAME", self.scripts(name), start)
 
     def reducer(self, word: str, start: int, big: bool) -> None:
-        self.finish(Name(word), start)
+        if word == "sum":
+            super().reducer(word, start, big)
+        else:
+            self.finish(Name(word), start)
 
     def peek_transpose(self) -> bool:
         return False

@@ -45,22 +45,6 @@ def times(a: Value, b: Value) -> Value:
     return lambda at: a(at) * b(at)
 
 
-def along(index: str, span: range, value: Value) -> Callable[[At], list[float]]:
-    def values(at: At) -> list[float]:
-        at = dict(at)
-        return [value(at) for at[index] in span]
-
-    return values
-
-
-def joined(index: str, span: range, values: Callable[[At], list[float]]) -> Callable[[At], list[float]]:
-    def joined(at: At) -> list[float]:
-        at = dict(at)
-        return [x for at[index] in span for x in values(at)]
-
-    return joined
-
-
 def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:
     """A place; written out where it depends on few indices, as it mostly does."""
     match terms:
@@ -77,7 +61,4 @@ def entry(flat: list[float], const: int, terms: list[tuple[int, str]], looked_up
     place = linear(const, terms)
     if looked_up:
         return lambda at: flat[place(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])]
-    if len(terms) == 1:
-        ((f, i),) = terms
-        return lambda at: flat[const + f * at[i]]
     return lambda at: flat[place(at)]

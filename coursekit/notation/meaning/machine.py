@@ -14,7 +14,7 @@ from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
 from .arithmetic import COMPARE, divide, power, real
-from .closures import At, Spot, Value, along, always, apart, entry, joined, linear, nested, plus, times
+from .closures import At, Spot, Value, always, apart, entry, linear, nested, plus, times
 from .reach import Extents, conditions, fail, nth
 from .table import Place, Table, strides
 
@@ -156,16 +156,21 @@ class Machine(Extents):
         bound = self.bound | set(indices)
         value = self.value(body, bound)
         spans = [self.span(self.ranges[i]) for i in indices]
-        values: Callable[[At], list[float]] = lambda at: [value(at)]
-        if where is not None:
-            holds = self.holds(where, bound)
-            values = lambda at: [value(at)] if holds(at) else []
-        elif indices:
-            (*indices, index), (*spans, span) = indices, spans
-            values = along(index, span, value)
-        for index, span in zip(reversed(indices), reversed(spans), strict=True):
-            values = joined(index, span, values)
-        return values
+        holds = None if where is None else self.holds(where, bound)
+
+        def values(at: At) -> list[float]:
+            at, found = dict(at), []
+            for point in product(*spans):
+                at.update(zip(indices, point, strict=True))
+                if holds is None or holds(at):
+                    found.append(value(at))
+            return found
+
+        def along(at: At) -> list[float]:  # the same over one index alone, as it mostly is
+            at = dict(at)
+            return [value(at) for at[indices[0]] in spans[0]]
+
+        return along if len(indices) == 1 and holds is None else values
 
     def softmax(self, node: T.Softmax) -> Value:
         scores, body = self.over(node.indices, node.body, node.where), self.value(node.body)

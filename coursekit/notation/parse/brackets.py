@@ -7,12 +7,40 @@ import re
 
 from lark import Token
 
+from ..functions import SOFT
 from ..names import Name, small_of
 from .scanner import MAX_DEPTH
+from .signature import Signature
 from .tokens import Tokens, as_, closing, refuse
 
+CONDITIONAL = "(|"  # the bracket of `P(a | b)`
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
 _SIGN = {"LPAR": ")", "LSQ": "]", "LGRP": "]", "LBRACE": "}", "BAR": "|", "NORM": "||"}
+
+
+def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
+    """`p(v | u)` as `p(u, v)`, where p is given with the axes u and v; other conditions are cut by `pair`."""
+    out = list(tokens)
+    for k, token in enumerate(tokens[:-1]):
+        if token.type != "NAME" or tokens[k + 1].type != "LPAR" or (name := known.find(token.value)) is None:
+            continue
+        stop, shape = closing(tokens, k + 1), known.shapes[name]
+        inside = tokens[k + 2 : stop]
+        letters = {t.value.index: t for t in inside[::2] if t.type == "NAME"}
+        bars = [t.type for t in inside[1::2]].count("BAR")
+        if bars != 1 or len(letters) != len(shape) or len(inside) != 2 * len(shape) - 1:
+            continue
+        if letters.keys() != set(shape):
+            one = ",".join(letters)
+            both = f"`{name}[{one}]` or `{name}[{','.join([*letters][::-1])}]`"
+            raise refuse(
+                f"which axis is which? Write {both}; here the axes are {','.join(shape)}", source, token
+            )
+        for place, axis in zip(range(k + 2, stop, 2), shape, strict=True):
+            out[place] = letters[axis]
+            if place > k + 2:
+                out[place - 1] = as_("COMMA", tokens[place - 1], ",")
+    return out
 
 
 def pair(tokens: Tokens, source: str) -> Tokens:
@@ -38,6 +66,7 @@ def pair(tokens: Tokens, source: str) -> Tokens:
             if kind == "BAR" and opened is not None and opened.type == "LPAR" and _ends_operand(out):
                 if stack[-1][1] > 0 and out[stack[-1][1] - 1].type == "NAME" and skip is None:
                     skip = len(stack)
+                    out[stack[-1][1]] = as_("LPAR", opened, CONDITIONAL)
                     continue
                 if skip is not None:
                     continue
@@ -93,6 +122,7 @@ def _heads(tokens: Tokens, source: str) -> Tokens:
     `\\sum_i` always takes the rest of its product; `sum[i]( … )` and `softmax[w]( … )` take the bracket.
     """
     out: list[Token | None] = list(tokens)
+    inserts: dict[int, Token] = {}
     for k, token in enumerate(tokens):
         if token.type not in ("FUNC", "REDUCER", "BIGOP"):
             continue
@@ -115,14 +145,18 @@ def _heads(tokens: Tokens, source: str) -> Tokens:
             continue
         if token.type == "FUNC":
             kind = "FUNC" if bracket else "FUNC_OPEN"
-            if not bracket:
-                _alone(tokens, k, source)
+            if not bracket and (stop := _alone(tokens, k, source)):
+                kind = "FUNC"
+                inserts[k + 1] = as_("LPAR", tokens[k + 1], "(")
+                inserts[stop] = as_("RPAR", tokens[stop - 1], ")")
         elif token.type == "REDUCER" and not bracket:
-            kind = "GREEDY" if token.value == "softmax" else "BIGOP"
+            kind = "GREEDY" if token.value in SOFT else "BIGOP"
         else:
             kind = token.type
         if kind != token.type:
             out[k] = as_(kind, token)
+    for at in sorted(inserts, reverse=True):
+        out.insert(at, inserts[at])
     return [token for token in out if token is not None]
 
 
@@ -160,8 +194,10 @@ _POWER = re.compile(r"\s*(\^|\*\*)\s*(\w+|\{[^}]*\}|\([^)]*\))?")
 _BEGINS = frozenset({"NAME", "NUMBER", "FUNC", "LPAR", "LGRP", "FRAC", "SQRT", "REDUCER", "BIGOP"})
 
 
-def _alone(tokens: Tokens, k: int, source: str) -> None:
-    """A function without brackets takes one factor; where another follows, nobody knows where it ends."""
+def _alone(tokens: Tokens, k: int, source: str) -> int:
+    """A function without brackets takes one factor; where another follows, nobody knows where it ends, but for the
+    angle of `\\cos t\\theta_i` and `\\sin 2\\pi x`: its first factors are single
+    letters or numbers. Then its end is told."""
     ends: list[int] = []
     at = k + 1
     while (
@@ -180,7 +216,10 @@ def _alone(tokens: Tokens, k: int, source: str) -> None:
         ends.append(tokens[at].end_pos or 0)
         at += 1
     if len(ends) < 2:
-        return
+        return 0
+    angle = tokens[k].value in ("sin", "cos") and len(ends) == at - k - 1  # each factor is one token
+    if angle and all(t.type == "NUMBER" or t.value.plain for t in tokens[k + 1 : at - 1]):
+        return at
     word, start = source[tokens[k].start_pos or 0 : tokens[k].end_pos], tokens[k].end_pos or 0
     first, whole = source[start : ends[0]].strip(), source[start : ends[-1]].strip()
     rest = source[ends[0] : ends[-1]].strip()

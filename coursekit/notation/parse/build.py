@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from .. import tree as T
-from ..functions import DEFINED
+from ..functions import DEFINED, SOFT
 from ..tree import free_indices, mapped, substitute, walk
+
+MARK = "matrix"  # Call(MARK, (ref,)): a name that may have axes which are not written
 
 
 def add(terms: list[T.Expr], span: T.Span) -> T.Expr:
@@ -33,8 +36,8 @@ def reduction(
     word: str, indices: tuple[str, ...], body: T.Expr, where: T.Condition | None, span: T.Span
 ) -> T.Expr:
     """What uses up indices, by its word."""
-    if word == "softmax":
-        return T.Softmax(indices, body, where, span=span)
+    if word in SOFT:
+        return replace(SOFT[word](indices, body, where), span=span)
     if word == "concat":
         return T.Flatten("", indices, body, span=span)
     if word in DEFINED:

@@ -12,6 +12,7 @@ from lark import Token
 
 from ..names import GREEK, Name, small_of
 from ..sums import is_capital
+from .brackets import CONDITIONAL
 from .seen import Seen, depths
 from .signature import Signature
 from .slips import PYTHON
@@ -21,7 +22,7 @@ from .tokens import Tokens, as_, closing, count, level, refuse
 _PLAIN = frozenset({"NAME", "NUMBER", "PLUS", "MINUS", "STAR", "COMMA", "LSUB", "RSUB"})
 
 
-_FUNCTION_LETTERS = frozenset({"f", "g", "phi", "varphi", "psi"})
+_FUNCTION_LETTERS = frozenset({"f", "g", "pi", "phi", "varphi", "psi", "Phi", "Psi"})
 
 
 class Calls:
@@ -67,6 +68,8 @@ class Calls:
             square = stop + 1 < len(tokens) and tokens[stop + 1].type == "LSQ"
             script = tokens[head + 2 : k - 1]
             kind = "LIDX" if k < left or square else self.kind(tokens[head], tokens[k + 1 : stop], script)
+            if not kind and token.value == CONDITIONAL:
+                raise refuse(_function(tokens[head].value), self.source, tokens[head])
             if kind:
                 out[k] = as_(kind, token)
         return out
@@ -84,6 +87,8 @@ class Calls:
             for k, (t, after) in enumerate(zip(inside, [*inside[1:], token], strict=True))
         )
         known = name.text in self.tensors or name.text in self.lefts
+        if not index_like and not script and count(inside) == self.signature.ranks.get(name.text):
+            index_like = all(t.type in _PLAIN and (t.type != "NAME" or self.strange(t.value)) for t in inside)
         if self.signature and not known and any(t.type == "LSUB" for t in inside):
             index_like = False  # CELL(h_{t-1,J}, x_{t,K}): of tensors that are given, in none that is
         if (name.opaque and not (known and index_like)) or _asks(inside):
@@ -96,9 +101,10 @@ class Calls:
                 axes = ",".join(a if a.isalpha() else "…" for a in self.signature.shapes[name.text])
                 message = f"`{name.text}` has {rank} axes: write all its indices, `{name.text}[{axes}]`, or a product, "
                 raise refuse(f"{message}`{name.text} * (…)`", self.source, token)
-            return "LIDX" if index_like and rank >= written else ""
+            names = commas and rank == written and all(t.type in _PLAIN for t in inside)
+            return "LIDX" if (index_like and rank >= written) or names else ""
         if script:
-            return ""
+            return "LIDX" if index_like and self.defined.get(name.text) else ""  # a_t(u)
         if name.base in FUNCTIONS and not name.plain and name.text not in self.seen.bare:
             raise refuse(_function(name), self.source, token)
         if index_like and (known or commas or self.defined.get(name.text)):
@@ -133,6 +139,11 @@ class Calls:
             or (is_capital(name.index) and len(name.base) == 1)
             or (len(name.subs) == 1 and not name.sups and set(name.subs[0].items) <= self.letters)
         )
+
+    def strange(self, name: Name) -> bool:
+        """A letter that is no tensor, so that it can only be an index: the u of `c(u,v)`."""
+        letter = name.plain and len(name.base) == 1 and name.base.islower()
+        return letter and self.signature.find(name) is None and name.text not in self.lefts
 
     def is_size(self, name: Name) -> bool:
         """A size, an index as a number, or sizes side by side."""

@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from lark import Token, Tree
 
 from .. import tree as T
+from ..errors import NotationError
 from ..names import capital_of, small_of
 from ..sums import close, doubtful, is_capital, opens, rename_outside
 from ..tree import children, free_indices, substitute, transform, walk
 from .build import affines, apart, reuses
 from .expressions import ExpressionReader
 from .facts import Facts, arguments_of, parts_of
-from .matrix import Shapes
+from .matrix import Doubt, Shapes
+
+MAX_DOUBTS = 4
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,30 @@ def equations(trees: list[Tree[Token]], facts: Facts, source: str) -> list[list[
     drafts = [Elaborator(facts, source).read(tree) for tree in trees]
     if not facts.matrices:
         return [[draft.equation()] for draft in drafts]
-    shapes = Shapes(facts.shapes, facts.signature.shapes, source)
+    return _written(drafts, facts, source, {})
+
+
+def _written(
+    drafts: list[Draft], facts: Facts, source: str, decided: dict[str, frozenset[str]]
+) -> list[list[T.Equation]]:
+    """Every axis written out. An equation that can be read in two ways is read in the one that fits the others."""
+    try:
+        return _indexed(drafts, facts, Shapes(facts.shapes, facts.signature.shapes, source, decided))
+    except Doubt as doubt:
+        found = []
+        for way in doubt.ways if len(decided) < MAX_DOUBTS else ():
+            try:
+                found.append(_written(drafts, facts, source, {**decided, doubt.equation: way}))
+            except Doubt:
+                raise doubt from None
+            except NotationError:
+                continue
+        if len(found) != 1:
+            raise
+        return found[0]
+
+
+def _indexed(drafts: list[Draft], facts: Facts, shapes: Shapes) -> list[list[T.Equation]]:
     shapes.learn([(d.left, d.body, d.bare) for d in drafts])
     out: list[list[T.Equation]] = []
     for draft in drafts:
@@ -63,8 +89,9 @@ class Elaborator(ExpressionReader):
             raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
         rank = self.facts.signature.ranks.get(lhs.name)
         given = round_ is None or not self.left_arguments(arguments_of(round_))  # Attention(Q, K, V)
-        open_ = square is None or self.rows > 0
-        given |= self.rows > 0
+        letters = all(len(i.plain or "") == 1 for i in lhs.indices)  # h(t) = …, but not P(w_t | …)
+        given |= bool(self.facts.signature) and letters and len(lhs.indices) < (99 if rank is None else rank)
+        open_ = square is None or bool(self.facts.signature)
         bare = given and open_ and (rank is None or len(lhs.indices) < rank)
         return Draft(self, lhs, self.expr(right), conditional, bare, self.span(tree))
 

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import cast
 
 from lark import Token, Tree
 
 from .. import tree as T
 from ..errors import NotationError
-from ..functions import FUNCTIONS, clip
+from ..functions import FUNCTIONS, SAID, SOFT
 from ..names import capital_of
 from ..show import show
-from ..sums import opens
-from .build import add, divide, multiply, negate, reduction
-from .facts import bare_name, bound_names, bracketed, names_in
-from .index_reader import MAX_DEPTH, edge, terms_of
-from .matrix import ENTRY, HADAMARD, WHOLE
+from ..sums import is_capital, opens
+from .build import add, affines, divide, multiply, negate, reduction
+from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
+from .index_reader import MAX_DEPTH, edge, terms_of, unmarked
+from .matrix import DIAG, ENTRY, HADAMARD, WHOLE
+from .positions import matters
 from .references import ReferenceReader
 
 
@@ -150,16 +153,33 @@ class ExpressionReader(ReferenceReader):
         if function == "turned":  # (a - b)^T
             value = self.expr(nodes[0])
             return T.Call("transpose", (value,), span=self.span(tree)) if self.facts.matrices else value
-        if function == "clip" and len(nodes) == 3:
-            return clip(*map(self.expr, nodes))
+        if function in SAID:
+            return self.said(function, nodes, tree)
+        if function in ("trace", DIAG) and not self.facts.matrices:
+            entries = "sum[i](A[i,i])" if function == "trace" else "a[i] * [i == j]"
+            raise self.error(f"`{head}` needs known shapes; write `{entries}` for its entries", tree)
         if len(nodes) != 1 and function not in ("min", "max"):
             raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
-        if len(nodes) == 1 and function in ("min", "max") and self.facts.matrices:
-            return T.Call(WHOLE + function, (self.expr(nodes[0]),), span=self.span(tree))
         if len(nodes) == 1 and function in ("min", "max"):
+            value = self.expr(nodes[0])
+            if self.facts.matrices:
+                return self.over_all(function, value, tree)
+            over = self.left_over(value, nodes[0])
+            if not self.left.issuperset(over):
+                return reduction(function, over, value, None, self.span(tree))
             hint = f"`{function}` needs two arguments, `{function}(a, b)`, or an index, `{function}[t](…)`"
             raise self.error(hint, head)
         return T.Call(function, tuple(self.expr(a) for a in nodes), span=self.span(tree))
+
+    def said(self, function: str, nodes: list[Tree[Token]], tree: Tree[Token]) -> T.Expr:
+        """A function that others can say."""
+        wanted, meaning = SAID[function]
+        if len(nodes) == 1 and function == "leakyrelu":
+            raise self.error("which slope has it? Write `LeakyReLU(x, 0.01)`, or with another number", tree)
+        if len(nodes) not in wanted:
+            message = f"`{function}` takes {wanted[-1]} arguments, you wrote {len(nodes)}"
+            raise self.error(message.replace("1 arguments", "one argument"), tree)
+        return replace(meaning(*map(self.expr, nodes)), span=self.span(tree))
 
     def marked(self, function: str, power: str | None, nodes: list[Tree[Token]], tree: Tree[Token]) -> T.Expr:
         """`tanh^2(x)`, `log_2(x)`, and the slope `tanh'(x)`."""
@@ -167,7 +187,11 @@ class ExpressionReader(ReferenceReader):
             raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
         span = self.span(tree)
         argument = self.expr(nodes[0])
-        value = T.Call(function, (argument,), span=span)
+        value = (
+            self.said(function, nodes, tree) if function in SAID else T.Call(function, (argument,), span=span)
+        )
+        if power is None and function in SAID:
+            raise self.error(f"the slope of `{function}` has no sign of its own; write it out", tree)
         if power is None:
             return FUNCTIONS[function].slope(argument, value)
         number = T.Num(Fraction(power[1:]), span=span)
@@ -178,8 +202,16 @@ class ExpressionReader(ReferenceReader):
     def x_norm(self, tree: Tree[Token]) -> T.Expr:
         body = self.expr(tree.children[0])
         if self.facts.matrices:
-            return T.Call(WHOLE + "norm", (body,), span=self.span(tree))
-        return T.Call("sqrt", (T.Pow(body, T.Num(Fraction(2)), span=self.span(tree)),), span=self.span(tree))
+            return self.over_all("norm", body, tree)
+        if opens(body):  # ||x[b,I]||: its square is summed
+            return T.Call(
+                "sqrt", (T.Pow(body, T.Num(Fraction(2)), span=self.span(tree)),), span=self.span(tree)
+            )
+        over = self.left_over(body, cast("Tree[Token]", tree.children[0]))
+        if self.left.issuperset(over):
+            message = "`||…||` is the length of a vector: write the index that it is taken over, `norm[i](x[i] - y[i])`"
+            raise self.error(message, tree)
+        return reduction("norm", over, body, None, self.span(tree))
 
     def x_bars(self, tree: Tree[Token]) -> T.Expr:
         inner = tree.children[0]
@@ -200,10 +232,10 @@ class ExpressionReader(ReferenceReader):
                 raise self.error("`otherwise` must be the last case", branch)
             value, test = cast("list[Tree[Token]]", branch.children)
             branches.append((self.expr(value), self.condition(test)))
-        if last.data != "otherwise" and len(branches) == 1:
+        if last.data != "otherwise" and branches:
             other = self.condition(cast("Tree[Token]", last.children[1]))
-            if _negates(branches[0][1], other):
-                return T.Cases((branches[0],), self.expr(last.children[0]), span=self.span(tree))
+            if _exhaust([*(test for _, test in branches), other]):
+                return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
         if last.data != "otherwise" or not branches:
             raise self.error("cases end with `otherwise`: `cases(a if t == 0, b otherwise)`", last)
         return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
@@ -219,9 +251,12 @@ class ExpressionReader(ReferenceReader):
         """`a[0,t,I]; …; a[K-1,t,I]`: one part for each value of the index that changes."""
         shape = [p.data for p in cast("list[Tree[Token]]", tree.children)]
         message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"
+        if edge(tree, -1) == "family":  # head[H]; …: as `scripts.families` writes it
+            body = self.expr(tree.children[0])
+            return T.Flatten("", tuple(opens(body)), body, span=self.span(tree))
         if len(shape) not in (3, 4) or shape.count("dots") != 1 or shape[-2] != "dots":
             raise self.error(message, tree)
-        first, last = self.expr(tree.children[0]), self.expr(tree.children[-1])
+        first, last = (unmarked(self.expr(tree.children[k])) for k in (0, -1))
         if not (isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name):
             raise self.error(message, tree)
         differ = [k for k, (a, b) in enumerate(zip(first.indices, last.indices, strict=False)) if a != b]
@@ -255,12 +290,36 @@ class ExpressionReader(ReferenceReader):
         word = str(head)
         span = self.span(head)
         bound, where = self.bound(indices) if indices is not None else ((), None)
+        self.around += bound
         value = self.expr(body)
-        if not bound and word != "softmax":
-            if self.facts.matrices and word != "concat":
-                return T.Call(WHOLE + word, (value,), span=self.span(tree))
+        del self.around[len(self.around) - len(bound) :]
+        for name, item, upto in self.ones:
+            if name in bound and matters(value, name):
+                raise self.counted(name, self.affine(item.children[2]), self.scaled(upto)[1], item)
+        self.ones = [one for one in self.ones if one[0] not in bound]
+        if not bound and self.facts.matrices and word not in SOFT and word != "concat":
+            return self.over_all(word, value, tree)
+        if not (self.facts.matrices and word in SOFT):  # of a vector `matrix` knows
+            bound = bound or self.left_over(value, body, word in SOFT)
+        if not bound and word not in SOFT:
             raise self.error(f"`{word}` needs its index: `{word}[i](…)`", head)
         return reduction(word, bound, value, where, span)
+
+    def over_all(self, word: str, value: T.Expr, tree: Tree[Token]) -> T.Expr:
+        """Over all axes of a matrix; of a number, over the index that is left."""
+        over = T.Ref("", tuple(map(T.index, self.left_over(value, tree))))
+        return T.Call(WHOLE + word, (value, over), span=self.span(tree))
+
+    def left_over(self, value: T.Expr, body: Tree[Token], kept: bool = False) -> tuple[str, ...]:
+        """The indices that `mean(x[n,k])` can only run over: those that nothing else uses, or the only one."""
+        found = [parts_of(reference) for reference in rules(body, "reference")]
+        if not self.facts.matrices and any(script or round_ for _, script, round_, _ in found):
+            return ()  # `softmax(z_t)`: z_t may be a vector
+        around = [] if kept else self.around  # a softmax keeps its index, which a sum around it may use up
+        order = dict.fromkeys(a for n in affines(value) for _, a in n.terms if isinstance(a, str))
+        own = [i for i in order if i in T.free_indices(value) and not is_capital(i)]
+        rest = tuple(i for i in own if i not in self.left and i not in around)
+        return rest or tuple(own if len(own) == 1 and own[0] not in around else ())
 
     def bound(self, indices: Tree[Token]) -> tuple[tuple[str, ...], T.Condition | None]:
         """The names that a sum binds, and the condition they must meet."""
@@ -312,6 +371,8 @@ class ExpressionReader(ReferenceReader):
                 raise self.counted(name, start, stop, item)
         variable = T.Affine(((scale, name),))
         begin = 1 if base is None and past else base or 0
+        if base is None and low == 1:
+            self.ones.append((name, item, upto))
         found = [] if low is not None and low <= begin else [T.Compare(start, "<=", variable)]
         if top is None or (base == 1 and not past):
             return [*found, T.Compare(variable, "<=", stop)]
@@ -362,7 +423,7 @@ class ExpressionReader(ReferenceReader):
     def name_of(self, item: Tree[Token] | Token) -> str:
         if name := bare_name(item):
             return name.index
-        raise self.error("an index name must stand here", item)
+        raise self.error("an index name must stand here: `sum[i](…)`", item)
 
     def condition(self, tree: Tree[Token]) -> T.Condition:
         parts = cast("list[Tree[Token]]", tree.children) if tree.data == "both" else [tree]
@@ -401,14 +462,44 @@ def _is_limit(item: Tree[Token]) -> bool:
     )
 
 
-_OTHER = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_HOLDS = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "<=": operator.le,
+}  # fmt: skip
 
 
-def _negates(one: T.Condition, other: T.Condition) -> bool:
-    """Does exactly one of two conditions always hold: `t == 0` and `t != 0` (or `t > 0`, an index being no less)?"""
-    if not isinstance(one, T.Compare) or not isinstance(other, T.Compare) or one.left != other.left:
+def _exhaust(tests: list[T.Condition]) -> bool:
+    """Does one of the conditions always hold: `t == 0` and `t > 0`, `x < -1`, `-1 <= x <= 1` and `x > 1`?
+
+    All must compare one value with numbers, or with one other value, which then counts as 0."""
+    groups = [test.parts if isinstance(test, T.And) else (test,) for test in tests]
+    sides = [(c.left, c.right) for group in groups for c in group]
+    values = [side for pair in sides for side in pair if _number(side) is None]
+    whole = [v for k, v in enumerate(values) if v not in values[:k]]
+    if not whole or len(whole) > 2:
         return False
-    zero, index = T.Affine(()), isinstance(one.left, T.Affine) and one.left.plain
-    if index and one.operator == "==" and one.right == zero:
-        return (other.operator, other.right) in ((">", zero), ("!=", zero), (">=", T.Affine((), 1)))
-    return one.right == other.right and _OTHER[one.operator] == other.operator
+    value = next((v for v in whole if all(v in pair for pair in sides)), None)
+    others = [v for v in whole if v != value]
+    if value is None or (others and any(_number(s) is not None for pair in sides for s in pair)):
+        return False
+    bounds = sorted({_number(s) or Fraction(0) for pair in sides for s in pair if s != value})
+    tried = [bounds[0] - 1, *bounds, *((a + b) / 2 for a, b in pairwise(bounds)), bounds[-1] + 1]
+    index = value.plain if isinstance(value, T.Affine) else None
+    if index and not others:  # a position is whole and begins at 0
+        tried = [x for x in tried if x >= 0 and x.denominator == 1]
+    elif index and others == [T.Affine(((1, T.SizeOf(capital_of(index))),), -1)]:  # the last one
+        tried = [x for x in tried if x <= 0]
+
+    def at(side: object, x: Fraction) -> Fraction:
+        return x if side == value else _number(side) or Fraction(0)
+
+    return all(
+        any(all(_HOLDS[c.operator](at(c.left, x), at(c.right, x)) for c in group) for group in groups)
+        for x in tried
+    )
+
+
+def _number(side: object) -> Fraction | None:
+    """The number that a side of a condition is."""
+    if isinstance(side, T.Affine):
+        return None if side.terms else Fraction(side.const)
+    return side.value if isinstance(side, T.Num) else None

@@ -26,6 +26,7 @@ class Facts:
     shapes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # declared: `W in R^{n x m}`
     signature: Signature = field(default_factory=Signature)
     named: set[str] = field(default_factory=set)  # axes of the signature whose sizes are used
+    looked: set[str] = field(default_factory=set)  # numbers that are given and stand as an index
     counts: dict[str, str] = field(default_factory=dict)  # the `N` of `1/N sum_i` -> `i`
     base: int | None = None  # the first position, where a line tells it
     matrix: bool = False  # superscript indices: bare capitals are matrices whose shapes are to be declared

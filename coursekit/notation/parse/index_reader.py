@@ -11,8 +11,9 @@ from lark import Token, Tree
 
 from .. import tree as T
 from ..errors import NotationError
-from ..names import Name
+from ..names import Name, small_of
 from ..sums import is_capital
+from .build import MARK
 from .facts import Facts, all_rules, arguments_of, bare_name, bound_names, names_in, parts_of
 
 Linear = tuple[dict[T.IndexAtom, int], int]  # the coefficients of the atoms, and the constant
@@ -30,8 +31,11 @@ class IndexReader:
         self.known: set[str] = set()
         self.letters: set[str] = set()
         self.whole: set[str] = set()
+        self.left: set[str] = set()
         self.summed: set[str] = set()  # what the statement's sums bind
-        self.rows = 0  # how many indices each tensor has, where some of them are rows of more axes
+        self.sums: list[tuple[int, str]] = []  # where each begins, and what it binds
+        self.around: list[str] = []  # what is bound around the expression that is read
+        self.ones: list[tuple[str, Tree[Token], Tree[Token] | Token]] = []  # sums from 1 over a whole axis
         self.floors: list[tuple[str, T.And]] = []  # indices that stand for `t//2`, to be summed over
 
     def span(self, node: Tree[Token] | Token) -> T.Span:
@@ -54,10 +58,15 @@ class IndexReader:
         if isinstance(left, Tree) and left.data == "reference":
             for child in left.children[1:]:
                 if child is not None:
-                    self.known |= {n.value.index for n in names_in(child)}
+                    self.left |= {n.value.index for n in names_in(child)}
+        self.known |= self.left
         for node in made.get("indices", []):
             for item in node.children[:-1]:
-                self.summed |= set(bound_names(item))
+                found = bound_names(item)
+                self.summed |= set(found)
+                self.sums += [
+                    (token.start_pos or 0, i) for i in found if (token := edge(node, 0)) is not None
+                ]
         self.known |= self.summed
         for ref in made.get("reference", []):
             for part in parts_of(ref)[1:]:
@@ -68,18 +77,6 @@ class IndexReader:
                     if name := bare_name(argument):
                         self.whole.add(name.index)
         self.letters |= self.known
-        ranks = self.facts.signature.ranks
-        references = [parts_of(ref) for ref in made.get("reference", [])]
-        brackets = [(token.value.text, round_ or square) for token, _, round_, square in references]
-        written = {(name, len(arguments_of(inside))) for name, inside in brackets if inside is not None}
-        counts = {count for _, count in written}
-        full = (
-            isinstance(left, Tree)
-            and bool(names_in(left))
-            and ranks.get(names_in(left)[0].value.text) in counts
-        )
-        if len(counts) == 1 and not full and any(ranks.get(name, 0) > count for name, count in written):
-            (self.rows,) = counts
 
     def affine(self, tree: Tree[Token] | Token) -> T.Affine:
         terms, const = self.linear(tree)
@@ -99,7 +96,9 @@ class IndexReader:
         """The coefficients of an index expression's atoms, and its constant."""
         assert isinstance(tree, Tree)
         if tree.data == "number":
-            if tree.children[0] == "inf" or Fraction(str(tree.children[0])).denominator != 1:
+            if tree.children[0] == "inf":
+                raise self.error("an axis has an end: write its size, `K` for the index k", tree)
+            if Fraction(str(tree.children[0])).denominator != 1:
                 raise self.error("an index must be a whole number", tree)
             return {}, int(Fraction(str(tree.children[0])))
         if tree.data in ("group", "bars"):
@@ -151,13 +150,21 @@ class IndexReader:
         token, *brackets = parts_of(tree)
         name: Name = token.value
         if any(brackets):
-            ref = self.reference(tree, left_side=brackets[1:] == [None, None])
+            ref = unmarked(self.reference(tree, left_side=brackets[1:] == [None, None]))
             if not isinstance(ref, T.Ref):
                 raise self.error("an index is a name, a sum such as `t-1`, or a lookup `w[b,t]`", tree)
             return T.Lookup(ref)
         index = name.index
+        number = not name.capital and (
+            name.text in self.facts.tensors - self.facts.ranked
+            or self.facts.signature.ranks.get(name.text) == 0
+            or self.facts.shapes.get(name.text) == ()
+        )
         if index in self.known:
             pass
+        elif number:  # k = argmax[e](p[e]), then p[k]
+            self.facts.looked |= {name.text} - self.facts.tensors
+            return T.Lookup(T.Ref(name.text, span=self.span(tree)))
         elif (items := self.lookup_items(name)) is not None:
             plain = replace(name, subs=())
             return T.Lookup(
@@ -168,7 +175,10 @@ class IndexReader:
             and index not in self.whole
             and index not in self.known
         ):
-            return T.SizeOf(index)
+            ranged = small_of(index) in self.facts.stems or index in self.facts.sizes
+            axis = None if ranged else self.facts.signature.axis(name)
+            self.facts.named |= {axis} if axis else set()
+            return T.SizeOf(axis or index)  # x[T-1], where x is given with an axis t
         return index
 
     def lookup_items(self, name: Name) -> list[tuple[str, int]] | None:
@@ -185,6 +195,11 @@ class IndexReader:
 
     def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
         raise NotImplementedError
+
+
+def unmarked(node: T.Expr) -> T.Expr:
+    """The entry itself, where it was marked as one that may be a row."""
+    return node.args[0] if isinstance(node, T.Call) and node.function == MARK else node
 
 
 def edge(node: Tree[Token] | Token | None, end: int) -> Token | None:

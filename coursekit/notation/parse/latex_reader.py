@@ -73,6 +73,8 @@ class LatexReader(Scanner):
             self.reducer(name, start, big=True)
         elif name in ("underset", "overset"):
             self.underset(start)
+        elif name == "mathbb" and re.compile(r"\s*\{?E\}?\s*[_\[(]").match(self.text, self.pos, self.end):
+            raise self.error(REFUSED["expectation"], start, self.pos - start)
         elif name in WRAPPERS:
             self.wrapped(start)
         elif name in ACCENTS:
@@ -84,7 +86,7 @@ class LatexReader(Scanner):
         ):
             self.pos = word.end()
             self.finish(Name("d" + word.group(1)), start)
-        elif name in GREEK or name in FUNCTIONS or name in REDUCERS:
+        elif name in GREEK or name in FUNCTIONS or name in REDUCERS or name == "arg":
             self.finish(Name(name), start)
         elif name == "in":
             self.keyword("in", start)
@@ -138,7 +140,11 @@ class LatexReader(Scanner):
         if name == "cases":
             if which == "begin":
                 self.cases += 1
-                self.emit("CASES", "cases", start)
+                if not self.out or (self.out[-1].type, self.out[-1].value) not in (
+                    ("FUNC", "min"),
+                    ("FUNC", "max"),
+                ):
+                    self.emit("CASES", "cases", start)
                 self.emit("LPAR", "(", start)
             else:
                 self.cases = max(0, self.cases - 1)
@@ -194,8 +200,12 @@ class LatexReader(Scanner):
 
     def bracketed(self, sub: tuple[int, int], sup: tuple[int, int] | None) -> None:
         self.emit("LSQ", "_", sub[0], sub[0] + 1)
-        self.pos = sub[0]
+        begin, self.pos, self.under = len(self.out), sub[0], True
         self.scan(sub[1])
+        self.under = False
+        bars = [k for k in range(begin, len(self.out)) if self.out[k].type == "BAR"]
+        if len(bars) == 1:  # s | w_s = v
+            self.out[bars[0]] = Token.new_borrow_pos("COMMA", ",", self.out[bars[0]])
         if sup is not None:
             self.emit("UPTO", "to", sup[0], sup[0] + 1)
             self.pos = sup[0]
@@ -223,6 +233,8 @@ class LatexReader(Scanner):
                 self.pos = match.start(3)
                 break
         after = self.pos
+        if word == "argmin" and sub and not re.fullmatch(r"[a-z]'?", self.text[slice(*sub)].strip()):
+            raise self.error(REFUSED[word], start, self.pos - start)
         if sub is None and word in FUNCTIONS and not self.follows("["):
             return self.emit("FUNC", word, start, stop)
         self.emit("BIGOP" if big else "REDUCER", word, start, stop)

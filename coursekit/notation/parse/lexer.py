@@ -7,7 +7,7 @@ become the tokens of the bracketed ASCII forms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lark import Token
 
@@ -19,11 +19,14 @@ from .tokens import level
 MAX_TEXT = 20_000
 
 
-def lex(text: str) -> list[Token]:
-    """The tokens of a text. Raises NotationError for what is no part of the language."""
+def lex(text: str, given: Iterable[str] = ()) -> list[Token]:
+    """The tokens of a text; words that are `given` as tensors are no functions there. Raises NotationError for what is
+    no part of the language."""
     if len(text) > MAX_TEXT:
         raise NotationError(f"the text has {len(text)} characters; at most {MAX_TEXT} are read")
-    return LatexReader(text).tokens()
+    reader = LatexReader(text)
+    reader.defined.update(given)
+    return reader.tokens()
 
 
 def canonical(text: str) -> str:

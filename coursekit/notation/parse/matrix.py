@@ -18,38 +18,57 @@ from typing import cast
 from .. import tree as T
 from ..errors import NotationError
 from ..tree import free_indices, walk
-from .build import multiply, reduction
+from .build import MARK, multiply, reduction
 
 Shape = tuple[str, ...]  # the sizes' names; "1" is no axis
 HADAMARD, ENTRY = "hadamard", "entry"  # Call(HADAMARD, (a, b)): entry by entry; Call(ENTRY, (body, indices))
 WHOLE = "whole "  # Call("whole norm", (body,)): over all axes of a vector or a matrix
 # Signs between vectors and matrices: `\\cdot` may be an inner product, `@` is one, `*` is entry by entry.
 SIGNS = STAR, DOT, AT = "star", "dot", "matmul"
-MARK = "matrix"  # Call(MARK, (ref,)): a name that was written without square brackets
+ROW = "row"  # no sign: that vectors are rows, so that `q k^T` is a number
+EACH = "each"  # no sign: that `*` between a matrix and a vector is entry by entry, row by row
+DIAG = "diag"  # of a vector a matrix, of a matrix a vector
+
+
+class Doubt(NotationError):
+    """Two readings of one equation fit by themselves: `ways`, the signs that make a number of two vectors in each."""
+
+    equation: str
+    ways: list[frozenset[str]]
 
 
 class Shapes:
     """The shapes of a program's tensors: those declared, those of the signature, and those that follow."""
 
-    def __init__(self, declared: dict[str, Shape], signature: dict[str, Shape], source: str) -> None:
+    def __init__(
+        self,
+        declared: dict[str, Shape],
+        signature: dict[str, Shape],
+        source: str,
+        decided: dict[str, frozenset[str]],
+    ) -> None:
+        self.decided = decided  # for an equation in doubt, by the name that it defines: the way to try
         self.known: dict[str, Shape] = dict(declared)
         self.full = {name: shape for name, shape in signature.items() if name not in declared}
         self.same: dict[str, str] = {}
+        self.guesses = False  # may a tensor have the shape that is wanted where it stands?
         self.source = source
-        self.lefts: set[str] = set()
+        self.lefts: dict[str, int] = {}  # what is defined, with how many indices of its own
         self.letters: dict[str, str] = {}
-        self.lines: dict[str, T.Concat] = {}
+        self.lines: dict[str, T.Concat | T.Flatten] = {}
         self.inner: frozenset[str] = (
             frozenset()
         )  # the signs that make a number of two vectors, in this equation
+        self.guesses = False  # is a tensor beside a matrix a vector, where nothing else tells its shape?
         self.pairs: set[str] = set()  # the signs that stand between two vectors in it
         self.joined: list[tuple[T.Ref, T.Expr]] = []  # concatenations inside a product: lines of their own
 
     def learn(self, equations: Sequence[tuple[T.Ref, T.Expr, bool]]) -> None:
         """Find the shape of each marked tensor; (left side, right side, is the left side marked?)."""
         signed = bool(self.full)
-        self.lefts = {left.name for left, _, _ in equations}
-        for _ in range(2 * len(equations) + 1):
+        self.lefts = {left.name: len(left.indices) for left, _, _ in equations}
+        guessed = False
+        for _ in range(3 * len(equations) + 2):
             before = dict(self.known)
             for left, body, marked in equations:
                 self.settle(left, body, marked)
@@ -60,13 +79,18 @@ class Shapes:
                     if signed:  # its own indices are axes too, should it be read without them
                         own = tuple(f"?{left.name}.{k}" for k in range(len(left.indices)))
                         self.full[left.name] = own + found
-            if self.known == before:
+            settled, self.guesses = self.known == before, False
+            if settled and not guessed:
+                guessed = self.guesses = True  # no line tells more: what stands beside a tensor does
+            elif settled:
                 loose = [
                     left for left, _, marked in equations if marked and self.of(left) is None and left.indices
                 ]
                 if not loose or not signed:
                     break
                 self.known[loose[0].name] = ()  # told by nothing but itself: all its axes are written
+            else:
+                guessed = False
         for _, body, _ in equations if self.full else ():
             for node in walk(body):
                 ref = node.args[0] if isinstance(node, T.Call) and node.function == MARK else None
@@ -107,8 +131,12 @@ class Shapes:
         if isinstance(node, T.Call) and node.function == MARK:
             ref = node.args[0]
             assert isinstance(ref, T.Ref)
-            if wanted is not None and ref.name not in self.full and (not self.full or ref.name in self.lefts):
+            own = self.lefts.get(ref.name, None if self.full else len(ref.indices))
+            wanted = wanted if self.guesses else None
+            if wanted is not None and ref.name not in self.full and own == len(ref.indices):
                 self.known.setdefault(ref.name, wanted)
+            elif wanted is not None and self.full and own == len(wanted) and not ref.indices:
+                self.full.setdefault(ref.name, wanted)  # M, whose line is M_{ij} = …
             return self.of(ref)
         if isinstance(node, T.Call) and node.function == "transpose":
             inner = self.shape(node.args[0], _transposed(wanted) if wanted else None)
@@ -122,10 +150,25 @@ class Shapes:
             inner = self.shape(node.args[0])
             return None if inner is None else _axes(inner)[len(cast(T.Ref, node.args[1]).indices) :]
         if isinstance(node, T.Pow) and len(_axes(self.shape(node.base) or ())) > 1:
-            raise self.error("the power of a matrix can be of its entries or a product; write indices", node)
+            raise self.error(
+                "the power of a matrix can be of its entries or a product; write `A[i,j]^2` or `A[i,K] A[K,j]`",
+                node,
+            )
+        if isinstance(node, T.Call) and node.function == "trace":
+            self.shape(node.args[0])
+            return ()
+        if isinstance(node, T.Call) and node.function == DIAG:
+            inner = self.shape(node.args[0])
+            return None if inner is None else inner[:1] * 2 if len(_axes(inner)) == 1 else inner[:1]
         if isinstance(node, T.Concat):
             parts = [self.shape(part) for _, part in node.parts]
-            return None if None in parts else (f"?{node.span.line}.{node.span.column}",)
+            whole = (
+                (f"?{node.span.line}.{node.span.column}",) if any(parts) else ()
+            )  # entries: h[t-1,J]; x[t,K]
+            return None if None in parts else whole
+        if isinstance(node, T.Flatten):
+            inner = self.shape(node.body)
+            return (*inner[:-1], f"?{node.span.line}.{node.span.column}") if inner else inner
         if isinstance(node, (T.Add, T.Call, T.Neg, T.Pow, T.Div, T.Cases, T.Iverson)):
             return self.common(node, wanted)
         if isinstance(node, T.Mul):
@@ -150,7 +193,10 @@ class Shapes:
                 and found
                 and not self.fit(_axes(own), _axes(found)[len(_axes(found)) - len(_axes(own)) :])
             ):
-                raise self.error(f"shapes {_text(found)} and {_text(own)} cannot be added or combined", part)
+                raise self.error(
+                    f"shapes {_text(found)} and {_text(own)} cannot be added or combined; write indices: `W[j,I] x[I]`",
+                    part,
+                )
         return found if found else None if None in shapes else ()
 
     def product(self, factors: tuple[T.Expr, ...], sign: str = "") -> Shape | None:
@@ -158,9 +204,9 @@ class Shapes:
         total = self.shape(factors[0])
         for k, factor in enumerate(factors[1:]):
             own = self.shape(factor)
-            if total is None and own is not None and len(own) == 2 and k == 0:
+            if total is None and own is not None and len(own) == 2 and k == 0 and self.guesses:
                 total = self.shape(factors[0], own[:1])
-            if own is None and total is not None and len(total) == 2:
+            if own is None and total is not None and len(total) == 2 and self.guesses:
                 own = self.shape(factor, total[1:])
             if total is None or own is None:
                 return None
@@ -177,9 +223,9 @@ class Shapes:
         if way == "number":
             return a if _axes(a) else b
         if way == "entries":
-            return a
-        if way == "outer":
-            return (a[-1], b[-1])
+            return max(a, b, key=len)
+        if way in ("outer", "row"):
+            return (a[-1], b[-1]) if way == "outer" else ()
         return tuple(a[:-1]) + tuple(b[1:])
 
     def way(self, a: Shape, b: Shape, node: T.Expr, sign: str) -> str:
@@ -190,7 +236,8 @@ class Shapes:
             self.pairs.add(sign)
             return "inner" if sign == AT or sign in self.inner else "entries"
         if len(a) == 1 and b[0] == "1":
-            return "outer"
+            self.pairs |= {ROW} if self.could(a, b[1:]) else set()
+            return "row" if ROW in self.inner and self.fit(a, b[1:]) else "outer"
         if sign == STAR and len(_axes(a)) == len(_axes(b)) == 2 and self.could(a, b):
             if self.could(a[-1:], b[:1]):
                 message = (
@@ -199,6 +246,13 @@ class Shapes:
                 raise self.error(message, node)
             self.fit(a, b)
             return "entries"
+        if sign == STAR and len(a) + len(b) == 3 and len(_axes(a + b)) == 3:  # of each row: X * g
+            vector, matrix = (a, b) if len(a) == 1 else (b, a)
+            self.pairs |= (
+                {EACH} if self.could(vector, matrix[1:]) and not self.could(vector, matrix[:1]) else set()
+            )
+            if EACH in self.inner and EACH in self.pairs and self.fit(vector, matrix[1:]):
+                return "entries"
         if a[0] == "1" and len(a) == 2 and len(b) == 1 and not self.could(a[1:], b):
             return "outer"  # the rows k_t^T v_t
         if not (len(a) == len(b) == 1) and self.fit(a[-1:], b[:1]):
@@ -209,13 +263,16 @@ class Shapes:
     def settle(self, left: T.Ref, body: T.Expr, marked: bool) -> None:
         """Which products of two vectors are numbers: `w \\cdot x` and, where nothing else fits the left side, `w x`."""
         own = self.of(left) if marked else ()
-        self.inner, self.pairs = frozenset(), set()
-        if self.shape(body, own) is None or not self.pairs - {AT}:
-            return
+        self.inner, self.pairs, refusal = frozenset(), set(), None
+        try:
+            if self.shape(body, own) is None or not self.pairs - {AT}:
+                return
+        except NotationError as problem:
+            refusal = problem
         fitting: list[frozenset[str]] = []
-        for inner in (frozenset(), frozenset({DOT}), frozenset({""}), frozenset({DOT, ""})):
-            self.inner = inner
-            if not inner <= self.pairs or ("" in inner and fitting):
+        for signs in ((), (DOT,), ("",), (DOT, ""), (ROW,), (EACH,)):
+            inner = self.inner = frozenset(signs)
+            if not inner <= self.pairs or (inner & {"", ROW, EACH} and fitting):
                 continue
             try:
                 found = self.shape(body)
@@ -223,15 +280,20 @@ class Shapes:
                 continue
             if own is None or (found is not None and len(_axes(found)) == len(_axes(own))):
                 fitting.append(inner)
-        if len(fitting) > 1 and DOT in self.pairs:
+        if refusal is not None and not fitting:
+            raise refusal
+        dots = [n for n in walk(body) if isinstance(n, T.Call) and n.function == DOT]
+        if len(fitting) > 1 and dots and all(map(_apart, dots)):
+            fitting = [f for f in fitting if DOT in f]
+        if len(fitting) > 1 and DOT in self.pairs and left.name not in self.decided:
             message = (
                 "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, "
                 "or entry by entry, written `a \\odot b`?"
             )
-            raise self.error(
-                message, next(n for n in walk(body) if isinstance(n, T.Call) and n.function == DOT)
-            )
-        self.inner = fitting[0] if fitting else frozenset()
+            doubt = Doubt(message, self.source, (span := dots[0].span).line, span.column, span.width)
+            doubt.equation, doubt.ways = left.name, fitting
+            raise doubt
+        self.inner = self.decided.get(left.name, fitting[0] if fitting else frozenset())
 
     def could(self, a: Shape, b: Shape) -> bool:
         """Can these be one shape, as far as is known?"""
@@ -254,33 +316,62 @@ class Shapes:
         self.settle(left, body, marked)
         taken = {a for n in walk(left) for a in _names(n)} | {a for n in walk(body) for a in _names(n)}
         shape = (self.of(left) or ()) if marked else ()
+        if not shape:
+            self.used_up(body)
         axes = tuple(None if s == "1" else self.letter(s, taken) for s in shape)
         seen: dict[str, int] = {}
         for k, axis in enumerate(axes):  # a square matrix needs two names
             if axis is not None and axis in axes[:k]:
                 axes = (*axes[:k], axis + "'", *axes[k + 1 :])
-        writer = _Writer(self, taken, seen)
-        if isinstance(body, T.Concat) and any(axes):
+        writer = _Writer(self, taken, seen, bool(left.indices) or any(axes))
+        if isinstance(body, (T.Concat, T.Flatten)) and any(axes):
             return self.laid(left, [a for a in axes if a], body, writer)
         if isinstance(body, T.Concat):
             return left, replace(body, parts=tuple((a, writer.write(part, ())) for a, part in body.parts))
         full = replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
         return full, writer.write(body, axes)
 
-    def laid(self, left: T.Ref, axes: list[str], body: T.Concat, writer: _Writer) -> tuple[T.Ref, T.Expr]:
+    def used_up(self, body: T.Expr) -> None:
+        """All axes of the right side must be gone where the left side is a number."""
+        if not (loose := _axes(self.shape(body) or ())):
+            return
+        for node in walk(body):
+            if (
+                isinstance(node, T.Call)
+                and node.function == MARK
+                and (own := self.of(cast(T.Ref, node.args[0])))
+            ):
+                ref = cast(T.Ref, node.args[0])
+                rank, written = len(ref.indices) + len(own), len(ref.indices)
+                axes = "axis" if rank == 1 else "axes"
+                message = f"`{ref.name}` has {rank} {axes}, you wrote {written}: the right side is a "
+                message += (
+                    f"{'vector' if len(loose) == 1 else 'matrix'}, the left side a number; sum over what is "
+                )
+                message += "left, `sum[i](…)`, or put its index on the left"
+                raise self.error(message, ref)
+
+    def laid(
+        self, left: T.Ref, axes: list[str], body: T.Concat | T.Flatten, writer: _Writer
+    ) -> tuple[T.Ref, T.Expr]:
         """A concatenation of vectors, each with an index of its own."""
+        full = replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes))
+        if isinstance(body, T.Flatten):  # of matrices: side by side
+            last = writer.summed((self.shape(body.body) or ("1",))[-1])
+            indices = (*body.indices, *([last] if last else []))
+            return full, replace(body, indices=indices, body=writer.write(body.body, (*axes[:-1], last)))
         parts = []
         for _, part in body.parts:
             shape = self.shape(part) or ()
             if len(_axes(shape)) != 1:
-                raise self.error("vectors are laid end to end; this is none", part)
+                raise self.error("vectors are laid end to end, `[a; b]`; this is none", part)
             parts.append(("", writer.write(part, tuple(writer.summed(s) for s in shape))))
-        full = replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes))
         return full, replace(body, parts=tuple(parts))
 
 
 class _Writer:
-    def __init__(self, shapes: Shapes, taken: set[str], seen: dict[str, int]) -> None:
+    def __init__(self, shapes: Shapes, taken: set[str], seen: dict[str, int], entries: bool) -> None:
+        self.entries = entries  # is the left side more than one number?
         self.shapes = shapes
         self.taken = taken
         self.seen = seen
@@ -304,10 +395,15 @@ class _Writer:
             return self.write(node.args[0], axes[::-1])
         if isinstance(node, T.Call) and node.function.startswith(WHOLE):
             own = tuple(self.summed(size) for size in self.shapes.shape(node.args[0]) or ())
-            over = tuple(name for name in own if name)
+            over = tuple(name for name in own if name) or tuple(
+                a.plain or "" for a in cast(T.Ref, node.args[1]).indices
+            )
+            word = node.function.removeprefix(WHOLE)
             if not over:
-                word = node.function.removeprefix(WHOLE)
                 raise self.shapes.error(f"`{word}` needs its index: `{word}[i](…)`", node)
+            if self.entries and len(over) > 1 and word != "norm":  # of each row, or of all entries?
+                message = f"over which axes is this {word}? Write its indices, `{word}[i](x[t,i])`, or give it a line "
+                raise self.shapes.error(f"{message}of its own where it is one number: `m = {word}(x)`", node)
             return reduction(
                 node.function.removeprefix(WHOLE), over, self.write(node.args[0], own), None, node.span
             )
@@ -316,7 +412,7 @@ class _Writer:
             return self.write(node.args[0], (*chosen, *axes))
         if isinstance(node, T.Call) and node.function == HADAMARD:
             return multiply([self.write(a, axes) for a in node.args], node.span)
-        if isinstance(node, T.Concat):
+        if isinstance(node, T.Concat) or (isinstance(node, T.Flatten) and axes):
             return self.line_of_its_own(node, axes)
         if isinstance(node, T.Mul):
             return self.product(node.factors, axes, node.span)
@@ -327,8 +423,10 @@ class _Writer:
             free = [] if over else [i for i in free_indices(self.write(node.body, axes)) if i[:1].islower()]
             over = over or tuple(free if len(free) == 1 else ())  # of numbers p_i, over their only index
             node = replace(node, indices=over)
-        if isinstance(node, T.Pow):
-            return replace(node, base=self.write(node.base, axes), exponent=self.write(node.exponent, ()))
+        if isinstance(node, T.Call) and node.function in ("trace", DIAG):
+            return self.diagonal(node, axes)
+        if isinstance(node, T.Add) and len(axes) == 2 and None not in axes:
+            node = replace(node, terms=tuple(self.identity(t, axes) for t in node.terms))
         if isinstance(node, T.Apply):
             shapes = [self.shapes.shape(a) or () for a in node.args]
             args = (
@@ -337,6 +435,31 @@ class _Writer:
             )
             return replace(node, args=tuple(args))
         return self.below(node, axes)
+
+    def diagonal(self, node: T.Call, axes: tuple[str | None, ...]) -> T.Expr:
+        """`tr(A)`, the diagonal of a matrix, and the matrix with a vector on its diagonal."""
+        (body,) = node.args
+        shape = self.shapes.shape(body) or ()
+        if len(shape) == 2 and not self.shapes.fit(shape[:1], shape[1:]):
+            raise self.shapes.error(f"this is no square matrix, it is {_text(shape)}", node)
+        if node.function == "trace" and len(shape) == 2:
+            over = self.summed(shape[0])
+            return reduction("sum", (over or "",), self.write(body, (over, over)), None, node.span)
+        if len(shape) not in (1, 2) or node.function == "trace":
+            raise self.shapes.error("a diagonal is that of a matrix; write indices: `A[i,i]`", node)
+        if len(axes) != 3 - len(shape):  # beside what has other axes
+            raise self.shapes.error("write the entries of this diagonal: `v[i] * [i == j]` or `A[i,i]`", node)
+        if len(shape) == 2:
+            return self.write(body, axes * 2)
+        return multiply([_same(axes, node.span), self.write(body, axes[:1])], node.span)
+
+    def identity(self, node: T.Expr, axes: tuple[str | None, ...]) -> T.Expr:
+        """The I of `I - K H` and of `X^T X + lam I`: a number would not be added to a matrix."""
+        if isinstance(node, T.Size) and node.name in ("I", "i"):
+            return _same(axes, node.span)
+        if isinstance(node, (T.Neg, T.Mul)) and not self.shapes.shape(node):
+            return T.mapped(node, lambda below: self.identity(below, axes))
+        return node
 
     def below(self, node: T.Expr, axes: tuple[str | None, ...]) -> T.Expr:
         """Entry by entry; the values that a condition compares too."""
@@ -348,20 +471,20 @@ class _Writer:
 
         return T.mapped(node, one)
 
-    def line_of_its_own(self, node: T.Concat, axes: tuple[str | None, ...]) -> T.Expr:
+    def line_of_its_own(self, node: T.Concat | T.Flatten, axes: tuple[str | None, ...]) -> T.Expr:
         """`W [h_{t-1}; x_t]`: the vector that W is multiplied with becomes a tensor `hx`."""
         free = [i for i in dict.fromkeys(a for n in walk(node) for a in _names(n)) if not i[:1].isupper()]
         refs = [n.name for n in walk(node) if isinstance(n, T.Ref)]
-        name = "".join(refs) if len(refs) < 4 else refs[0] + "_all"
+        name = "".join(refs) if 1 < len(refs) < 4 else (*refs, "v")[0] + "_all"
         left = T.Ref(name, tuple(T.Affine(((1, i),)) for i in free), span=node.span)
-        (size,) = self.shapes.shape(node) or ("?",)
-        axis = self.shapes.letter(size, self.taken)
-        while self.shapes.lines.setdefault(name, node) != node:
+        own = [self.shapes.letter(size, self.taken) for size in self.shapes.shape(node) or ("?",)]
+        lines, tensors = self.shapes.lines, {**self.shapes.lefts, **self.shapes.full, **self.shapes.known}
+        while (name in tensors and name not in lines) or lines.setdefault(name, node) != node:
             name += "'"
         left = replace(left, name=name)
         if name not in self.shapes.lefts:
-            self.shapes.lefts.add(name)
-            self.shapes.joined.append(self.shapes.laid(left, [axis], node, self))
+            self.shapes.lefts[name] = len(free)
+            self.shapes.joined.append(self.shapes.laid(left, own, node, self))
         return replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
 
     def product(
@@ -377,6 +500,9 @@ class _Writer:
             left, right = (axes if _axes(a) else ()), (axes if _axes(b) else ())
         elif way == "entries":
             left = right = axes
+        elif way == "row":
+            over = self.summed(b[-1])
+            left, right = (over,), (None, over)
         elif way == "outer":
             left, right = (None,) * (len(a) - 1) + axes[:1], (None,) * (len(b) - 1) + axes[1:]
         else:
@@ -386,10 +512,20 @@ class _Writer:
         return multiply([self.product(tuple(first), left, span, sign), self.write(last, right)], span)
 
 
+def _apart(dot: T.Call) -> bool:
+    """`q_t \\cdot k_s`: of two places, hence an inner product; gates of one place are multiplied by entries."""
+    letters = [{i for n in walk(side) for i in _names(n) if i[:1].islower()} for side in dot.args]
+    return bool(letters[0] - letters[1]) and bool(letters[1] - letters[0])
+
+
+def _same(axes: tuple[str | None, ...], span: T.Span) -> T.Expr:
+    """1 on the diagonal."""
+    row, column = (T.Affine(((1, a or ""),)) for a in axes)
+    return T.Iverson(T.Compare(row, "==", column), span=span)
+
+
 def _parts(node: object) -> list[T.Expr]:
-    """What is combined entry by entry, also by a condition; the exponent of a power is a number."""
-    if isinstance(node, T.Pow):
-        return [node.base]
+    """What is combined entry by entry, also by a condition."""
     found: list[T.Expr] = []
     for child in T.children(node):
         if isinstance(child, (T.Compare, T.And)):

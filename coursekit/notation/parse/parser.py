@@ -18,7 +18,7 @@ from lark.lexer import Lexer as LarkLexer
 
 from ..errors import NotationError
 from ..tree import Directive, Program, Statement
-from .brackets import pair
+from .brackets import conditions, pair
 from .calls import Calls
 from .directives import directive
 from .elaborate import equations
@@ -43,15 +43,16 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
     for number, line in enumerate(text.split("\n"), 1):
         if sentence := program(line):
             raise NotationError(sentence, text, number, len(line) - len(line.lstrip()) + 1, 3)
+    known = Signature(signature)
     found: list[Directive | None] = []
     written: list[list[Token]] = []
-    for tokens in statements(lex(text)):
+    known = Signature(signature)
+    for tokens in statements(lex(text, known.ranks)):
         found.append(directive(tokens, text))
         if found[-1] is None:
-            written.append(_paired(tokens, text))
+            written.append(_paired(conditions(tokens, known, text), text))
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
-    known = Signature(signature)
     kept = iter(expand(written, known, text))
     full = [(item, None if item is not None else next(kept)) for item in found]
     found = [item for item, tokens in full if item is not None or tokens is not None]
@@ -64,6 +65,7 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
     out: list[Statement] = [s for item in found for s in (next(read) if item is None else [item])]
     for name, shape in sorted({known.holder(axis) for axis in facts.named}):
         out.insert(0, Directive("shape", (name,), (",".join(shape),)))
+    out[:0] = [Directive("shape", (name,), ("",)) for name in sorted(facts.looked - facts.shapes.keys())]
     out = positions(out, text)
     if not out:
         raise NotationError("there is no equation here", text, 1, 1)

@@ -30,7 +30,8 @@ def expand(statements: list[Tokens], signature: Signature, source: str) -> list[
     out: list[Tokens | None] = []
     for tokens, head in zip(statements, heads, strict=True):
         word = _word(tokens[0])
-        known = tokens[0].type == "FUNC" or len(used.get(word, [])) > 1
+        within = any(_word(tokens[k]) == word for k in _uses(tokens) if k)  # h(t) = … h(t-1): a recurrence
+        known = not within and (tokens[0].type == "FUNC" or len(used.get(word, [])) > 1)
         own = head is not None and not any(p in indices for p in head)
         if (
             own and head is not None and any(p in signature.ranks for p in head)

@@ -16,8 +16,8 @@ from .. import tree as T
 from ..errors import NotationError
 from ..indices import put
 from ..show import show
-from ..tree import free_indices, named, transform, walk
-from .build import add, apart
+from ..tree import free_indices, named, references, transform, walk
+from .build import add, apart, multiply
 
 Start = tuple[int, int, T.Equation]  # axis, position, the equation that says what stands there
 
@@ -30,7 +30,7 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
     statements = [s for s in statements if not (isinstance(s, T.Directive) and s.word == "positions")]
     if told == "1":
         statements = [_from_zero(s) if isinstance(s, T.Equation) else s for s in statements]
-    statements = _entries(statements)
+    statements = _residues(_entries(statements))
     mains = [e.left for e in statements if isinstance(e, T.Equation) and _fixed(e) is None]
     ranks = {left.name: len(left.indices) for left in mains}
     starts: dict[str, list[Start]] = {}
@@ -80,6 +80,48 @@ def _entries(statements: list[T.Statement]) -> list[T.Statement]:
     return statements
 
 
+def _residues(statements: list[T.Statement]) -> list[T.Statement]:
+    """`y[2*i] = a[i]` and `y[2*i+1] = b[i]`: one equation, which lays them end to end where a tensor tells how far i
+    runs, and otherwise finds the i of each entry."""
+    lines: dict[str, list[tuple[int, int, str, T.Equation]]] = {}
+    for equation in (s for s in statements if isinstance(s, T.Equation)):
+        for axis, affine in enumerate(equation.left.indices):
+            if len(affine.terms) == 1 and affine.terms[0][0] > 1 and isinstance(affine.terms[0][1], str):
+                found = axis, affine.terms[0][0], affine.terms[0][1], equation
+                lines.setdefault(equation.left.name, []).append(found)
+    used = {i for s in statements for n in walk(s) for i in named(n)}
+    for own in lines.values():
+        axis, stride, index, first = own[0]
+        places = [e.left.indices[axis].const for _, _, _, e in own]
+        if {(a, s, i) for a, s, i, _ in own} != {(axis, stride, index)} or sorted(places) != list(
+            range(stride)
+        ):
+            continue
+        letter = next(i for i in (*"ckmnpqr", *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
+        used.add(letter)
+        left = replace(
+            first.left, indices=(*first.left.indices[:axis], T.index(letter), *first.left.indices[axis + 1 :])
+        )
+        values = [_at(e, left) for _, _, _, e in own]
+        if any(index in free_indices(r) for v in values for r in references(v)):
+            order = sorted(zip(places, values, strict=True), key=lambda pair: pair[0])
+            part = f"{letter}'"
+            cases = tuple((v, T.Compare(T.index(part), "==", T.Affine((), k))) for k, v in order[:-1])
+            body: T.Expr = T.Flatten(
+                letter, (index, part), T.Cases(cases, order[-1][1], span=first.span), span=first.span
+            )
+            statements = [T.Directive("size", (part,), (str(stride),)), *statements]
+        else:
+            tests = [T.Compare(T.index(letter), "==", e.left.indices[axis]) for _, _, _, e in own]
+            terms = [multiply([v, T.Iverson(test)]) for v, test in zip(values, tests, strict=True)]
+            body = T.Sum((index,), add(terms, first.span), span=first.span)
+        whole = replace(first, left=left, right=body)
+        statements = [
+            whole if s is first else s for s in statements if s is first or all(s is not e for *_, e in own)
+        ]
+    return statements
+
+
 def _fixed(equation: T.Equation) -> tuple[int, int] | None:
     """The axis and the position of a left side that stands at one place: `h[-1,j]`."""
     places = [(k, a.const) for k, a in enumerate(equation.left.indices) if not a.terms]
@@ -105,8 +147,30 @@ def _doubt(equation: T.Equation, place: tuple[int, int], source: str) -> Notatio
     return NotationError(message, source, span.line, span.column, span.width, repairs)
 
 
-def _from_zero(equation: T.Equation) -> T.Equation:
-    """The equation with every position one less: `x[1]` is x[0], `t` as a number is t + 1."""
+def matters(node: T.Expr, name: str) -> bool:
+    """Would this be another value if positions were counted from 1, because of what is done with this index?"""
+
+    labels = [  # [y[n] == k]: they are counted as the index is
+        below
+        for test in walk(node)
+        if isinstance(test, T.Compare) and test.operator in ("==", "!=") and isinstance(test.left, T.Ref)
+        for below in (test, test.right)
+    ]
+
+    def uses(below: object) -> bool:
+        affines = [a for a in walk(below) if isinstance(a, T.Affine)]
+        return any(name in (i for _, i in a.terms) for a in affines)
+
+    return any(
+        _from_zero(below) != below
+        for below in walk(node)
+        if isinstance(below, (T.Ref, T.Position, T.Compare)) and uses(below)
+        if not any(below is label for label in labels)
+    )
+
+
+def _from_zero(node: T.N) -> T.N:
+    """An equation or a part with every position one less: `x[1]` is x[0], `t` as a number is t + 1."""
 
     def inner(node: object) -> object:
         if isinstance(node, T.Ref):
@@ -131,7 +195,7 @@ def _from_zero(equation: T.Equation) -> T.Equation:
             return affine
         return replace(number(affine), const=number(affine).const - 1)
 
-    return transform(equation, inner)
+    return transform(node, inner)
 
 
 def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation:

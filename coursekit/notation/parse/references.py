@@ -10,14 +10,15 @@ from lark import Token, Tree
 
 from .. import tree as T
 from ..functions import PI
-from ..names import Name, capital_of
+from ..names import GREEK, Name, capital_of
 from ..sums import is_capital
-from .build import multiply
+from ..tree import single
+from .build import MARK, multiply
 from .facts import arguments_of, parts_of
 from .index_reader import IndexReader
-from .matrix import MARK
 
 MAX_INDICES = 12
+_SUM = re.compile(r"[\s)}*]*(?:\\[,;!:]|\\cdot|\\times|\s)*(?:\\?sum\b|[Σ∑]|sum(?=_))")
 
 
 class ReferenceReader(IndexReader):
@@ -34,6 +35,8 @@ class ReferenceReader(IndexReader):
         if round_ is None and square is None:
             if left_side:
                 return T.Ref(name.text, tuple(leading), span=span)
+            if len(leading) == 2 and name.text == "delta" and self.unknown(name):  # Kronecker's
+                return T.Iverson(T.Compare(leading[0], "==", leading[1]), span=span)
             if not leading:
                 return self.bare(name, token, span)
             ref = T.Ref(name.text, tuple(leading), span=span)
@@ -50,17 +53,25 @@ class ReferenceReader(IndexReader):
             raise self.error(
                 f"`{name.text}` has {len(indices)} indices; at most {MAX_INDICES} are allowed", token
             )
-        rank = self.facts.signature.ranks.get(name.text, len(indices))
-        if self.rows == len(indices) and (rank > self.rows or name.text not in self.facts.signature.ranks):
-            ref = T.Ref(name.text, indices, span=span)
-            return ref if left_side else T.Call(MARK, (ref,), span=span)  # x[t], a row of x
-        if len(indices) != rank and (square is not None or not left_side):
-            axes = "axis" if rank == 1 else "axes"
-            raise self.error(f"`{name.text}` has {rank} {axes}, you wrote {len(indices)}", tree)
         ref = T.Ref(name.text, indices, span=span)
         if self.floors and left_side:
             raise self.error("an index on the left must be a plain name", token)
+        if self.facts.signature and not self.floors and self.is_row(ref, tree):
+            return ref if left_side else T.Call(MARK, (ref,), span=span)
         return self.floored(ref)
+
+    def is_row(self, ref: T.Ref, tree: Tree[Token]) -> bool:
+        """May axes be left: is `x[t]` a row of an x that has more of them, or of one that the text defines?"""
+        shape = self.facts.signature.shapes.get(ref.name)
+        if shape is None:
+            return ref.name in self.facts.signature.defined
+        elsewhere = any(
+            single(a) in shape and single(a) != own for a, own in zip(ref.indices, shape, strict=False)
+        )
+        if len(ref.indices) > len(shape) or (elsewhere and len(ref.indices) < len(shape)):
+            axes = "axis" if len(shape) == 1 else "axes"
+            raise self.error(f"`{ref.name}` has {len(shape)} {axes}, you wrote {len(ref.indices)}", tree)
+        return len(ref.indices) < len(shape)
 
     def floored(self, ref: T.Ref) -> T.Expr:
         """The entry at `t//2`, summed over the index that stands for it."""
@@ -127,6 +138,10 @@ class ReferenceReader(IndexReader):
             and self.sole(name, token)
         ):
             return T.Size(capital_of(self.facts.counts[name.text]), span=span)
+        axes = {a for shape in self.facts.signature.shapes.values() for a in shape}
+        if len(axes) == 1 and name.plain and len(name.base) == 1 and name.capital:  # there is no other size
+            self.facts.named |= axes
+            return T.Size(*axes, span=span)
         if re.fullmatch(r"[A-Z]\d*'*", name.text) or (self.facts.matrix and name.capital):
             return T.Size(name.text, span=span)  # no index ranges over it: `check` asks for its shape
         if name.text == "pi" and name.plain:
@@ -134,10 +149,17 @@ class ReferenceReader(IndexReader):
         ref = T.Ref(name.text, span=span)
         return T.Call(MARK, (ref,), span=span) if self.facts.matrices else ref
 
+    def unknown(self, name: Name) -> bool:
+        """Is there a signature, and is this neither in it nor defined?"""
+        known = self.facts.signature
+        return bool(known) and known.find(name) is None and name.text not in known.defined
+
     def sole(self, name: Name, token: Token) -> bool:
-        """`1/N sum_i …`: N is how many there are of the only index that the equation sums over."""
-        if len(self.summed) == 1:
-            (index,) = self.summed
+        """`1/N sum_i …`: N is how many there are of the index of the sum that follows, or of the only one."""
+        after = _SUM.match(self.source, token.end_pos or 0)
+        first = min((sum_ for sum_ in self.sums if after and sum_[0] >= after.end()), default=None)
+        if len(self.summed) == 1 or first:
+            index = first[1] if first else next(iter(self.summed))
             if self.facts.counts.setdefault(name.text, index) != index:
                 message = f"is `{name.text}` the size of `{index}` or of `{self.facts.counts[name.text]}`?"
                 raise self.error(message, token)
@@ -147,11 +169,13 @@ class ReferenceReader(IndexReader):
         """`hW_2` as h and W_2, where the last is a declared matrix."""
         first, last = name.base[:-1], name.base[-1]
         parts = [*(Name(letter) for letter in first), replace(name, base=last)]
-        known = parts[-1].text in self.facts.shapes
+        known = bool(self.facts.shapes.get(parts[-1].text)) and name.base not in GREEK
         return parts if first and known and not name.accents and not name.text_word else []
 
     def split(self, name: Name) -> list[str] | None:
         """`KTL` as K·T·L, where each letter is a size of the program."""
         if not name.plain or name.text_word or len(name.base) < 2 or not name.base.isalpha():
             return None
-        return list(name.base) if all(self.facts.is_size(letter) for letter in name.base) else None
+        known = all(self.facts.is_size(letter) for letter in name.base)
+        limits = self.facts.limits
+        return [capital_of(limits[c]) if c in limits else c for c in name.base] if known else None

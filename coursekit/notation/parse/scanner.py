@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from lark import Token
 
+from .. import functions
 from ..errors import NotationError
-from ..functions import DEFINED
 from ..names import ACCENTS, Group, Name
 from .slips import UNSEEN, escaped, stranger
-from .symbols import FUNCTIONS, LETTERS, PACKAGES, REDUCERS, REFUSED, SPACES, WRAPPERS
+from .symbols import ABSENT, FUNCTIONS, LETTERS, PACKAGES, REDUCERS, REFUSED, SPACES, WRAPPERS
 from .tokens import as_, level
 
 MAX_DEPTH = 40
@@ -23,16 +23,21 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?|\.\d+")
 COMMAND = re.compile(r"\\([A-Za-z]+\*?|.|\n)")
 _OPERATOR = re.compile(r"\.\.\.?|\.(?=[ \t]*[A-Za-z\\(\[])|<=|>=|==|!=|\|\||\*\*|//|[-+*/=<>()\[\]{},;^|@]")
+_OPTION = re.compile(r",\s*(?:dim|axis)\s*=\s*(-?\d+)\s*(?=\))")
 _REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
 _STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
+_JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
 _DEFINED = re.compile(r"(?m)^\s*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
+_BETWEEN = re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|[=<>≤≥≠]|\\(?:neq?|leq?|geq?)\b|\n")
+_OFTEN_NAMES = ("mean", "var", "std", "norm")  # words that are often a tensor's name
+_ARG = re.compile(r"\s*(?:\\,)?\s*\\?(max|min)(?![A-Za-z])")
 KIND = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "=": "EQ", "(": "LPAR", ")": "RPAR", "[": "LSQ",
     "]": "RSQ", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ";": "SEMI", "^": "CARET", "**": "CARET",
     "|": "BAR", "||": "NORM", "...": "DOTS", "<=": "CMP", ">=": "CMP", "==": "CMP", "!=": "CMP", "<": "CMP",
-    ">": "CMP", "⊙": "ODOT", "//": "FLOOR", "..": "DOTS", ".": "DOT", "·": "DOT", "@": "AT",
+    ">": "CMP", "⊙": "ODOT", "//": "FLOOR", "..": "DOTS", ".": "AT", "·": "DOT", "@": "AT",
 }  # fmt: skip
 KEYWORDS = {
     "if": "IF", "otherwise": "OTHERWISE", "else": "OTHERWISE", "and": "AND", "in": "IN", "cases": "CASES",
@@ -45,15 +50,18 @@ class Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.pos = 0
+        self.latex = "\\" in text
         self.end = len(text)
-        self.defined = set(
-            _DEFINED.findall(text)
-        )  # words that are tensors here, whatever they mean elsewhere
+        # words that are tensors here, whatever they mean elsewhere
+        self.defined = {
+            w.split("_")[0] if w.split("_")[0] in functions.DEFINED else w for w in _DEFINED.findall(text)
+        }
         self.lines = [0] + [m.end() for m in re.finditer("\n", text)]
         self.out: list[Token] = []
         self.depth = 0
         self.floors = 0  # open `\\lfloor`: a fraction in it is rounded down
         self.cases = 0  # open `cases`: `\\\\` separates the branches
+        self.under = False  # below a sum: `s: w_s = v`
         self.display = 0  # open `aligned`: only `\\\\` ends a line
 
     def place(self, at: int) -> tuple[int, int]:
@@ -116,6 +124,9 @@ class Scanner:
             self.pos = package.end()
         elif word := _WORD.match(self.text, self.pos, self.end):
             self.pos = word.end()
+            if word.group() == "log" and self.text.startswith("_softmax", self.pos):
+                self.pos += 1
+                return self.emit("FUNC", "log", start)
             self.word(word.group(), start)
         elif char == "." and _STOP.match(self.text, self.pos, self.end):
             self.pos += 1  # the full stop of a sentence
@@ -123,6 +134,8 @@ class Scanner:
             self.pos += 1
             self.emit("CARET", "^", start)
             self.emit("NUMBER", str("  ²³⁴".index(char)), start)
+        elif char == "," and (option := _OPTION.match(self.text, self.pos, self.end)):
+            self.option(option)
         elif char == "{" and (name := self.whole_name()):
             self.finish(name, start)
         elif operator := _OPERATOR.match(self.text, self.pos, self.end):
@@ -143,7 +156,7 @@ class Scanner:
         elif (
             char == "_"
             and [t.type for t in self.out[-3:]] == ["LPAR", "NAME", "RPAR"]
-            and (len(self.out) < 4 or self.out[-4].type not in ("FUNC", "REDUCER", "RSQ"))
+            and not (len(self.out) > 3 and self.calls(self.out[-4], self.out[-3]))
         ):
             name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
             start = self.out[-3].start_pos or 0
@@ -160,11 +173,34 @@ class Scanner:
             self.pos = after
             self.emit("RENTRY", "}", after - 1, after)
         elif char == "_":
-            raise self.error("a subscript must follow a name", start)
+            raise self.error("a subscript must follow a name: `h_t`, `h_{t-1}`", start)
         elif self.text.startswith(":=", start):
             self.pos += 1
+        elif char == ":" and self.under:
+            self.pos += 1
+            self.emit("COMMA", ",", start)
         else:
             raise self.error(stranger(char), start)
+
+    def option(self, option: re.Match[str]) -> None:
+        """`softmax(S, dim=-1)`: over the last axis, as it is anyway."""
+        opened: list[int] = []
+        for k, token in enumerate(self.out):
+            if level(token) > 0:
+                opened.append(k)
+            elif level(token) < 0 and opened:
+                opened.pop()
+        start = opened[-1] if opened else 0
+        if not (start and self.out[start - 1] == "softmax" and option[1] == "-1"):
+            message = "an axis is told by its index: `sum[i](x[t,i])`, `softmax[i](x[t,i])`"
+            raise self.error(message, option.start(), len(option[0]))
+        self.pos = option.end()
+
+    def calls(self, head: Token, bracket: Token) -> bool:
+        """Does a bracket belong to what stands before it: `softmax(x)`, `G(x)`, but not `W (x)`?"""
+        if head.type == "NAME":
+            return head.end_pos == bracket.start_pos and head.value.text not in self.defined
+        return head.type in ("FUNC", "REDUCER", "RSQ")
 
     def operand(self) -> bool:
         """Does a number, a name or a bracket end just here, so that a sign may follow it?"""
@@ -180,18 +216,24 @@ class Scanner:
             kind = "FLOOR"
         if kind == "LSQ" and (not self.after_name() or self.lays(start)):
             kind = "LGRP"
-        if kind == "CARET" and self.peek_transpose():
+        if kind == "CARET" and (one := re.compile(r"\s*1/(\d+)").match(self.text, self.pos, self.end)):
+            part = one.group(1)
+            hint = (
+                f"`^1/{part}` can be a root, written `^(1/{part})`, or a part of the whole, written `/{part}`"
+            )
+            raise self.error(hint, start, one.end() - start)
+        if (kind == "CARET" or self.text.startswith(".T", start)) and self.peek_transpose():
             return
         self.emit(kind, symbol, start)
 
     def lays(self, at: int) -> bool:
-        """Does a sign that lays vectors end to end stand in the bracket that opens here?"""
+        """Does a sign that lays vectors end to end, or one of a condition, stand in the bracket that opens here?"""
         level = 0
-        for sign in re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|\n").finditer(self.text, at, self.end):
+        for sign in _BETWEEN.finditer(self.text, at, self.end):
             level += (sign.group()[-1] in "[({") - (sign.group()[-1] in "])}")
             if level == 0 or sign.group() == "\n":
                 return False
-            if level == 1 and sign.group()[-1] in ";|t" and self.out[-1].type == "NAME":
+            if level == 1 and sign.group()[-1] not in "[](){}" and self.out[-1].type == "NAME":
                 return True
         return False
 
@@ -206,22 +248,22 @@ class Scanner:
         return last.type == "RPAR" and start > 0 and self.out[start - 1].type == "NAME"
 
     def peek_transpose(self) -> bool:
-        """The ⊤ after a bracket: that of `e[w,I]^\\top` means nothing in index notation, `(a - b)^\\top` is marked."""
+        """The ⊤ after a bracket, `(a - b)^\\top` or `x[t].T`, is marked; it means nothing for a tensor's entry."""
         sign = re.compile(r"\s*(\{\s*(\\top|T)\s*\}|\\top\b|⊤|T(?![A-Za-z0-9_\[(]))")
         if not self.out or self.out[-1].type not in ("RSQ", "RPAR", "RGRP"):
             return False
         if found := sign.match(self.text, self.pos, self.end):
             self.pos = found.end()
-            if self.out[-1].type == "RPAR" or self.out[self.opener()].type == "LGRP":
-                self.wrap("turned")
+            self.wrap("turned")
         return bool(found)
 
     def wrap(self, function: str) -> None:
         """Apply a function to what has just been read up to its closing bracket: `(a - b)`, `softmax(s)`."""
         start = self.opener()
-        before = self.out[start - 1] if start else None
-        if before is not None and before.type in ("FUNC", "REDUCER", "NAME"):
-            start -= before.type != "NAME" or before.end_pos == self.out[start].start_pos
+        before, bracket = self.out[start - 1] if start else None, self.out[start]
+        if before is not None and before.type != "RSQ":
+            entry = before.type == "NAME" and bracket.type == "LSQ"  # h[t].T
+            start -= entry or self.calls(before, bracket)
         near = self.out[start]
         self.out[start:start] = [as_("FUNC", near, function), as_("LPAR", near, "(")]
         self.out.append(as_("RPAR", self.out[-1], ")"))
@@ -253,16 +295,29 @@ class Scanner:
     def finish(self, name: Name, start: int) -> None:
         """Read sub- and superscripts, primes and `.grad`, then emit the name or what it turns out to be."""
         own = name.base in self.defined or (
-            name.base in DEFINED and not self.takes_index() and not self.follows("(")
+            REDUCERS.get(name.base) in _OFTEN_NAMES and not self.takes_index() and not self.follows("(")
         )
+        whole = start == 0 and self.pos == self.end  # the name of a tensor, and no text
+        tensor = FUNCTIONS.get(name.base) in functions.SAID and self.follows("[")  # power[t]
+        own = own or whole or tensor
+        if found := _JOINED.match(self.text, self.pos, self.end):  # leaky_relu, log_softmax
+            joined = (name.base + found.group(1)).lower()
+            if joined in FUNCTIONS or joined in REDUCERS:
+                name, self.pos = replace(name, base=joined), found.end()
+        if name.plain and name.base in ABSENT and not own and not self.follows("[", "_", "^"):
+            raise self.error(f"`{name.base}` is no function of this language; {ABSENT[name.base]}", start)
         if not own and len(name.base) > 2 and name.base.lower() in FUNCTIONS and self.opens():
             name = replace(name, base=FUNCTIONS[name.base.lower()])  # Softplus, Tanh
         if name.plain and name.base in REDUCERS and not own:
             return self.reducer(REDUCERS[name.base], start, big=False)
-        if name.plain and name.base in ("argmin", "where"):
+        if name.plain and name.base == "where":
             raise self.error(REFUSED[name.base], start, self.pos - start)
+        if name.plain and name.base == "arg" and (head := _ARG.match(self.text, self.pos, self.end)):
+            self.pos = head.end()
+            return self.reducer(REDUCERS["arg" + head[1]], start, big=False)
         name = self.scripts(name)
-        if name.base in FUNCTIONS and not own and not name.accents and (name.base != "sigma" or self.opens()):
+        told = name.base not in ("sigma", "tr", "Tr", "trace", "diag")
+        if name.base in FUNCTIONS and not own and not name.accents and (told or self.opens()):
             function = FUNCTIONS[name.base]
             marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
             if name.base == "sigma" and marks == ["^2"] and not name.primes:
@@ -276,7 +331,7 @@ class Scanner:
             alone = len(marks) + name.primes == 1 and (mark == "'" or mark[1:].isdigit())
             if alone and (mark[0] != "_" or function == "log"):
                 return self.emit("FUNC", function + mark, start)
-        if name.plain and name.base in ("log2", "log10") and self.opens():
+        if name.plain and name.base in ("log2", "log10") and not own and not self.follows("["):
             return self.emit("FUNC", f"log_{name.base[3:]}", start)
         if name.plain and name.base == "inf":
             return self.emit("NUMBER", "inf", start)
@@ -285,7 +340,9 @@ class Scanner:
     def takes_index(self) -> bool:
         """Does `[i](` come next?"""
         return (
-            re.compile(r"(\[[^\]]*\]|_\{[^}]*\})\s*(\\left)?\s*\(").match(self.text, self.pos, self.end)
+            re.compile(r"(\[[^\]]*\]|_\{[^}]*\})\s*(\\left)?\s*\(|_[A-Za-z]+\s*(\\left)?\s*[\w\\(]").match(
+                self.text, self.pos, self.end
+            )
             is not None
         )
 
@@ -369,7 +426,8 @@ class Scanner:
             self.one_argument()
             stop = self.pos
         elif match := re.compile(r"[A-Za-z0-9]+|\*|(?<=[_^])\+").match(self.text, self.pos, self.end):
-            stop = self.pos = match.end()
+            joined = self.latex and re.compile(r"[A-Za-z]{2,}_").match(self.text, self.pos, self.end)
+            stop = self.pos = self.pos + 1 if joined else match.end()  # s_is_j, as LaTeX reads it
         else:
             what = "superscript" if sup else "subscript"
             raise self.error(f"a {what} is missing after `{self.text[opener]}`", opener)
@@ -420,7 +478,7 @@ class Scanner:
         while self.follows(" ", "\n", "\t"):
             self.pos += 1
         if self.pos >= self.end:
-            raise self.error("an argument is missing here", max(0, self.end - 1))
+            raise self.error("an argument is missing here: `\\sqrt{x}`, `\\frac{a}{b}`", max(0, self.end - 1))
         if self.text[self.pos] == "{":
             stop = self.close(self.pos)
             inner = (self.pos + 1, stop)

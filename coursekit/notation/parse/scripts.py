@@ -16,13 +16,14 @@ from itertools import product
 from lark import Token
 
 from ..errors import NotationError
-from ..names import GREEK, Group, Name, small_of
+from ..names import GREEK, Group, Name, capital_of, small_of
 from .brackets import pair
 from .latex_reader import LatexReader
 from .scanner import split_commas
 from .seen import ATOM, depths, letters_in, made_of, survey
 from .signature import Signature
-from .tokens import Tokens, as_, closing, count, refuse, split
+from .symbols import MOMENTS
+from .tokens import Tokens, as_, closing, count, level, refuse, split
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class Scripts:
         self.text = text
         self.signature = signature
         self.reader = LatexReader(text)
-        statements = [self.rooted(tokens, statements) for tokens in statements]
+        self.reader.defined.update(signature.ranks)
+        statements = [self.rooted(tokens, statements) for tokens in map(families, statements)]
+        statements = list(map(laid, statements)) if signature else statements
         self.seen = survey(statements)
         self.bases = {n.base for n in self.seen.lefts}
         signature.defined = {n.text for n in self.seen.lefts} | self.bases
@@ -73,7 +76,9 @@ class Scripts:
     def functions(self, statements: list[Tokens]) -> list[Tokens]:
         """`F(x) = …` of tensors that are given is a tensor F, and `score(h_t, g_s)` the entry `score[t,s]`."""
         heads = {
-            s[0].value.text for s in statements if self.given(s, 0) and s[closing(s, 1) + 1].type == "_EQ"
+            s[0].value.text
+            for s in statements
+            if self.given(s, 0) and s[closing(s, 1) + 1].type in ("_EQ", "LENTRY")
         }
         return [self.applied(tokens, heads) for tokens in statements] if heads else statements
 
@@ -108,12 +113,17 @@ class Scripts:
                 if groups:
                     self.bracketed("LSQ", "RSQ", groups, tokens[k], out)
                 k = closing(tokens, k + 1)
+                if tokens[k + 1 : k + 2] and tokens[k + 1].type == "LENTRY":  # H(x)_i
+                    stop = next(n for n in range(k, len(tokens)) if tokens[n].type == "RENTRY")
+                    inside = self.statement(tokens[k + 2 : stop])
+                    out += [as_("LSUB", tokens[k + 1]), *inside, as_("RSUB", tokens[stop])]
+                    k = stop
             k += 1
         return out
 
     def learn(self) -> None:
         """The letters that stand as indices of tensors whose axes are known are indices everywhere."""
-        self.seen.time |= {b for b in self.seen.bound if len(b) == 1}
+        self.seen.time |= {i for i in self.seen.bound | self.seen.indices if len(i) == 1 and i.islower()}
         for name in self.seen.names:
             reading = self.signed(name, 0)
             for group, apart in reading.indices if reading else ():
@@ -164,12 +174,25 @@ class Scripts:
         k = 0
         while k < len(tokens):
             token = tokens[k]
-            if token.type != "NAME" or contexts[k] == "bound":
-                out.append(token)
+            if token.type != "NAME" or (contexts[k] == "bound" and not self.compared(tokens, k)):
+                out += self.letters([token]) if contexts[k] == "bound" and self.several(token) else [token]
                 k += 1
                 continue
             k = self.name(tokens, k, contexts[k] == "index", out)
         return out
+
+    def several(self, token: Token) -> bool:
+        """Are the letters below a sum indices one by one, as in `sum_ij c_ij`?"""
+        if token.type != "NAME" or not token.value.plain or not 1 < len(token.value.base) < 5:
+            return False
+        word = token.value.base
+        return word not in self.seen.indices and set(word) <= self.seen.indices | self.seen.time
+
+    def compared(self, tokens: Tokens, k: int) -> bool:
+        """Is it the w_s of `\\sum_{s: w_s = v}`, an entry of a tensor that is given?"""
+        beside = {t.type for t in (tokens[k - 1], tokens[k + 1])} & {"EQ", "CMP"}
+        reading = self.signed(tokens[k].value, 0) if beside and not tokens[k].value.plain else None
+        return reading is not None and bool(reading.indices) and not self.rows([tokens[k]])
 
     def name(self, tokens: Tokens, k: int, inside: bool, out: Tokens) -> int:
         """Emit the name at `k`, its indices, its square brackets and its powers; return what comes next."""
@@ -180,6 +203,12 @@ class Scripts:
             tokens[k + 1] = as_("LGRP", tokens[k + 1], "[")
             tokens[stop] = as_("RGRP", tokens[stop], "]")
             square, stop = False, k
+        own = self.signature.find(token.value) or token.value.base in self.bases
+        if square and not own and token.value.base in MOMENTS and self.rows(tokens[k + 2 : stop]):
+            word = as_("REDUCER", token, MOMENTS[token.value.base])
+            body = self.statement(tokens[k + 2 : stop])
+            out += [word, as_("LPAR", tokens[k + 1], "("), *body, as_("RPAR", tokens[stop], ")")]
+            return stop + 1
         entries = count(tokens[k + 2 : stop]) if square else 0
         if parts := self.signature.split(token.value) if not square else None:
             for part in parts:
@@ -219,12 +248,16 @@ class Scripts:
         return k + 1
 
     def lays(self, inside: Tokens) -> bool:
-        """Is one of these a tensor of which axes are left, so that they can be no indices?"""
+        """Are these no indices, but vectors laid end to end?"""
+        return count(inside) > 1 and self.rows([t for t in inside if t.type == "NAME" and not t.value.plain])
+
+    def rows(self, inside: Tokens) -> bool:
+        """Is one of these a tensor of which axes are left?"""
         for token in inside:
-            if token.type == "NAME" and not token.value.plain and (reading := self.signed(token.value, 0)):
+            if token.type == "NAME" and (reading := self.signed(token.value, 0)):
                 filled = sum(self.width(*pair) for pair in reading.indices)
                 if filled < self.signature.ranks[reading.name.text]:
-                    return count(inside) > 1
+                    return True
         return False
 
     def bracketed(
@@ -279,7 +312,8 @@ class Scripts:
         groups = [(g, True) for g in name.sups] + [(g, False) for g in name.subs]
         best: tuple[tuple[int, ...], Reading] | None = None
         torn: tuple[str, Group] | None = None
-        for kinds in product(("name", "index", "power"), repeat=len(groups)):
+        whole = name.text in self.signature.ranks  # W_in, also where W is given
+        for kinds in product(("name",) if whole else ("name", "index", "power"), repeat=len(groups)):
             chosen = list(zip(kinds, groups, strict=True))
             if any(kind == "power" and not sup for kind, (_, sup) in chosen):
                 continue
@@ -378,7 +412,9 @@ class Scripts:
         return Reading(kept, tuple(indices), tuple(powers))
 
     def looks_up(self, group: Group) -> bool:
-        """`e_{w_t, i}`: a word as an index."""
+        """`e_{w_t, i}`: a word as an index; `PE_{(pos,2i)}`: a multiple of one."""
+        if len(group.items) > 1 and any(re.fullmatch(r"\d+[a-z]([+-]\d+)?", item) for item in group.items):
+            return True
         inner = re.findall(r"[a-z]_\{?([a-z])", self.written(group))
         return bool(inner) and len(group.items) > 1 and set(inner) <= self.seen.time
 
@@ -421,3 +457,56 @@ class Scripts:
             f"`{rest}^{number}[…]` can be a power, written `{rest}[…]^{number}`, "
             f"or a name of its own, written `{name.text}[…]`"
         )
+
+
+def families(tokens: Tokens) -> Tokens:
+    """`Concat(head_1, …, head_h)` and `[head_1; …; head_h]` as `(head[H]; …)`: all members of a family, end to end."""
+    for k in [k for k, t in enumerate(tokens) if t.type == "DOTS" and 2 < k < len(tokens) - 3]:
+        first, last = tokens[k - 2], tokens[k + 2]
+        signs = {tokens[k - 1].type, tokens[k + 1].type}
+        if first.type != "NAME" or last.type != "NAME" or not signs <= {"COMMA", "SEMI"}:
+            continue
+        one, all_ = first.value, last.value
+        pairs = list(zip((*one.sups, *one.subs), (*all_.sups, *all_.subs), strict=False))
+        differ = [(a, b) for a, b in pairs if a.items != b.items]
+        if one.base != all_.base or len(differ) != 1 or differ[0][0].items not in (("0",), ("1",)):
+            continue
+        start = k - 4 if tokens[k - 4].type == "NAME" and tokens[k - 4].value.base == one.base else k - 2
+        if tokens[start - 1].type not in ("LPAR", "LGRP", "LSQ") or level(tokens[k + 3]) >= 0:
+            continue
+        letter = Name(capital_of(differ[0][1].items[0][:1]), primes=1)
+        inside = [as_("LSQ", first, "["), as_("NAME", last, letter), as_("RSQ", last, "]")]
+        family = [
+            as_("NAME", first, one.without(differ[0][0])),
+            *inside,
+            as_("SEMI", tokens[k], ";"),
+            as_("DOTS", tokens[k], "family"),
+        ]
+        opener, closer = as_("LPAR", tokens[start - 1], "("), as_("RPAR", tokens[k + 3], ")")
+        head = tokens[start - 2]
+        named = (
+            tokens[start - 1].type == "LPAR"
+            and head.type == "NAME"
+            and head.value.base.lower() in ("concat", "cat")
+        )
+        named |= head.type == "REDUCER" and head.value == "concat"
+        if not named and tokens[start - 1].type == "LPAR" and signs != {"SEMI"}:
+            continue
+        begin = start - 2 if named else start - 1
+        return families([*tokens[:begin], opener, *family, closer, *tokens[k + 4 :]])
+    return tokens
+
+
+def laid(tokens: Tokens) -> Tokens:
+    """`concat(a, b)` as `[a; b]`."""
+    for k, token in enumerate(tokens[:-1]):
+        word = token.value.base if token.type == "NAME" else str(token.value)
+        if word.lower() not in ("concat", "cat") or tokens[k + 1].type != "LPAR":
+            continue
+        stop = closing(tokens, k + 1)
+        inside = split(tokens[k + 2 : stop])
+        if len(inside) > 1:
+            parts = [t for part in inside for t in (as_("SEMI", token, ";"), *part)][1:]
+            opener, closer = as_("LGRP", tokens[k + 1], "["), as_("RGRP", tokens[stop], "]")
+            return laid([*tokens[:k], opener, *parts, closer, *tokens[stop + 1 :]])
+    return tokens

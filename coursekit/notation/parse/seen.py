@@ -24,6 +24,7 @@ class Seen:
     tensors: set[str] = field(default_factory=set)  # with square brackets
     indices: set[str] = field(default_factory=set)  # in square brackets
     bound: set[str] = field(default_factory=set)  # under a sum, a maximum, a softmax
+    upto: set[str] = field(default_factory=set)  # in the upper limit of a sum
     time: set[str] = field(default_factory=set)  # letters that are indices in sub- and superscripts
     above: bool = False  # a left side carries its index above: `h^{i,j}`
     matrix: bool = False  # indices above: bare capitals are matrices
@@ -56,8 +57,11 @@ def survey(statements: list[Tokens]) -> Seen:
             if inside == "index":
                 seen.indices.add(name.index)
             elif inside == "bound":
-                if not upto and not name.capital:
-                    seen.bound.add(name.index)
+                first = (
+                    name.plain or tokens[k - 1].type == "LSQ"
+                )  # the w_s of `s: w_s = v` is no index of the sum
+                if not name.capital and first:
+                    (seen.upto if upto else seen.bound).add(name.index)
             else:
                 seen.names.append(name)
                 if k == 0:
@@ -97,8 +101,9 @@ def _shifted(group: Group) -> set[str]:
 
 
 def _script_indices(seen: Seen, bound: set[str]) -> set[str]:
-    """The evidence (`_evidence`, a sum over the letter), then its neighbours in the same name (`W_{lk}`) and other
-    letters in the same place (`x_i` beside `x_l`)."""
+    """The evidence (`_evidence`, a sum over the letter), then its neighbours in the same name (`W_{lk}`, `x_{t-k}`),
+    other letters in the same place (`x_i` beside `x_l`), and those of a left side that limit a sum or stand
+    beside an index above (`y_t = \\sum_{s=0}^t a^{t-s} x_s`)."""
     names = seen.names
     found = {c for n in names for g in n.sups for c in _evidence(g, True, seen)}
     found |= {c for n in names for g in n.subs for c in _evidence(g, False, seen)}
@@ -109,9 +114,14 @@ def _script_indices(seen: Seen, bound: set[str]) -> set[str]:
     groups = [letters_in(g) for n in names for g in (*n.sups, *n.subs)]
     atoms = {a for n in names for g in n.subs for item in g.items for a in ATOM.findall(item) if not g.word}
     found |= {b for b in bound if b in atoms or any(b in letters for letters in groups)}
+    beside = [set(ATOM.findall(item)) for n in names for g in n.subs for item in g.items if g.arithmetic]
+    above = [set(ATOM.findall(item)) for n in names for g in n.sups for item in g.items if g.arithmetic]
+    led = {c for n in seen.lefts for g in n.subs for c in letters_in(g)}
+    found |= led & seen.upto
     while True:
         known = {n.without(g).text for n in names for g in n.subs if letters_in(g) & found}
-        more = set(found)
+        more = found.union(*(letters for letters in beside if letters & found))
+        more |= {c for letters in above if letters & found for c in letters & led}
         for name in names:
             own = [letters_in(g) for g in name.subs]
             if any(letters & bound for letters in own):

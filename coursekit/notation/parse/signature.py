@@ -82,10 +82,13 @@ class Signature:
             return None
         for cut in range(1, len(word)):
             first, last = Name(word[:cut]), replace(name, base=word[cut:])
-            if self.knows(first) and (
-                self.knows(replace(last, transposed=False)) or self.knows(Name(last.base))
-            ):
+            if not self.knows(first):
+                continue
+            defined = first.capital and last.base in self.defined  # Ws_{t-1}
+            if defined or self.knows(replace(last, transposed=False)) or self.knows(Name(last.base)):
                 return [first, last]
+            if rest := self.split(last):
+                return [first, *rest]
         return None
 
     def knows(self, name: Name) -> bool:

@@ -39,6 +39,9 @@ ENVIRONMENTS = frozenset(
     ).split()
 )
 
+_SLOPE = (
+    "a gradient is asked for by `grad`, and in a derivation as `dJ/dh[t,j]`; here give it a name: `g[t,i]`"
+)
 REFUSED = {
     "sim": "`~` draws at random; this language defines tensors by equations",
     "approx": "`≈` is not an equation; write `=`",
@@ -50,11 +53,28 @@ REFUSED = {
     "otimes": "`⊗` can be entry by entry, written `a \\odot b`, or an outer product, written `a b^\\top`",
     "oplus": "`⊕` can be a sum, written `a + b`, or vectors laid end to end, written `[a; b]`",
     "langle": "an inner product is written `u^\\top v`, or with indices `u[I] v[I]`",
+    "nabla": _SLOPE,
+    "expectation": "an expectation is a sum with its weights: `sum[i](p[i] x[i])`",
     "int": "integrals are not part of this language",
     "subset": "sets are not part of this language",
     "where": "`where` is no part of the language; write the equation that follows it on a line of its own",
     "vdots": "a matrix of partial derivatives is written entry by entry: `dJ_dW[i,j] = …`",
     "matrix": "a matrix is written entry by entry: `M[i,j] = …`",
+}
+
+_WHOLE = "of an index, `t//2` is rounded down; a tensor's value cannot be"
+# Words of mathematics that would be taken for a number of that name, and what to write instead.
+ABSENT = {
+    **dict.fromkeys(("floor", "ceil", "round"), _WHOLE),
+    **dict.fromkeys(
+        ("mod", "rem"), "give each remainder its own equation: `y[t,0] = x[2*t]`, `y[t,1] = x[2*t+1]`"
+    ),
+    **dict.fromkeys(("det", "rank", "vec", "lim", "sup", "inv"), "write what it is by entries"),
+    **dict.fromkeys(
+        ("arctan", "arcsin", "arccos", "atan", "asin", "acos", "arctanh", "atanh", "sec", "csc", "cot"),
+        "of the circular functions it has sin, cos and tan",
+    ),
+    **dict.fromkeys(("partial", "nabla"), _SLOPE),
 }
 
 LETTERS = names.LETTERS | {
@@ -66,10 +86,23 @@ LETTERS = names.LETTERS | {
 
 # What each word for a function stands for; the table is in `functions`.
 FUNCTIONS = {word: name for name, f in functions.FUNCTIONS.items() for word in (name, *f.spelled)}
-FUNCTIONS |= {"transpose": "transpose", "clip": "clip"}
+FUNCTIONS |= {word: word for word in ("transpose", "diag", "trace", *functions.SAID)}
+FUNCTIONS |= {"sgn": "sign", "lrelu": "leakyrelu", "clamp": "clip", "power": "pow", "Diag": "diag"}
+FUNCTIONS |= {"tr": "trace", "Tr": "trace"}
 REDUCERS = {word: name for name, r in functions.REDUCERS.items() for word in (name, *r.spelled)}
-REDUCERS |= {"sum": "sum", "softmax": "softmax", "Softmax": "softmax", "concat": "concat"}
-REDUCERS |= {word: word for word in functions.DEFINED}
+REDUCERS |= {word: word for word in ("sum", "concat", *functions.SOFT, *functions.DEFINED)}
+REDUCERS |= {"Softmax": "softmax", "LogSoftmax": "logsoftmax", "Var": "var", "Mean": "mean", "avg": "mean"}
+REDUCERS |= {"average": "mean", "Std": "std"}
+# What stands before the square brackets of an expectation: `\\mathrm{E}[x]`.
+MOMENTS = {
+    "E": "mean",
+    "Var": "var",
+    "mean": "mean",
+    "var": "var",
+    "std": "std",
+    "Mean": "mean",
+    "Std": "std",
+}
 # A package that a function is taken from: `torch.sigmoid(…)` is `sigmoid(…)`.
 PACKAGES = re.compile(
     r"(?:torch|np|numpy|jnp|math|F|nn)\.(?:functional\.|nn\.functional\.)?(?=[A-Za-z]\w*\s*\()"

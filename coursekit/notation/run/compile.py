@@ -26,23 +26,6 @@ if TYPE_CHECKING:
     from .recur import Frame
 
 
-def _extreme(function: Callable[[Tensor, Tensor], Tensor], bound: str) -> Callable[..., Any]:
-    def pick(*values: Any) -> Any:
-        best = values[0]
-        for value in values[1:]:
-            if isinstance(best, Tensor) and isinstance(value, Tensor):
-                best = function(best, value)
-            elif isinstance(best, Tensor):
-                best = best.clamp(**{bound: value})
-            elif isinstance(value, Tensor):
-                best = value.clamp(**{bound: best})
-            else:
-                best = max(best, value) if bound == "min" else min(best, value)
-        return best
-
-    return pick
-
-
 def _call(name: str) -> Any:
     function = FUNCTIONS[name]
     call: Any = fold(getattr, function.torch.split(".")[1:], torch)
@@ -50,7 +33,6 @@ def _call(name: str) -> Any:
 
 
 _CALLS = {name: _call(name) for name in FUNCTIONS}
-_CALLS |= {"max": _extreme(torch.maximum, "min"), "min": _extreme(torch.minimum, "max")}
 
 
 class Compiler(Extents):
@@ -152,16 +134,12 @@ class Compiler(Extents):
     def safe(self, code: Code) -> Code:
         """One in place of every entry that a condition keeps from being looked at."""
         looped = self.frame.looped if self.frame is not None else frozenset()
-        for n, (condition, sense) in enumerate(list(self.guards)):
+        for condition, sense in list(self.guards):
             if code.number is None and T.free_indices(condition) - looped <= set(code.axes):
                 pick = (
                     (lambda m, x: torch.where(m, x, 1.0)) if sense else (lambda m, x: torch.where(m, 1.0, x))
                 )
-                later = self.guards[n:]  # a condition is looked at under those before it, not under itself
-                del self.guards[n:]
-                holds = self.condition(condition)
-                self.guards.extend(later)
-                code = elementwise(pick, [holds, code], self.order)
+                code = elementwise(pick, [self.condition(condition), code], self.order)
         return code
 
     # ── expressions ──────────────────────────────────────────────────────────────────────────
@@ -261,12 +239,25 @@ class Compiler(Extents):
         if not FUNCTIONS[function].finite:
             # Where an entry is masked away, what stands under these is set to one: no NaN, no NaN gradient.
             codes = [self.safe(c) for c in codes]
+        if function in ("min", "max"):
+            pair: Callable[[Code, Code], Code] = lambda *two: elementwise(_CALLS[function], two, self.order)
+            return fold(pair, map(as_tensor, codes))
         return elementwise(_CALLS[function], codes, self.order)
 
     # ── conditions ───────────────────────────────────────────────────────────────────────────
 
     def condition(self, condition: T.Condition) -> Code:
-        """A tensor of truth values."""
+        """A tensor of truth values. A condition is looked at under those before it, not under itself."""
+        before = [c for c, _ in self.guards]
+        own = before.index(condition) if condition in before else len(before)
+        later = self.guards[own:]
+        del self.guards[own:]
+        try:
+            return self._condition(condition)
+        finally:
+            self.guards.extend(later)
+
+    def _condition(self, condition: T.Condition) -> Code:
         if self.frame is not None and not self.inside(condition):
             return self.frame.hoist(self.outer.condition(condition))
         if isinstance(condition, T.And):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..tree import Expr, Iverson, Lookup, Ref
 from .named import Code, Env, Step, through
-from .reads import cut, windows
+from .reads import cut, every
 
 if TYPE_CHECKING:
     from .compile import Compiler
@@ -114,6 +114,5 @@ def _cuts(compiler: Compiler, image: Ref, found: dict[int, _Window]) -> list[Ste
         else:
             rest += steps
         if axis not in found:
-            (factor, name) = compiler.terms(affine)[0][0]
-            rest += windows(axis, [(factor, compiler.length(name))])
+            rest += every(axis, compiler.terms(affine)[0][0][0])
     return first + rest

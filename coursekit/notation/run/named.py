@@ -136,22 +136,15 @@ def elementwise(
 ) -> Code:
     """`function` of the values entry by entry; numbers are handed over as Python numbers."""
     axes = order({a for c in codes for a in c.axes})
-    runs = [None if c.number is not None else align(c, axes) for c in codes]
-    numbers = [c.number for c in codes]
-    if len(codes) == 1:
-        (run,) = runs
-        assert run is not None
-        return Code(axes, lambda env: function(run(env)))
-    if len(codes) == 2:
-        (f, g), (p, q) = runs, numbers
-        if f is None:
-            assert g is not None
-            return Code(axes, lambda env: function(p, g(env)))
-        if g is None:
-            return Code(axes, lambda env: function(f(env), q))
+    runs = [align(c, axes) if c.number is None else _always(c.number) for c in codes]
+    if len(runs) == 2:  # most often, and a run of a recurrence calls it at every step
+        f, g = runs
         return Code(axes, lambda env: function(f(env), g(env)))
-    pairs = list(zip(runs, numbers, strict=True))
-    return Code(axes, lambda env: function(*(n if r is None else r(env) for r, n in pairs)))
+    return Code(axes, lambda env: function(*[run(env) for run in runs]))
+
+
+def _always(value: float) -> Callable[[Env], Any]:
+    return lambda env: value
 
 
 def as_tensor(code: Code) -> Code:

@@ -6,6 +6,7 @@ asked for; then each index becomes an axis of its own by `unfold`, which copies 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -42,59 +43,55 @@ def read_axes(
     The axes that are left out have been read already (a recurrence reads its own step by step); `lead`
     are axes that stand before the others since.
     """
-    cuts: list[list[Step]] = []
+    filled: list[Step] = []  # boundary values fit the tensor as it is given: they are put on before it is cut
+    cuts: list[Step] = []
     splits: list[Step] = []
-    names: list[str] = []
+    names = [*lead]
     looked_up: list[int] = []
-    for place in reversed(range(len(axes))):  # from the last, so that earlier places stay what they are
-        axis = axes[place]
-        place += len(lead)
+    inner: list[str] = []  # a further index of an axis becomes an axis at the end
+    for place, axis in enumerate(axes, len(lead)):
         affine = ref.indices[axis]
         if any(isinstance(atom, Lookup) for _, atom in affine.terms):
+            names.append(f"?{axis}")
             looked_up.append(axis)
-            names.insert(0, f"?{axis}")
             continue
         terms, _ = compiler.terms(affine)
-        filled, cutting = cut(compiler, ref, axis, place, *compiler.ends(affine))
-        # Boundary values fit the tensor as it is given, so they are put on before anything is cut off.
-        cuts = [cutting, *cuts] if filled else [*cuts, cutting]
-        if terms:
-            splits += windows(place, [(f, compiler.length(n)) for f, n in terms])
-        else:
-            splits.append(_first(place))
-        names[:0] = [name for _, name in terms]
-    names[:0] = lead
-    steps = [step for cutting in cuts for step in cutting] + splits
-    _diagonals(names, steps)
+        put_on, steps = cut(compiler, ref, axis, place, *compiler.ends(affine))
+        (filled if put_on else cuts).extend(steps)
+        for factor, name in terms[1:]:
+            width = (compiler.length(name) - 1) * abs(factor) + 1
+            splits.append(_view(Tensor.unfold, place, width, 1))
+            splits += every(len(lead) + len(axes) + len(inner), factor)
+            inner.append(name)
+        splits += every(place, terms[0][0]) if terms else []
+        names.append(terms[0][1] if terms else "")
+    names += inner
+    steps = [*filled, *cuts, *splits]
+    if "" in names:  # one position alone
+        at = tuple(slice(None) if name else 0 for name in names)
+        steps.append(lambda _, x: x[at])
+        names = [name for name in names if name]
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        while names.count(name) > 1:  # an index on two axes: the entries at which both agree
+            one = names.index(name)
+            two = names.index(name, one + 1)
+            steps.append(_view(Tensor.diagonal, 0, one, two))
+            del names[two], names[one]
+            names.append(name)
     for axis in looked_up:
         look_up(compiler, ref, axis, f"?{axis}", names, steps)
     return tuple(names), steps
 
 
-def windows(place: int, parts: list[tuple[int, int]]) -> list[Step]:
-    """Split the axis at `place` into one axis for each (factor, length), the first one in its stead."""
-    steps: list[Step] = []
-    for factor, length in parts[1:]:
-        step = abs(factor)
-        width = (length - 1) * step + 1
+def _view(function: Callable[..., Tensor], *args: int) -> Step:
+    return lambda _, x: function(x, *args)
 
-        def split(_: Env, x: Tensor, width: int = width, step: int = step) -> Tensor:
-            x = x.unfold(place, width, 1)
-            return (x[..., ::step] if step > 1 else x).movedim(-1, place + 1)
 
-        steps.append(split)
-    step, length = abs(parts[0][0]), parts[0][1]
-    if step > 1:
-        steps.append(lambda _, x: x[(slice(None),) * place + (slice(None, None, step),)])
-    # Each further index was put right behind the first, so they now stand in the opposite order.
-    count = len(parts)
-    if count > 2:
-        order = [place, *range(place + count - 1, place, -1)]
-        steps.append(lambda _, x: x.permute(*range(place), *order, *range(place + count, x.ndim)))
-    back = [place + n for n, (factor, _) in enumerate(parts) if factor < 0]
-    if back:
-        steps.append(lambda _, x: x.flip(back))
-    return steps
+def every(place: int, factor: int) -> list[Step]:
+    """Each `factor`-th entry along an axis, from its end where that is negative."""
+    at = (slice(None),) * place + (slice(None, None, abs(factor)),)
+    steps: list[Step] = [lambda _, x: x[at]] if abs(factor) > 1 else []
+    return [*steps, lambda _, x: x.flip(place)] if factor < 0 else steps
 
 
 def cut(compiler: Compiler, ref: Ref, axis: int, place: int, low: int, high: int) -> tuple[bool, list[Step]]:
@@ -171,25 +168,6 @@ def beyond(env: Env, system: System, name: str, axis: int, before: bool) -> Tens
 def at_a_corner(system: System, ref: Ref) -> NotationError:
     message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
     return fail(system, message, ref.span)
-
-
-def _first(place: int) -> Step:
-    return lambda _, x: x.select(place, 0)
-
-
-def _diagonal(one: int, two: int) -> Step:
-    return lambda _, x: x.diagonal(0, one, two)
-
-
-def _diagonals(names: list[str], steps: list[Step]) -> None:
-    """Where an index stands on two axes, keep the entries at which both agree."""
-    for name in sorted({n for n in names if names.count(n) > 1}):
-        while names.count(name) > 1:
-            one = names.index(name)
-            two = names.index(name, one + 1)
-            steps.append(_diagonal(one, two))
-            del names[two], names[one]
-            names.append(name)
 
 
 def look_up(compiler: Compiler, ref: Ref, axis: int, mark: str, names: list[str], steps: list[Step]) -> None:

@@ -20,7 +20,7 @@ from ..system import Block, System
 from ..tree import Expr, Ref, index, references
 from .lanes import Lanes
 from .named import LANE, Code, Env, Step, full, through
-from .reads import beyond, look_up, read_axes
+from .reads import cut, look_up, read_axes
 
 if TYPE_CHECKING:
     from .compile import Compiler
@@ -99,10 +99,10 @@ class Frame:
             return self._read_so_far(compiler, ref)
         if self.lanes is not None:
             axes, steps = read_axes(compiler, ref, rest, (LANE,))
-            fetch = self.lanes.fetch(self, ref, shifts)
+            fetch = self.lanes.fetch(compiler, self, ref, shifts)
         else:
             axes, steps = read_axes(compiler, ref, rest)
-            fetch = self._step(ref, places[0], shifts[0])
+            fetch = self._step(compiler, ref, places[0], shifts[0])
         return Code(axes, through(fetch, steps))
 
     def _look_up(self, compiler: Compiler, ref: Ref) -> Code:
@@ -122,24 +122,20 @@ class Frame:
             look_up(compiler, ref, n, name, names, steps)
         return Code(tuple(names), through(whole.run, steps))
 
-    def _step(self, ref: Ref, place: int, shift: int) -> Callable[[Env], Tensor]:
+    def _step(self, compiler: Compiler, ref: Ref, place: int, shift: int) -> Callable[[Env], Tensor]:
         name, count = ref.name, self.counts[0]
         if shift == 0:
             return lambda env: env.states[name][env.step]
-        outside = [k for k in range(shift, count + shift) if not 0 <= k < count]
-        shape = self.shape(name, without=place)
-
-        def edge(env: Env, k: int) -> Tensor:
-            value = beyond(env, self.system, name, place, k < 0)
-            if isinstance(value, Tensor):
-                return value.select(place, k if k < 0 else k - count)
-            return full(env, value, shape)
-
-        slot = self.before(lambda env: {k: edge(env, k) for k in outside})
+        dims = self.system.tensors[name].dims
+        first = shift if shift < 0 else count  # of the steps outside
+        low = compiler.first[dims[place]] + first
+        _, steps = cut(compiler, ref, place, place, low, low + abs(shift) - 1)
+        outside = through(lambda env: full(env, 0.0, [self.sizes[d] for d in dims]), steps)
+        slot = self.before(lambda env: outside(env).unbind(place))
 
         def fetch(env: Env) -> Tensor:
             k = env.step + shift
-            found: Tensor = env.states[name][k] if 0 <= k < count else env.hoisted[slot][k]
+            found: Tensor = env.states[name][k] if 0 <= k < count else env.hoisted[slot][k - first]
             return found
 
         return fetch
@@ -153,7 +149,7 @@ class Frame:
         (looped,) = self.looped
         name = ref.name
         axes, steps = read_axes(compiler, ref, list(range(len(ref.indices))))
-        shape = self.shape(name, without=place)
+        shape = [self.sizes[d] for n, d in enumerate(self.system.tensors[name].dims) if n != place]
 
         def stacked(env: Env) -> Tensor:
             blank = full(env, 0.0, shape)
@@ -162,9 +158,6 @@ class Frame:
         if looped in axes:
             steps.append(lambda env, x: x.select(axes.index(looped), env.step))
         return Code(tuple(a for a in axes if a != looped), through(stacked, steps))
-
-    def shape(self, name: str, without: int) -> list[int]:
-        return [self.sizes[d] for n, d in enumerate(self.system.tensors[name].dims) if n != without]
 
     def linear(
         self,
@@ -238,7 +231,6 @@ class Linear:
         self.widths: list[int] = []
         # The stacked matrix is made before the loop; what itself comes before the loop makes it on the spot.
         self.slot = frame.before(self.stack) if frame is not None else None
-        self.flat = len(left) == len(summed) == 1
         order = tuple(state.axes.index(a) for a in [*left, *summed])
         self.order = order if order != tuple(range(len(order))) else None
 
@@ -249,11 +241,11 @@ class Linear:
         width, inner, make = prod(shape), self.inner, weights.run
         self.matrices.append(lambda env: make(env).permute(order).reshape(inner, width))
         self.widths.append(width)
-        place, flat = len(self.widths) - 1, len(self.left) == 1 and len(right) == 1
+        place = len(self.widths) - 1
 
         def run(env: Env) -> Tensor:
             parts, lead = env.memo.get(self) or self.multiply(env)
-            return parts[place] if flat else parts[place].reshape((*lead, *shape))
+            return parts[place] if len(lead) == len(shape) == 1 else parts[place].reshape((*lead, *shape))
 
         return Code((*self.left, *right), run)
 
@@ -266,9 +258,9 @@ class Linear:
         if self.order is not None:
             x = x.permute(self.order)
         lead = x.shape[: len(self.left)]
-        if not self.flat:
-            x = x.reshape(-1, self.inner)
-        y = torch.mm(x, self.stack(env) if self.slot is None else env.hoisted[self.slot])
+        y = torch.mm(
+            x.reshape(-1, self.inner), self.stack(env) if self.slot is None else env.hoisted[self.slot]
+        )
         found = (y.split(self.widths, 1) if len(self.widths) > 1 else (y,), lead)
         env.memo[self] = found
         return found

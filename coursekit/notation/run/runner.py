@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from math import prod
 from numbers import Real
 from threading import Lock
 from typing import Any
@@ -59,8 +60,19 @@ def run(
         tensors[whole_name(name)] = x
         tensors[name] = x if x.is_floating_point() else x.to(dtype)
     env = Env(tensors, edges, dict(functions or {}), dtype, device, prepared.constants)
-    prepared.run(env)
+    try:
+        prepared.run(env)
+    except (
+        RuntimeError
+    ) as error:  # torch.OutOfMemoryError is one; on a CPU there is no other sign than the words
+        if "allocate" not in str(error):
+            raise
+        message = "the memory does not hold what these equations need at these sizes: give smaller tensors"
+        raise fail(system, message) from error
     return {name: env.tensors[name] for name in wanted}
+
+
+_MOST = 2**31  # entries of one tensor: beyond, it is a slip of the pen and not a model
 
 
 class Plan:
@@ -72,6 +84,11 @@ class Plan:
     ):
         self.sizes = sizes
         self.constants: dict[object, Any] = {}
+        for tensor in system.tensors.values():
+            if (count := prod(sizes[d] for d in tensor.dims)) > _MOST:
+                told = ", ".join(f"`{d}` is {sizes[d]:,}" for d in tensor.dims)
+                message = f"`{tensor.name}` would have {count:,} entries ({told}): give smaller sizes"
+                raise fail(system, message, span_of(system, tensor.name))
         for doubt in check_reads(system, sizes):
             _settle(system, sizes, doubt)
         self.blocks = [_block(system, sizes, b, whole_numbers, used) for b, used in needed(system, wanted)]
