@@ -17,7 +17,7 @@ HOMES = {
     "asked.code": "function",
     "asked.derivation": "derivation",
     "asked.design": "Property near properties",
-    "asked.equation": "equations",
+    "asked.equation": "equations warm",
     "asked.formula": "big_o closed_form",
     "asked.gradient": "gradients",
     "asked.graph": "edges",
@@ -30,7 +30,6 @@ HOMES = {
     "judging.counting": "count",
     "judging.digests": "digest",
     "judging.mistakes": "Mistake planted",
-    "judging.student": "changed",
     "shown.result": "CheckFailed Result",
 }
 __getattr__, __dir__, __all__ = lazily(__name__, HOMES, modules=False)

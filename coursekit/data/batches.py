@@ -69,7 +69,11 @@ class Batches:
 
 
 def padded(rows: Sequence[Sequence[int] | np.ndarray], pad: int) -> np.ndarray:
-    """Rows of different lengths as one array (N, longest), filled up with `pad`."""
+    """Rows of different lengths as one array (N, longest), filled up with `pad`.
+
+    >>> padded([[1, 2, 3], [4]], pad=0).tolist()
+    [[1, 2, 3], [4, 0, 0]]
+    """
     if not len(rows):
         raise BadData("there are no rows to pad; give at least one")
     out = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)

@@ -69,7 +69,11 @@ class Corpus:
 
 
 def tokens(text: str) -> list[str]:
-    """Words, numbers and marks in lower case, with <eos> after each sentence and paragraph."""
+    """Words, numbers and marks in lower case, with <eos> after each sentence and paragraph.
+
+    >>> tokens("It rains. Don't go!")
+    ['it', 'rains', '.', '<eos>', "don't", 'go', '!', '<eos>']
+    """
     found: list[str] = []
     for paragraph in re.split(r"\n\s*\n", _RULER.sub("", text)):
         for sentence in re.split(r"(?<=[.!?])\s+", paragraph):

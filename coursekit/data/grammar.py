@@ -224,7 +224,11 @@ class Grammar:
         return found
 
     def predict(self, words: Sequence[str] | str = ()) -> dict[str, float]:
-        """P(next word | words), with "<eos>" for the end; exact."""
+        """P(next word | words), with "<eos>" for the end; exact.
+
+        >>> Grammar("S -> a b [0.25] | a S b [0.75]").predict("a")
+        {'b': 0.25, 'a': 0.75}
+        """
         return self.predictions(words.split() if isinstance(words, str) else words)[-1]
 
     def losses(self, words: Sequence[str]) -> list[float]:

@@ -21,7 +21,7 @@ HOMES = {
     "curves": "loss_curve gradient_norms eigenvalues temperature",
     "maps": "attention pattern gates scene images",
     "words": "arcs name_points",
-    "sliders": "exploding_slider temperature_slider pattern_slider attention_slider gradient_slider",
+    "sliders": "exploding_slider temperature_slider pattern_slider gradient_slider",
     "measure": "gradient_norms_through_time gate_activity matrix_with_radius backward_norms",
     "exploring": "explore",
     "bar": "Bar",

@@ -17,12 +17,7 @@ from .svg import Picture, picture
 MOST = 200  # points of a curve: more cannot be seen, and would make the page heavy
 
 
-def loss_curve(
-    history: Any,
-    limit: float | None = None,
-    title: str = "",
-    unit: str = "nats per word",
-) -> Picture:
+def loss_curve(history: Any, limit: float | None = None, unit: str = "nats per word") -> Picture:
     """The loss by step, one history or {name: history}, with the entropy limit that no model can pass.
 
     Thin: each step; thick: a running mean; dots: validation.
@@ -51,7 +46,7 @@ def loss_curve(
                     {"color": ORANGE, "label": "validation"} if len(histories) == 1 else {"color": colour}
                 )
                 ax.plot(*zip(*h.valid, strict=True), "o", ms=4, **look)
-            words.append(f"{name} falls from {shown[0]:.3f} to {mean[-1]:.3f}")
+            words.append(f"{name} goes from {shown[0]:.3f} to {mean[-1]:.3f}")
         if limit is not None:
             ax.axhline(limit, color=INK, lw=1.2, ls=(0, (2, 2)))
             ax.annotate(
@@ -59,7 +54,7 @@ def loss_curve(
                 textcoords="offset points", ha="right", va="top",
             )  # fmt: skip
             words.append(f"the limit is {limit:.3f}")
-        ax.set(xlabel="step", ylabel=f"loss, {unit}", title=title, xlim=(0, steps * 1.01))
+        ax.set(xlabel="step", ylabel=f"loss, {unit}", xlim=(0, steps * 1.01))
         ax.set_ylim(low - 0.14 * (max(every) - low), max(every) + 0.04 * (max(every) - low))
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(histories) > 1 or any(h.valid for h in histories.values()):

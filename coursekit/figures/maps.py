@@ -24,7 +24,6 @@ def attention(
     source: Sequence[str] | None = None,
     target: Sequence[str] | None = None,
     gold: Collection[tuple[int, int]] = (),
-    title: str = "",
     row: int | None = None,
 ) -> Picture:
     """alpha (T,S) as a map: row t, the word `target[t]`, looks at the columns, the words `source[s]`.
@@ -46,7 +45,6 @@ def attention(
         if row is not None:
             ax.add_patch(Rectangle((-0.5, row - 0.5), S, 1, fill=False, ec=INK, lw=2.2))
         _words(ax, source, target)
-        ax.set_title(title)
         return picture(figure, _attention_words(a, source, target, gold, row))
 
 
@@ -71,33 +69,26 @@ def pattern(mask: Any, title: str = "") -> Picture:
         figure, (ax,) = canvas(3.4, 3.4)
         _heat(ax, m * 0.85)
         ax.set(xlabel="t2, looked at", ylabel="t1, looks", title=title)
-        _thin_axes(ax)
+        _words(ax, None, None)
         return picture(figure, f"Attention pattern {title}: {int(m.sum())} of {m.size} pairs.")
 
 
-def gates(
-    activity: Mapping[str, Any], words: Sequence[str] | None = None, units: int = 24, title: str = ""
-) -> Picture:
-    """Gates over time, {name: (T, J)}: dark is open. At most `units` units are shown."""
+def gates(activity: Mapping[str, Any], words: Sequence[str]) -> Picture:
+    """Gates over time, {name: (T, J)}, a word for each step: blue is open."""
     if not activity:
         raise ValueError("there are no gates to draw; give {name: (T, J)}")
-    values = {name: numbers(gate)[:, :units].T for name, gate in activity.items()}
-    T = next(iter(values.values())).shape[1]
+    values = {name: numbers(gate).T for name, gate in activity.items()}
     with in_style():
         figure, axes = canvas(max(4.0, 2.6 * len(values)), 3.0, len(values), sharey=True)
         for ax, (name, gate) in zip(axes, values.items(), strict=True):
             _heat(ax, gate)
             ax.set_title(f"{name}, mean {gate.mean():.2f}")
-            if words is not None and len(words) == T:
-                _words(ax, words, None, rotate=True)
-            else:
-                ax.set_xlabel("t")
-            _thin_axes(ax, x=words is None)
+            ax.set_xticks(range(len(words)), words, rotation=90)
+            ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+            ax.tick_params(length=0)
         axes[0].set_ylabel("unit")
-        if title:
-            figure.suptitle(title, fontsize=11)
         means = ", ".join(f"{name} {gate.mean():.2f} open on average" for name, gate in values.items())
-        return picture(figure, f"Gate activity over {T} steps: {means}.")
+        return picture(figure, f"Gate activity over {len(words)} steps: {means}.")
 
 
 def scene(
@@ -121,12 +112,8 @@ def scene(
         ax.set_title(word)
         there = "; ".join(f"{t.colour} {t.shape} at column {t.x}, row {t.y}" for t in things)
         x, y = (int(n) for n in np.unravel_index(a.argmax(), a.shape))
-        looks = (
-            ""
-            if alpha is None
-            else f" At the word {word} it looks most at column {x}, row {y} ({a.max():.2f})."
-        )
-        return picture(figure, f"A scene: {there}.{looks}")
+        looks = f" At the word {word} it looks most at column {x}, row {y} ({a.max():.2f})."
+        return picture(figure, f"A scene: {there}.{'' if alpha is None else looks}")
 
 
 def _shape(thing: Thing) -> Any:
@@ -139,15 +126,11 @@ def _shape(thing: Thing) -> Any:
     return Polygon([(x - 0.32, y + 0.27), (x + 0.32, y + 0.27), (x, y - 0.3)], **paint)
 
 
-def images(rows: Sequence[Any], names: Sequence[str], title: str = "") -> Picture:
+def images(rows: Sequence[Any], names: Sequence[str]) -> Picture:
     """Small grey images (N,H,W) in rows: what was given, what was made, what is true."""
     stacks = [numbers(row) for row in rows]
-    if (
-        not stacks
-        or len(names) != len(stacks)
-        or any(s.shape != stacks[0].shape or s.ndim != 3 for s in stacks)
-    ):
-        shapes = [s.shape for s in stacks]
+    shapes = [s.shape for s in stacks]
+    if len(names) != len(shapes) or len(set(shapes)) != 1 or len(shapes[0]) != 3:
         raise ValueError(
             f"rows have shapes {shapes} and {len(names)} names; each needs one (N, H, W) and a name"
         )
@@ -161,7 +144,6 @@ def images(rows: Sequence[Any], names: Sequence[str], title: str = "") -> Pictur
         ax.set_xticks([])
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        ax.set_title(title)
         return picture(figure, f"{len(stacks[0])} images in {len(names)} rows: {', '.join(names)}.")
 
 
@@ -171,24 +153,17 @@ def _heat(ax: Axes, values: np.ndarray, ink: bool = False) -> None:
     ax.spines[:].set_visible(True)
 
 
-def _words(
-    ax: Axes, source: Sequence[str] | None, target: Sequence[str] | None, rotate: bool = False
-) -> None:
+def _words(ax: Axes, source: Sequence[str] | None, target: Sequence[str] | None) -> None:
+    """Words at the squares; numbers, a few of them, where there are none."""
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(MaxNLocator(6, integer=True))
     if source is not None:
         long = sum(map(len, source)) > 60 or len(source) > 12
         turn: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
-        ax.set_xticks(range(len(source)), source, **({"rotation": 90} if rotate else turn))
+        ax.set_xticks(range(len(source)), source, **turn)
     if target is not None:
         ax.set_yticks(range(len(target)), target)
-    if source is None and target is None:
-        _thin_axes(ax)
     ax.tick_params(length=0)
-
-
-def _thin_axes(ax: Axes, x: bool = True) -> None:
-    if x:
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
 def _width(S: int, source: Any) -> float:

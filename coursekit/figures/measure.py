@@ -9,13 +9,13 @@ import numpy as np
 from ..runtime import require_torch
 
 
-def gradient_norms_through_time(cell: Any, x: Any, state: Any = None) -> np.ndarray:
+def gradient_norms_through_time(cell: Any, x: Any) -> np.ndarray:
     """‖∂(1·h[T-1]) / ∂h[t]‖ for t = 0 … T-1, mean over the batch: how much of step t is left at the end.
 
     cell: any of `coursekit.models.cells`; x (B, T, K). For the LSTM, the gradient of its pair (h, c).
     """
     torch = require_torch()
-    state = cell.initial(x) if state is None else state
+    state = cell.initial(x)
     states = []
     for t in range(x.shape[1]):
         _, state = cell.step(x[:, t], state)
@@ -46,19 +46,19 @@ def gate_activity(cell: Any, x: Any) -> dict[str, np.ndarray]:
     return gates
 
 
-def matrix_with_radius(size: int, radius: float, seed: int = 0) -> np.ndarray:
+def matrix_with_radius(size: int, radius: float) -> np.ndarray:
     """A random (size, size) matrix scaled to a spectral radius: its largest |eigenvalue|."""
-    W = np.random.default_rng(seed).standard_normal((size, size))
+    W = np.random.default_rng(0).standard_normal((size, size))
     scaled: np.ndarray = W * (radius / max(abs(np.linalg.eigvals(W))))
     return scaled
 
 
-def backward_norms(W: np.ndarray, steps: int, activation: str = "linear", seed: int = 0) -> np.ndarray:
+def backward_norms(W: np.ndarray, steps: int, activation: str) -> np.ndarray:
     """‖∂h[T]/∂h[T-n] · d‖ for n = 0 … steps, for a random d of length one: h[t] = f(W h[t-1]) from a random h[0].
 
     Linear, the gradient is d times the nth power of W; tanh multiplies in 1 - h² at every step.
     """
-    draw = np.random.default_rng(seed)
+    draw = np.random.default_rng(0)
     h, d = draw.standard_normal(len(W)), draw.standard_normal(len(W))
     d = d / np.linalg.norm(d)
     slopes = []

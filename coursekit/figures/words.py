@@ -16,7 +16,7 @@ from .style import canvas, in_style
 from .svg import Picture, picture
 
 
-def arcs(parse: Parse, alpha: Any = None, title: str = "") -> Picture:
+def arcs(parse: Parse, alpha: Any = None) -> Picture:
     """A parse as arcs from each head to its dependents, with their labels; the root is bold.
 
     With alpha (T,T) of one head, what each word looks at most is drawn below: thick is sure, and orange
@@ -45,7 +45,7 @@ def arcs(parse: Parse, alpha: Any = None, title: str = "") -> Picture:
             if looked != t:
                 colour = BLUE if looked == parse.heads[t] else ORANGE
                 _arc(ax, at[looked], at[t], -0.35, -0.6 * abs(looked - t), colour, 0.4 + 2.2 * weight)
-        ax.set(xlim=(-0.1, n + 0.1), ylim=(-0.5 - 0.6 * below, 0.8 + 0.6 * above), title=title)
+        ax.set(xlim=(-0.1, n + 0.1), ylim=(-0.5 - 0.6 * below, 0.8 + 0.6 * above))
         ax.axis("off")
         gold = "; ".join(f"{parse.words[t]} {parse.labels[t]} of {parse.words[head]}" for head, t in edges)
         hits = sum(looked == parse.heads[t] for looked, t, _ in looks)

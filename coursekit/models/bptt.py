@@ -13,8 +13,6 @@ back. The true gradient is the sum over all appearances; truncated to τ, over t
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -149,28 +147,3 @@ def _truncated(gh: Tensor, sp: Tensor, H: Tensor, tau: int) -> Tensor:
         k_back = (k_back[1:] @ H.T) * sp[:-k]
         a[:-k] += k_back
     return a
-
-
-# Multiplications of the matrix products, for one sequence with the embedding by lookup. The
-# arguments may be numbers or anything that adds and multiplies.
-
-
-def forward_multiplies(V: Any, d: Any, D: Any) -> Any:
-    """One step forward."""
-    return V * D + D * D + d * D
-
-
-def backward_multiplies(V: Any, d: Any, D: Any, to_h_prev: bool = True) -> Any:
-    """One step backward; with dJ/dh(t-1) it is exactly twice the step forward."""
-    return 2 * V * D + 2 * d * D + (2 if to_h_prev else 1) * D * D
-
-
-def bptt_multiplies(V: Any, d: Any, D: Any, tau: Any, losses: str) -> Any:
-    """τ steps backward: `losses` is "one", J(t) alone, or "each", one at every step.
-
-    The two readings of the question: the output layer's V·D is paid once, or τ times.
-    """
-    if losses not in ("one", "each"):
-        raise BadInput(f'losses is {losses!r}; it needs to be "one" or "each"')
-    paid = tau if losses == "each" else 1
-    return paid * 2 * V * D + tau * (2 * D * D + 2 * d * D) - D * D

@@ -20,7 +20,11 @@ CLIP = """
 
 
 def clip_each(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:
-    """g if ‖g‖ <= n_max, else n_max g/‖g‖, for each tensor by itself (the slide)."""
+    """g if ‖g‖ <= n_max, else n_max g/‖g‖, for each tensor by itself (the slide).
+
+    >>> clip_each([torch.tensor([6.0, 8.0])], 5.0)
+    [tensor([3., 4.])]
+    """
     gradients = _checked(gradients, n_max)
     return [g * _factor(g.norm(), n_max) for g in gradients]
 

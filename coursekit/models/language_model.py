@@ -68,15 +68,6 @@ class LanguageModel(nn.Module):
         h, state = self.cell(F.embedding(w, self.e), state)
         return self._scores(h), state
 
-    def step_logits(self, prefix: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """The logits (B, V) of the word after `prefix` (B, T), and the state to go on from.
-
-        With the state of the call before, `prefix` is the newest word alone, (B, 1).
-        """
-        need_ids("prefix", prefix, "B T", below=self.words)
-        z, state = self.run(prefix, state)
-        return z[:, -1], state
-
     def _scores(self, h: Tensor) -> Tensor:  # (..., J) -> (..., V)
         if self.U is not None:
             return h @ self.U.T

@@ -61,7 +61,11 @@ def mask(pattern: str, T: int, w: int | None = None, device: torch.device | None
 
 
 def pairs(pattern: str, T: int, w: int | None = None) -> int:
-    """The number of (query, key) pairs, in closed form."""
+    """The number of (query, key) pairs, in closed form.
+
+    >>> pairs("causal", 4), pairs("window", 4, w=2)
+    (10, 7)
+    """
     w = check_pattern(pattern, T, w)
     widest = {"window": T, "two-sided": T - 1}  # a window may be wider than the text
     return PATTERNS[pattern].pairs(T, min(w, widest.get(pattern, w)))

@@ -47,7 +47,11 @@ def probabilities(z: Tensor, temperature: float | None = None, beta: float | Non
 
 
 def greedy(z: Tensor) -> Tensor:
-    """The id of the largest logit, the smallest id among equals: (...,V) -> (...) whole numbers."""
+    """The id of the largest logit, the smallest id among equals: (...,V) -> (...) whole numbers.
+
+    >>> greedy(torch.tensor([1.0, 3.0, 3.0]))
+    tensor(1)
+    """
     (V,) = need_shape("z", z, "... V")
     ids = torch.arange(V, device=z.device)
     return torch.where(z == z.amax(-1, keepdim=True), ids, V).amin(-1)

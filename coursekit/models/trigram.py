@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_ids, need_shape
+from .guards import BadInput, need_ids, need_shape
 from .sampling import greedy
 
 EQUATIONS = """
@@ -20,23 +20,6 @@ hidden[b,t,j] = tanh(W_1[j,I] e[w1[b,t],I] + W_2[j,I] e[w2[b,t],I] - B[j])
 h[b,t,i] = W_3[i,J] hidden[b,t,J]
 P[b,t,v] = softmax[v](beta h[b,t,I] e[v,I])
 """
-
-
-LARGEST_TABLE = 400  # 64 million entries
-
-
-def trigram_probabilities(w: Tensor, vocabulary: int, smoothing: float = 0.0) -> Tensor:
-    """P[w1,w2,w3] from counts: w (B,T) -> (V,V,V). A pair never seen is followed by any word alike."""
-    need_ids("w", w, "B T", below=vocabulary)
-    if not smoothing >= 0:
-        raise BadInput(f"smoothing is {smoothing}; it needs to be 0 or more")
-    V = vocabulary
-    if V > LARGEST_TABLE:
-        raise BadInput(f"vocabulary is {V}; a table of V³ numbers needs at most {LARGEST_TABLE} words")
-    place = (w[:, :-2] * V + w[:, 1:-1]) * V + w[:, 2:]  # w1 V² + w2 V + w3
-    counts = torch.bincount(place.flatten(), minlength=V**3).reshape(V, V, V) + smoothing
-    total = counts.sum(-1, keepdim=True)
-    return torch.where(total > 0, counts / total, 1 / V)
 
 
 class NeuralTrigram(nn.Module):
@@ -65,13 +48,6 @@ class NeuralTrigram(nn.Module):
         words = torch.arange(len(self.e), device=self.e.device)
         pairs = ([first.expand_as(words), words] for first in words)
         return torch.stack([greedy(self(torch.stack(pair, 1))[:, 0]) for pair in pairs])
-
-
-def next_words(P: Tensor) -> Tensor:
-    """The word at zero temperature after each pair: P (V,V,V) -> (V,V)."""
-    need_shape("P", P, "V V V")
-    need_finite("P", P)
-    return greedy(P)
 
 
 def follow(table: Tensor, w0: int, w1: int, steps: int) -> list[int]:
@@ -106,11 +82,6 @@ def preperiod_period(table: Tensor, w0: int, w1: int) -> tuple[int, int]:
     while tortoise != hare:
         tortoise, hare, preperiod = step(tortoise), step(hare), preperiod + 1
     return preperiod, period
-
-
-def longest_period(vocabulary: int) -> int:
-    """V²: no circle of pairs is longer, and one of that length exists for every V."""
-    return vocabulary**2
 
 
 def _table(table: Tensor, w0: int, w1: int) -> list[list[int]]:

@@ -290,3 +290,11 @@ def test_no_digest_in_a_released_notebook_is_opened_in_an_hour(path):
     """A number that is found sooner is refused where its digest is made; few options have none; no hash is quick."""
     text = "".join("".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
     assert weak(text) == []
+
+
+def test_a_relation_is_named_only_where_it_holds():
+    assert checks.value(-0.01, -0.1).sentence == "-0.01 is not right."  # no logarithm of a negative number
+    assert checks.value(0.5, -3.0).kind == "other"
+    assert checks.value(285.4, 285, within=0.25, relative=False).sentence.endswith(
+        "a whole number is asked for."
+    )

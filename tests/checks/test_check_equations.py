@@ -237,9 +237,10 @@ def test_a_function_that_is_used_in_a_wrong_way_gets_a_sentence(answer, sentence
         (RNN.replace("sigmoid", "tanh"), "You used tanh in h; it must be sigmoid."),
         (RNN.replace("W[j,I]", "W[I,j]"), "W is transposed: you wrote W[I,j]; it must be W[j,I]."),
         (RNN.replace("h[b,t-1,I]", "h[b,t+1,I]"), "You read h[b,t+1,I] in h; it must be h[b,t-1,I]"),
-        (RNN.replace("- B[j])", ") - B[j]"), "h is not right"),
+        (RNN.replace("- B[j])", ") - B[j]"), "You put -B[j] outside sigmoid in h; it belongs inside."),
+        (RNN.replace("W[j,I]", "W[I,j]").replace("- B[j])", ") - B[j]"), "h is not right"),
     ],
-    ids=["+B", "tanh", "transposed", "t+1", "two changes away"],
+    ids=["+B", "tanh", "transposed", "t+1", "outside", "two changes away"],
 )  # fmt: skip
 def test_panel_says_what_one_change_would_mend(answer, sentence):
     result = check(answer)

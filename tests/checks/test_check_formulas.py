@@ -108,3 +108,20 @@ def test_count_of_a_real_module_is_the_oracle():
     assert "with J = 4, K = 3 it gives 128, and counting gives 144" in result.sentence
     with pytest.raises(ValueError, match="sizes"):
         checks.closed_form("J", symbols=["J"], oracle=parameters)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ("V*D + D**2", "missing term"),
+        ("V*D + 2*D**2 + d*D", "extra term"),
+        ("D*(V*D + D**2 + d*D)", "extra factor"),
+        ("V + D + d", "missing factor"),
+        ("1/(V*D + D**2 + d*D)", "reciprocal"),
+        ("V**2 + d", "other"),
+    ],
+)
+def test_a_formula_that_is_counted_against_is_told_its_slip(answer, kind):
+    count = lambda V, d, D: V * D + D * D + d * D
+    at = [{"V": 11, "d": 4, "D": 5}, {"V": 7, "d": 6, "D": 3}, {"V": 5, "d": 3, "D": 8}]
+    assert checks.closed_form(answer, symbols=["V", "d", "D"], oracle=count, at=at).kind == kind

@@ -130,3 +130,28 @@ def test_gradient_check_keeps_to_the_device_of_its_cases(rnn):
         assert checks.gradients(spoilt, rnn.loss, cases, rnn.wrt).part("H").kind == "sigma-prime"
         mistake = Mistake("sigma", "You dropped h(1-h).", spoilt)
         assert checks.gradients(spoilt, rnn.loss, cases, rnn.wrt, mistakes=[mistake]).mistake == "sigma"
+
+
+def _in_place(h, x, W, U, B):
+    right = cell(h, x, W, U, B)
+    W.zero_()
+    return right
+
+
+def _longer(words):
+    words.append("end")
+    return float(len(words))
+
+
+def test_a_function_that_changes_what_it_is_given_is_told_so_and_loses_its_points():
+    result = checks.function(_in_place, oracle, CASES)
+    assert (result.ok, result.kind) == (False, "changed")
+    assert result.sentence.startswith("`_in_place` changes its argument number 3 in place")
+    assert checks.gradients(
+        lambda w: w.mul_(2), lambda w: (w * w).sum(), {"w": torch.ones(3)}, ["w"]
+    ).kind == "changed"  # fmt: skip
+    long = checks.Property("long", "No.", lambda f: f(words=["a", "b"]) == 3)
+    assert "argument `words`" in checks.properties(_longer, [long]).sentence
+    kept = lambda h, x, W, U, B: cell(h, x.clone().add_(0), W, U, B)
+    assert checks.function(kept, oracle, CASES).ok, "its own copy may change"
+    assert checks.function(lambda x: x * 1, lambda x: x, {"x": torch.tensor([torch.nan, 1])}).kind == "nan"

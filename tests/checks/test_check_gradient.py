@@ -260,11 +260,12 @@ def test_stub_is_told_that_it_is_not_written_yet(rnn):
     assert "not written yet" in checks.gradients(grads_t, rnn.loss, rnn.cases, rnn.wrt).sentence
 
 
-def test_student_who_changes_the_inputs_in_place_does_no_harm(rnn):
+def test_student_who_changes_the_inputs_in_place_is_told_so_and_does_no_harm(rnn):
     def spoiler(g, v):
         v.H.zero_()
 
-    assert checks.gradients(rnn.student(spoiler), rnn.loss, rnn.cases, rnn.wrt).ok
+    assert checks.gradients(rnn.student(spoiler), rnn.loss, rnn.cases, rnn.wrt).kind == "changed"
+    assert checks.gradients(rnn.student(), rnn.loss, rnn.cases, rnn.wrt).ok, "the cases are as they were"
 
 
 def test_loss_that_cuts_its_graph_is_not_blamed_on_the_student(rnn):

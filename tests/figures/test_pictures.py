@@ -60,7 +60,7 @@ def test_the_same_drawing_gives_the_same_bytes(drawn, name):
 
 
 def test_the_words_say_what_can_be_seen(drawn):
-    assert drawn["loss"].alt == "Loss by step: training falls from 4.000 to 1.050; the limit is 0.900."
+    assert drawn["loss"].alt == "Loss by step: training goes from 4.000 to 1.050; the limit is 0.900."
     assert "p at x (0.70); q at z (0.80)" in drawn["attention"].alt
     assert "1 of the 2 gold links" in drawn["attention"].alt
     assert "1 of 2 outside the unit circle, spectral radius 1.20" in drawn["eigenvalues"].alt
@@ -135,7 +135,7 @@ def test_zero_temperature_is_the_largest_logit_and_infinite_is_uniform():
         (lambda: figures.temperature([1.0], ["a", "b"]), "each word needs one logit"),
         (lambda: figures.temperature([1.0], ["a"], -1), "temperature is -1"),
         (lambda: figures.loss_curve(History()), "no steps yet"),
-        (lambda: figures.gates({}), "no gates"),
+        (lambda: figures.gates({}, []), "no gates"),
         (lambda: figures.gradient_norms({}), "no norms"),
         (lambda: figures.scene(SCENES.things[0], 3, np.ones((2, 2))), "needs \\(3, 3\\)"),
         (lambda: figures.images([np.ones((2, 8))], ["a"]), "each needs one \\(N, H, W\\)"),

@@ -96,9 +96,11 @@ READY = {
     "temperature": (lambda: figures.temperature_slider([1, 0], ["a", "b"], (0, 1)), 2),
     "pattern": (lambda: figures.pattern_slider("window", 8, (1, 2)), 2),
     "attention": (
-        lambda: figures.attention_slider([UNIFORM, UNIFORM], [0, 1], "step", "It aligns.", PAIR.source, PAIR.target), 2
+        lambda: figures.slider(
+            [figures.attention(UNIFORM, PAIR.source, PAIR.target)] * 2, [0, 1], name="step", caption="It aligns."
+        ), 2
     ),
-    "gradient": (lambda: figures.gradient_slider([{"GRU": [1, v]} for v in (0.1, 2)], [0, 1]), 2),
+    "gradient": (lambda: figures.gradient_slider([{"GRU": [1, v]} for v in (0.1, 2)], [0, 1], "step", "It fades."), 2),
 }  # fmt: skip
 
 
@@ -114,7 +116,7 @@ def test_every_figure_moves_and_is_light(name):
 
 
 def test_all_frames_of_a_slider_have_one_size():
-    made = figures.gradient_slider([{"GRU": [1, v]} for v in (0.1, 2)], [0, 1])
+    made = figures.gradient_slider([{"GRU": [1, v]} for v in (0.1, 2)], [0, 1], "step", "It fades.")
     assert len({re.search(r'viewBox="[^"]+"', frame.svg)[0] for frame in made.frames}) == 1
 
 

@@ -96,11 +96,11 @@ def test_sentences_with_an_end_are_a_distribution():
 def test_generation_goes_on_from_its_state(kind):
     model, w = make(kind)
     whole = model(w)
-    logits, state = model.step_logits(w[:, :2])
-    close(logits, whole[:, 1])
+    logits, state = model.run(w[:, :2])
+    close(logits, whole[:, :2])
     for t in range(2, T):
-        logits, state = model.step_logits(w[:, t : t + 1], state)
-        close(logits, whole[:, t])
+        logits, state = model.run(w[:, t : t + 1], state)
+        close(logits[:, 0], whole[:, t])
     halves = model.run(w[:, :3])
     close(torch.cat([halves[0], model.run(w[:, 3:], halves[1])[0]], 1), whole)
 
@@ -109,8 +109,7 @@ def test_any_stack_is_a_cell():
     torch.manual_seed(6)
     model = LanguageModel(Stacked([LSTM(4, 6), GRU(6, 6)]), V)
     w = torch.randint(V, (B, T))
-    logits, _ = model.step_logits(w[:, :3])
-    torch.testing.assert_close(logits, model(w)[:, 2])
+    torch.testing.assert_close(model(w[:, :3]), model(w)[:, :3])
     with pytest.raises(BadInput, match="STACKED"):
         model.equations
 
@@ -155,7 +154,7 @@ def test_bad_input_is_named():
         (lambda: model.loss(w[:, :1]), "T >= 2"),
         (lambda: model.loss(torch.full_like(w, 6), pad=6), "no word after the first but pad=6"),
         (lambda: model.run(w, torch.zeros(B, 2, dtype=torch.float64)), r"the state h has shape \(3, 2\)"),
-        (lambda: model.step_logits(w - 9), "prefix of shape"),
+        (lambda: model.run(w - 9), "w of shape"),
     ]:
         with pytest.raises(BadInput, match=message):
             call()

@@ -22,6 +22,9 @@ def choice(answer: object, expected: object = None, *, options: Iterable[str] = 
               all be tried
     options   the labels there are: another one gets a sentence of its own. Where the expected set is known
               each option is a part, right if it was rightly picked or rightly left
+
+    >>> choice("b", "b", options="abc").ok, choice("a", "b", options="abc").ok
+    (True, False)
     """
     many = isinstance(expected, (set, frozenset, list, tuple))
     chosen = set() if unanswered(answer) else _labels(answer, many or expected is None, options)

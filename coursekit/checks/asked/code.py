@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.instead import Instead
 from ..judging.by_hand import by_hand_alone
 from ..judging.cases import Case, Missing, cases_of, collect, split
 from ..judging.precision import float64, on_host
@@ -41,11 +42,12 @@ def function(
 
     def known(part: str) -> Known:
         others = {other: rights[other] for other in returns if other != part}
-        return Known(others, cases, again=again)
+        return Known(others, cases, instead=instead)
 
     def again(case: Case) -> dict[str, Tensor]:
         return {part: values[0] for part, values in _rights(oracle, [case], takes, returns).items()}
 
+    instead = Instead(cases, again)
     parts = judge_all(nouns, answers, rights, known)
     result = combine(parts, f"Right: {name_of(answer)} returns what it should in every case{moved}.")
     if len(returns) == 1:

@@ -33,6 +33,7 @@ def properties(answer: object, required: Sequence[Property], *, returns: Sequenc
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")
     values: list[object] = [] if callable(answer) else [answer]  # every one that the answer gives on the way
+    given_coarse: list[str] = []  # where the question itself gives float32, that is no reason
 
     def given(change: Callable[[object], object]) -> object:
         """The answer, with what it gives changed for a test."""
@@ -44,12 +45,13 @@ def properties(answer: object, required: Sequence[Property], *, returns: Sequenc
             if isinstance(value, Mapping) and returns:
                 value = tuple(value[name] for name in returns if name in value)
             values.append(value)
+            given_coarse.append(coarse([*args, *kwargs.values()]))
             return change(value)
 
         watched.__wrapped__ = answer  # type: ignore[attr-defined]
         return watched
 
-    parts = {p.name: stopped(_try, given, p, values) for p in required}
+    parts = {p.name: stopped(_try, given, p, values, given_coarse) for p in required}
     result = combine(parts, f"{upper(name_of(answer, 'your answer'))} has all {len(parts)} properties.")
     if result.ok:
         return result
@@ -77,7 +79,10 @@ def near(first: object, second: object, within: float = 1e-9) -> bool:
 
 
 def _try(
-    given: Callable[[Callable[[object], object]], object], wanted: Property, values: list[object]
+    given: Callable[[Callable[[object], object]], object],
+    wanted: Property,
+    values: list[object],
+    given_coarse: list[str],
 ) -> Result:
     begun = len(values)
     try:
@@ -96,4 +101,5 @@ def _try(
     holds, rows = seen if isinstance(seen, tuple) else (seen, ())
     if bool(holds):
         return right(f"It has the property “{wanted.name}”.")
-    return wrong("property", own=wanted.sentence + coarse(values[begun:]), rows=tuple(map(tuple, rows)))
+    note = "" if any(given_coarse) else coarse(values[begun:])
+    return wrong("property", own=wanted.sentence + note, rows=tuple(map(tuple, rows)))

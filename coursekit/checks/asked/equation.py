@@ -29,6 +29,7 @@ from ...notation.show import show
 from ...notation.system import System
 from ...notation.tree import Apply, walk
 from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.instead import Instead
 from ..diagnosis.nearby import compared_finding, nearby
 from ..judging.cases import Case, cases_of
 from ..judging.mistakes import Mistake
@@ -96,6 +97,11 @@ def equations(
         options = {"functions": _guarded(functions) or None, **options}
         result = _compared(system, str(reference), mistakes, options, reads)
     return replace(result, reading=result.reading or _reading(system, {}, {}, ()))
+
+
+def warm() -> None:
+    """What a first check of equations would wait for: once a process the language's grammar is made into tables."""
+    Equations("y[i] = tanh(W[i,J] x[J])").run({"W": torch.zeros(2, 3), "x": torch.zeros(3)})
 
 
 def _reading(
@@ -204,10 +210,11 @@ class _Run:
         answers = [self._outputs(system, case) for case in self.cases]
         mine, rights = ({n: [r[n] for r in runs] for n in self.wanted} for runs in (answers, self.rights))
         read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
+        instead = Instead(self.cases, self.oracle, read)
 
         def known(part: str) -> Known:
             others = {n: values for n, values in rights.items() if n != part}
-            return Known(others, self.cases, again=self.oracle, read=read)
+            return Known(others, self.cases, instead=instead)
 
         parts = judge_all({name: f"`{name}`" for name in self.wanted}, mine, rights, known)
         praise = f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
@@ -247,16 +254,22 @@ class _Run:
         return lambda change: same(change, places[:1]) and same(change, places)
 
     def _needed(self) -> list[str]:
-        """The variables that what is right depends on; where a recurrence starts is not written."""
-        case, found = on_host(self.cases)[0], []
-        for name, value in case.items():
-            with suppress(Exception):
-                real = isinstance(value, Tensor) and value.is_floating_point()
-                moved = self.oracle({**case, name: value + 1}) if real else self.rights[0]  # type: ignore[operator]
-                same = all(close(moved[n], self.rights[0][n]) for n in self.wanted)
-                if not same and name not in self.boundary.values():
-                    found.append(canonical(name))
-        return found
+        """The variables that what is right depends on in some case; where a recurrence starts is not written."""
+        return [
+            canonical(name)
+            for name in self.cases[0]
+            if name not in self.boundary.values()
+            and any(map(partial(self._moves, name), range(len(self.cases))))
+        ]
+
+    def _moves(self, name: str, number: int) -> bool:
+        case, right_ones = on_host(self.cases)[number], self.rights[number]
+        value = case[name]
+        with suppress(Exception):
+            if isinstance(value, Tensor) and value.is_floating_point():
+                moved = self.oracle({**case, name: value + 1})
+                return not all(close(moved[n], right_ones[n]) for n in self.wanted)
+        return False
 
     def _agrees(self, system: Equations) -> bool:
         return all(

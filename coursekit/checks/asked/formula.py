@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations, combinations_with_replacement
+from math import prod
 
 from ...notation.errors import NotationError
 from ...notation.formulas.closed_form import ClosedForm
@@ -131,13 +133,41 @@ def _counted(form: ClosedForm, oracle: Callable[..., float], at: Sizes) -> Resul
         return right(f"`{form}` is right: it agrees with the count at {len(at)} sizes.")
     where, yours, counted = rows[0]
     own = f"`{form}` is not right: with {where} it gives {yours:.10g}"
-    more = ""
-    if len(rows) == len(at) > 1:  # one slip, the same at every size
-        if len({round(yours - counted, 6) for _, yours, counted in rows}) == 1:
-            more = " It is off by the same number at every size."
-        elif len({round(yours / counted, 6) for _, yours, counted in rows if counted}) == 1:
-            more = " A constant factor is wrong."
+    kind, more = (
+        _slip(form, rows, [dict(sizes) for sizes in at]) if len(rows) == len(at) > 1 else ("other", "")
+    )
     return wrong(
-        "other", own=f"{own}.{more}", whole=f"{own}, and counting gives {counted:.10g}.{more}",
+        kind, own=f"{own}.{more}", whole=f"{own}, and counting gives {counted:.10g}.{more}",
         columns=("sizes", "yours", "counted"), rows=tuple(rows), outcomes=_outcomes(form),
     )  # fmt: skip
+
+
+def _slip(form: ClosedForm, rows: Sequence[tuple[str, float, float]], at: Sizes) -> tuple[str, str]:
+    """The one slip, the same at every size, that leads from what counting gives to the formula."""
+    pairs = [(yours, counted) for _, yours, counted in rows]
+    same: Callable[[list[float]], bool] = lambda found: len({round(one, 6) for one in found}) == 1
+    terms = [*combinations(form.symbols, 1), *combinations_with_replacement(form.symbols, 2)]
+    products = [[prod(sizes[name] for name in term) for sizes in at] for term in terms]
+    if same([yours - counted for yours, counted in pairs]):
+        return "off by one", " It is off by the same number at every size."
+    if not all(yours and counted for yours, counted in pairs):
+        return "other", ""
+    if same([yours / counted for yours, counted in pairs]):
+        return "constant factor", " A constant factor is wrong."
+    if same([yours * counted for yours, counted in pairs]):
+        return "reciprocal", " It is upside down."
+    for sizes in products:
+        ratios = [
+            (yours / counted, size) for (yours, counted), size in zip(pairs, sizes, strict=True) if size != 1
+        ]
+        if len(ratios) > 1 and same([ratio / size for ratio, size in ratios]):
+            return "extra factor", " There is a factor too many."
+        if len(ratios) > 1 and same([ratio * size for ratio, size in ratios]):
+            return "missing factor", " A factor is missing."
+    for sizes in products:
+        shares = [(yours - counted) / size for (yours, counted), size in zip(pairs, sizes, strict=True)]
+        if same(shares) and len(at) > 2:  # two sizes would agree with too much
+            return ("extra term", " There is too much of one term.") if shares[0] > 0 else (
+                "missing term", " There is too little of one term, or it is missing."
+            )  # fmt: skip
+    return "other", ""

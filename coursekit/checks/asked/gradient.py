@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from torch import Tensor
 
 from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.instead import Instead
 from ..diagnosis.truth import Truth, agreed, explanation, targets_of
 from ..judging.by_hand import by_hand_alone, measured
 from ..judging.cases import Case, cases_of, collect
@@ -51,10 +52,11 @@ def gradients(
             others={other: rights[other] for other in names if other != name},
             given=cases,
             suspects=lambda tensors: explanation(by_name[name], tensors, truth),
-            again=lambda case: Truth(loss, case, targets).gradients,
+            instead=instead,
             measured=lambda number, entry: truth[number].difference(by_name[name], entry),
         )
 
+    instead = Instead(cases, lambda case: Truth(loss, case, targets).gradients)
     nouns = {name: f"the gradient of `{name}`" for name in names}
     parts = judge_all(nouns, answers, rights, known)
     count = "The gradient is" if len(parts) == 1 else f"All {len(parts)} gradients are"

@@ -104,8 +104,11 @@ _RELATIONS: tuple[tuple[Callable[[float], float], str, str], ...] = (
 
 def _relation(number: float, expected: float) -> tuple[str, str]:
     for related, kind, reason in _RELATIONS if expected else ():
-        if abs(number - related(expected)) <= 1e-3 * abs(related(expected)):
+        other = related(expected)
+        if math.isfinite(other) and abs(number - other) <= 1e-3 * abs(other):
             return kind, f": {reason}"
+    if expected.is_integer() and not number.is_integer() and abs(number - expected) <= 1:
+        return "rounding", ": a whole number is asked for."
     if abs(number - expected) <= 1e-2 * abs(expected):
         return "rounding", ": it is close; compute it with more digits."
     return "other", "."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -14,7 +14,7 @@ from ..judging.student import Stopped, upper
 from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
 from ..shown.panel import shape_of
 from ..shown.result import Finding, Result, right
-from .instead import Again, instead
+from .instead import Instead
 from .recognise import recognise
 
 
@@ -25,8 +25,7 @@ class Known:
     others: Mapping[str, Sequence[Tensor]] = field(default_factory=dict)  # right tensors of other parts
     given: Sequence[Mapping[str, object]] = ()  # the variables of each case
     suspects: Callable[[Sequence[Tensor]], Finding | None] | None = None  # a recogniser of the check's own
-    again: Again | None = None  # the right parts of a case with a variable changed
-    read: Container[str] | None = None  # the variables that the answer reads, where that can be told
+    instead: Instead | None = None  # asks the oracle with a variable changed
     measured: Callable[[int, tuple[int, ...]], float] | None = None  # central difference at (case, entry)
 
 
@@ -67,11 +66,11 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
 
     @cache
     def look() -> Finding | None:
-        better = known.again and instead(part, tensors, known.given, known.again, known.read)
-        return better and replace(better, of=noun)
+        better = None if known.instead is None else known.instead(part, tensors)
+        return None if better is None else replace(better, of=noun)
 
     told = replace(found or Finding("other", "is not right."), of=noun)
     return Result(
         False, (told,), columns, (row,), outcomes=outcomes, reading=shape_of(tensors[0]),
-        look=None if found or known.again is None else look,
+        look=None if found or known.instead is None else look,
     )  # fmt: skip

@@ -20,42 +20,64 @@ from ..shown.result import Finding
 Cases = Sequence[Mapping[str, object]]  # the variables of each
 Again = Callable[[Mapping[str, object]], Mapping[str, Tensor]]  # the right parts of a case that was changed
 Change = Callable[[object, object], object]  # of a variable, beside another; None where it cannot be
-SECONDS = 0.06  # of work: a student is waiting
+SECONDS = 0.06  # of work for all parts of an answer: a student is waiting
 
 
-def instead(
-    part: str, answers: Sequence[Tensor], given: Cases, again: Again, read: Container[str] | None = None
-) -> Finding | None:
-    """The one change of a variable that makes `answers` right in every case, said of that part. Where the answer is
-    known to `read` some variables alone, to name another would tell what the right one reads."""
-    begun = process_time()
-    for name in given[0]:
-        for says, change in _CHANGES:
-            for other in given[0] if "{other}" in says else [""]:
-                if process_time() - begun > SECONDS:
-                    return None
-                if other != name and _explains(part, name, other, change, answers, given, again):
-                    said = f"is what it would be if {says.format(name=name, other=other)}."
-                    own = read is None or (name in read and (not other or other in read))
-                    return Finding("variable", said if own else "", said)
-    return None
+class Instead:
+    """The cases of a question with one variable changed, each asked once, whatever the number of parts.
 
+    Where the answer is known to `read` some variables alone, to name another would tell what the right one reads.
+    """
 
-def _explains(
-    part: str, name: str, other: str, change: Change, answers: Sequence[Tensor], given: Cases, again: Again
-) -> bool:
-    for number, case in enumerate(given):
+    def __init__(self, given: Cases, again: Again, read: Container[str] | None = None):
+        self.given, self.again, self.read = given, again, read
+        self.left = SECONDS
+        self.rights: dict[tuple[str, str, str], list[Mapping[str, Tensor] | None]] = {}
+
+    def __call__(self, part: str, answers: Sequence[Tensor]) -> Finding | None:
+        """The one change of a variable that makes `answers` right in every case that allows it, said of that part."""
+        begun = process_time()
+        try:
+            for name in self.given[0]:
+                for says, change in _CHANGES:
+                    for other in self.given[0] if "{other}" in says else [""]:
+                        if process_time() - begun > self.left:
+                            return None
+                        if other != name and self._explains(part, name, other, says, change, answers):
+                            said = f"is what it would be if {says.format(name=name, other=other)}."
+                            own = self.read is None or (
+                                name in self.read and (not other or other in self.read)
+                            )
+                            return Finding("variable", said if own else "", said)
+        finally:
+            self.left -= process_time() - begun
+        return None
+
+    def _explains(
+        self, part: str, name: str, other: str, says: str, change: Change, answers: Sequence[Tensor]
+    ) -> bool:
+        known = self.rights.setdefault((name, says, other), [])
+        alike = 0
+        for number, case in enumerate(self.given):
+            if number == len(known):
+                known.append(self._asked(case, name, other, change))
+            parts = known[number]
+            if parts is None or not parts[part].isfinite().all():
+                continue  # this case does not allow it
+            if not close(answers[number].to(parts[part]), parts[part]):
+                return False
+            alike += 1
+        return 2 * alike > len(self.given)
+
+    def _asked(
+        self, case: Mapping[str, object], name: str, other: str, change: Change
+    ) -> Mapping[str, Tensor] | None:
         try:
             with quiet():
                 changed = change(case[name], case.get(other))
-                if changed is None:
-                    return False
-                right = again({**case, name: changed})[part]
+                return None if changed is None else self.again({**case, name: changed})
         except Exception:  # the sizes do not allow it
-            return False
-        if not right.isfinite().all() or not close(answers[number].to(right), right):
-            return False
-    return True
+            return None
 
 
 def _of_real(change: Callable[[Any], object]) -> Change:

@@ -17,7 +17,7 @@ from ..judging.student import listed, quiet
 from ..shown.result import Finding
 
 MOST = 600  # changes that are tried, the likely ones first
-SECONDS = 0.15  # of work, and no more: a student is waiting
+SECONDS = 0.1  # of work, and no more: a student is waiting
 # What the comparison says where it recognises no mistake; and a factor, which may be the size of an axis.
 UNTOLD = (
     None, "different", "shape", "size", "unknown tensor", "missing tensor", "not finite", "constant factor",
@@ -101,4 +101,10 @@ OWN = {
     "extra factor": "There is a factor too many",
     "averaged": "Something is averaged that must not be",
     "extra activation": "There is an activation too many",
+    "misplaced": "A term or a factor stands in the wrong place",
+    "quotient index": "A share is taken over the wrong index",
+    "diagonal": "One index stands where two are needed, or the other way round",
+    "function scope": "A function is taken of too much, or of too little",
+    "operation": "One operation stands for another",
+    "brackets": "Brackets are missing, or too many",
 }

@@ -17,16 +17,16 @@ from torch import Tensor
 from .student import name_of, stop, upper
 
 # The end of a file's name, the functions in it (none: all of them), and what they are in a sentence.
-AUTOGRAD, _COURSE = "torch's autograd", "the course's own code"
+AUTOGRAD, COURSE = "torch's autograd", "the course's own code"
 _REFUSED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("torch/autograd/__init__.py", ("grad", "backward"), AUTOGRAD),
     ("torch/_tensor.py", ("backward",), AUTOGRAD),
     ("torch/autograd/functional.py", (), AUTOGRAD),
     ("torch/autograd/forward_ad.py", ("make_dual", "enter_dual_level"), AUTOGRAD),
     ("torch/_functorch/eager_transforms.py", (), AUTOGRAD),
-    ("coursekit/models/", (), _COURSE),
-    ("coursekit/notation/", (), _COURSE),
-    ("coursekit/checks/diagnosis/", (), _COURSE),
+    ("coursekit/models/", (), COURSE),
+    ("coursekit/notation/", (), COURSE),
+    ("coursekit/checks/diagnosis/", (), COURSE),
 )
 # Of the largest entry: formulas err by less than the first, central differences by more.
 EXACT, MEASURED = 1e-12, 1e-8

@@ -113,18 +113,25 @@ def run(function: object, /, *args: object, **kwargs: object) -> object:
         stop("empty", f"There is no answer here yet: {name} is still empty.")
     if not callable(function):
         stop("type", f"A function is needed here, and this is {a_thing(function)}.")
+    given: dict[Any, object] = {**dict(enumerate(args)), **kwargs}
+    mine = _copy(given)
     try:
         with quiet():
             try:
-                value = function(*_copy(args), **_copy(kwargs))
+                value = function(*(mine[n] for n in range(len(args))), **{key: mine[key] for key in kwargs})
             except TypeError as error:
                 if not kwargs or "unexpected keyword argument" not in str(error):
                     raise
-                value = function(
-                    *_copy((*args, *kwargs.values()))
-                )  # its parameters have names of the student's own
+                value = function(*mine.values())  # its parameters have names of the student's own
     except (Exception, SystemExit) as error:
         raise Stopped(_failure(name, error)) from None
+    # A function in another process works on copies of its own, and its handle tells which of them it changed.
+    told = getattr(function, "__changed__", ())
+    for place, key in enumerate(given):
+        if key in told or place in told or not _same(given[key], mine[key]):
+            which = f"argument `{key}`" if isinstance(key, str) else f"argument number {key + 1}"
+            said = f"{upper(name)} changes its {which} in place"
+            stop("changed", f"{said}: what a function is given must stay as it was, so work on a copy.")
     if unanswered(value):
         if _unwritten(function):
             stop("empty", f"There is no answer here yet: {name} is still empty.")
@@ -132,16 +139,16 @@ def run(function: object, /, *args: object, **kwargs: object) -> object:
     return value
 
 
-def changed(function: Callable[..., object], *args: object) -> tuple[int, ...]:
-    """The places of the arguments that a call changes in place; a grader's handle of the function tells it itself."""
-    function = getattr(function, "__wrapped__", function)
-    mine = _copy(args)
-    function(*mine)
-    told: tuple[int, ...] | None = getattr(function, "__changed__", None)
-    same: Callable[[Any, Any], bool] = lambda a, b: bool((a == b).all()) if hasattr(a, "shape") else a == b
-    if told is not None:
-        return told
-    return tuple(n for n, (a, b) in enumerate(zip(args, mine, strict=True)) if not same(a, b))
+def _same(before: Any, after: Any) -> bool:
+    """Whether a call left an argument as it was."""
+    if hasattr(before, "shape"):
+        equal = (before == after) | ((before != before) & (after != after))  # as NaN does
+        return bool(before.shape == after.shape and equal.all())
+    if isinstance(before, Mapping):
+        return before.keys() == after.keys() and all(_same(before[key], after[key]) for key in before)
+    if isinstance(before, (list, tuple)):
+        return len(before) == len(after) and all(map(_same, before, after))
+    return not isinstance(before, (set, bytearray)) or bool(before == after)
 
 
 @contextlib.contextmanager

@@ -36,6 +36,7 @@ WIDTH, REACH = 4e-4, 3e-5  # of a bucket, and what float32 may move a number, re
 PROJECTIONS = 3
 MANY = 3  # from so many numbers on an outcome cannot be guessed
 MOST = 16  # keys that are tried for one outcome
+SLIP = "slip: "  # before the name of a mistake that no author wrote down
 _TAG, _ID = 6, 16  # bytes
 
 
@@ -65,22 +66,26 @@ def lock(mistakes: Iterable[tuple[str, str, Sequence[Outcome]]], salt: str) -> s
     `outcomes` are those of the visible check's result on the mistaken answer, `result.outcomes`. A mistake that the
     visible check does not see has none, and stays silent. The same input gives the same text, on every machine.
     """
-    records, bodies, number = [], [], 0
+    records: list[bytes] = []
+    bodies: dict[bytes, int] = {}  # a slip may be made in many ways: its sentence is kept once
+    sealed = []
     for name, sentence, outcomes in mistakes:
         parts = [outcome.part for outcome in outcomes]
         if not outcomes:
             continue
         plain = "\n".join((name, "\0".join(parts), sentence)).encode()
         secret = hashlib.sha256(b"\0".join((b"sentence", salt.encode(), plain))).digest()[:_ID]
-        bodies.append(_seal(secret, plain))
+        if plain not in bodies:
+            bodies[plain] = len(bodies)
+            sealed.append(_seal(secret, plain))
+        number = bodies[plain]
+        if number > 255:
+            raise ValueError("one question can lock at most 256 sentences")
         for outcome in outcomes:
             key = _key(salt, next(_tokens(outcome, salt)), outcome)
             records.append(_tag(key) + _mix(key + bytes([number]), secret + bytes([number])))
-        number += 1
-    if number > 255:
-        raise ValueError("one question can lock at most 255 mistakes")
     packed = len(records).to_bytes(2, "big") + b"".join(sorted(records))
-    packed += b"".join(len(body).to_bytes(2, "big") + body for body in bodies)
+    packed += b"".join(len(body).to_bytes(2, "big") + body for body in sealed)
     return "$".join(("said", salt, b85encode(packed).decode().replace("$", '"')))
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import panel
-from .locked import Named, Outcome, kept, unlock
+from .locked import SLIP, Named, Outcome, kept, unlock
 
+PLAIN = ("other", "property")  # kinds of findings that do not know the mistake
 NESTED = "\x1f"  # between the name of a part and that of a part of it, in an outcome
 
 
@@ -98,6 +99,7 @@ class Result:
     parts: Mapping[str, Result] = field(default_factory=dict)
     outcomes: tuple[Outcome, ...] = field(default=(), compare=False)
     reading: str = field(default="", compare=False)
+    slips: tuple[Named, ...] = field(default=(), compare=False)
     look: Callable[[], Finding | None] | None = field(default=None, compare=False)
 
     @property
@@ -116,14 +118,15 @@ class Result:
         return self.findings[0].kind if self.findings else ""
 
     def looked(self) -> Result:
-        """This result with what a longer look finds."""
+        """This result with what a longer look finds; where that is nothing, with the slip that it was known by."""
         found = self.look() if self.look is not None and not self.mistake else None
         if found is not None:
             return replace(self, findings=(found,), look=None)
         parts = {name: part.looked() for name, part in self.parts.items()}
-        if self.mistake or all(part is self.parts[name] for name, part in parts.items()):
-            return self
-        return replace(self, parts=parts, findings=combine(parts, "").findings)
+        told = self
+        if not self.mistake and any(part is not self.parts[name] for name, part in parts.items()):
+            told = replace(self, parts=parts, findings=combine(parts, "").findings)
+        return told.telling(self.slips) if told.kind in PLAIN else told
 
     def named(self, boxes: str) -> Result:
         """This result with the sentence of the named mistake that the answer makes, where it makes one.
@@ -132,8 +135,9 @@ class Result:
         those that the package keeps. Only the outcome of the mistake opens its sentence.
         """
         boxes = boxes if "$" in boxes else kept(boxes)
-        silent = not boxes or self.ok or self.mistake
-        return self if silent else self.telling(unlock(boxes, self.outcomes))
+        found = [] if not boxes or self.ok or self.mistake else unlock(boxes, self.outcomes)
+        slips = tuple(one for one in found if one.name.startswith(SLIP))
+        return replace(self, slips=slips) if slips else self.telling(found)
 
     def telling(self, found: Sequence[Named]) -> Result:
         """This result with the sentences of the mistakes that were found in it."""
@@ -151,6 +155,9 @@ class Result:
 
     def _saying(self, found: Sequence[Named], **more: Any) -> Result:
         findings = tuple(Finding("mistake", mistake.sentence) for mistake in found)
+        if found[0].name.startswith(SLIP):
+            findings = (*findings, *self.findings) if self.kind == "property" else findings
+            return replace(self, findings=findings, look=None, **more)  # a slip is no mistake with a name
         return replace(self, findings=findings, mistake=found[0].name, look=None, **more)
 
     def require(self) -> Result:
