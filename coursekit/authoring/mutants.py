@@ -34,7 +34,7 @@ def mutants(solution: str) -> dict[str, str]:
     values = [] if defines else [s for s in tree.body if not _literal(s)]
     computed = {id(node) for statement in values for node in ast.walk(statement)}
     found: dict[str, str] = {}
-    for node, new, text in _changed(tree):
+    for node, new, text in changed_at(tree, _changes):
         if getattr(node, "lineno", 0) not in open_rows:
             continue
         if id(node) in computed and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
@@ -45,11 +45,13 @@ def mutants(solution: str) -> dict[str, str]:
     return found
 
 
-def _changed(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST, str]]:
+def changed_at(
+    tree: ast.AST, changes: Callable[[ast.AST], Iterator[ast.AST]]
+) -> Iterator[tuple[ast.AST, ast.AST, str]]:
     """Each node that can be changed, what stands in its place, and the whole text then."""
     for parent in list(ast.walk(tree)):
         for put, node in _places(parent):
-            for new in _changes(node):
+            for new in changes(node):
                 put(new)
                 text = ast.unparse(ast.fix_missing_locations(tree))
                 put(node)
@@ -183,5 +185,5 @@ def _texts(text: str) -> Iterator[tuple[str, str]]:
             formula = ast.parse(text.replace("^", "**"), mode="eval")
         except SyntaxError:
             return
-        for _, _, changed in _changed(formula):
+        for _, _, changed in changed_at(formula, _changes):
             yield f"{text} -> {changed}", changed

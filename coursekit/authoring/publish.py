@@ -26,6 +26,7 @@ from .source import Source, read
 MARK = ".coursekit-public"  # in a folder that `publish` made, and may therefore replace
 TEXT = {".html", ".ipynb", ".js", ".json", ".md", ".py", ".txt", ".xml", ".css", ".svg", ".map", ""}
 PRIVATE = {"solutions", "gradebook.db", "submitted", "autograded", ".git"}
+SAMPLE = "coursekit/authoring/sample/"
 _TAG = re.compile(r"<[^>]*>")
 
 
@@ -131,6 +132,8 @@ def _everything(tree: Path) -> Iterator[tuple[str, str]]:
     for wheel in tree.glob("wheels/*.whl"):
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
+                if name.startswith(SAMPLE):
+                    continue  # what `coursekit new` begins with has its answers in it, for everyone
                 yield f"wheels/{wheel.name}:{name}", archive.read(name).decode("utf-8", "replace")
 
 

@@ -12,7 +12,8 @@ import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -45,7 +46,10 @@ def instructor_notebook(source: Source, course: Course, named: bool = True) -> n
             text = complete(cell.source, question, source.name, info["points"])
             text = speaking(text, key if _said(course, source.name) else "", question.hints)
             cell.source = _with_mistakes(text, question, named) if BEGIN_HIDDEN in text else text
-    takes = f"{source.points:g} points; about {in_words(source)}, once the chapters are read."
+    takes = f"{source.points:g} points; about {in_words(source)}, once the chapters are read. "
+    takes += (
+        "A function that you write leaves what it is given as it was: work on a copy, and return what is new."
+    )
     first = opening(course, f"notebooks/{source.name}/{source.name}.ipynb", f"\n\n{takes}")
     notebook.cells = [*first, *notebook.cells, *_closing()]
     notebook.metadata = nbformat.from_dict(
@@ -92,7 +96,8 @@ def opening(course: Course, path: str, more: str = "") -> list[nbformat.Notebook
         '          "look whether this notebook is online, and run this cell again; "\n'
         '          "if that address does not open in a browser, tell your instructor.")\n'
         "else:\n"
-        "    from coursekit import checks"
+        "    from coursekit import checks\n\n"
+        "    checks.warm()  # so that no check is slow"
     )
     return [nbformat.v4.new_markdown_cell(badge + more, id="colab"), _locked("setup", install)]
 
@@ -120,13 +125,17 @@ def settings() -> Config:
 
 
 def _generate(root: Path, name: str, below: str = "") -> Path:
-    """Run nbgrader's generate_assignment on `root/source/NAME`, or `below` the root; the released folder."""
+    """Run nbgrader's generate_assignment on `root/source/NAME`, or `below` the root; the released folder.
+
+    Only what is below a course's root is entered in its gradebook: nbgrader takes seconds to make one.
+    """
     config = settings()
     config.CourseDirectory = Config(
         root=str(root), db_url=f"sqlite:///{root / 'gradebook.db'}", assignment_id=name,
         source_directory=f"{below}source", release_directory=f"{below}release",
     )  # fmt: skip
     config.GenerateAssignment.force = True
+    config.GenerateAssignment.no_database, config.SaveCells.enabled = not below, bool(below)
     converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
     find_own_scripts()
     heard = _Ear()
@@ -230,13 +239,13 @@ def release(
 
 
 def _lock_sentences(course: Course, name: str) -> None:
-    """Make the locked sentences of an assignment anew where it has changed: each mistake is run once."""
+    """Make the locked sentences of an assignment anew where it or a check has changed: each mistake is run once."""
     source, target = read(course.source(name)), _said(course, name)
     if target is None:
         return
     known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
-    if known.get("") != made_from(source):
-        write(target, json.dumps(boxes(source), indent=0, sort_keys=True) + "\n")
+    if (known.get(""), known.get("#")) != (made_from(source), _code()):
+        write(target, json.dumps({"#": _code(), **boxes(source, known)}, indent=0, sort_keys=True) + "\n")
 
 
 def _stamp(course: Course, name: str) -> Path:
@@ -251,10 +260,20 @@ def _fresh(course: Course, name: str) -> bool:
 
 
 def _made_from(course: Course, name: str) -> str:
-    """A digest of the source, the configuration, the code that releases, and the notebook that came of it."""
-    total = hashlib.sha256()
+    """A digest of the source, the configuration, the code, and the notebook that came of it."""
     sources = sorted(p for p in (course.solutions / name).rglob("*") if p.is_file())
-    code = sorted(Path(__file__).parent.glob("*.py"))
-    for path in (*sources, course.root / "_config.yml", *code, course.released(name)):
+    return _code() + _digest((*sources, course.root / "_config.yml", course.released(name)))
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that releases and that checks: it can move the outcome of a mistake, which is its key."""
+    rooms = (Path(__file__).parent.parent / room for room in ("authoring", "checks"))
+    return _digest(path for room in rooms for path in sorted(room.rglob("*.py")))
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    total = hashlib.sha256()
+    for path in paths:
         total.update(path.read_bytes() if path.exists() else b"")
     return total.hexdigest()

@@ -15,20 +15,23 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from io import StringIO
+from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from .. import checks
 from ..checks.judging.digests import digest
-from ..checks.shown.locked import Outcome, lock
-from ..checks.shown.result import CheckFailed
+from ..checks.shown.locked import SLIP, Outcome, lock
+from ..checks.shown.result import PLAIN
 from ..notation.formulas.closed_form import ClosedForm
 from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers
-from .mutants import mutants
+from .slips import equation_slips, formula_slips, slips
 from .source import Question, Source, _valued
 
-SLIPS = 60  # changes of one formula: each costs a slow hash
+SLIPS = 100  # of one question: each is tried once
+EQUATIONS = "checks.equations("
 FEW = ("choice", "ordering", "edges", "big_o")  # checks whose few answers could all be tried
-Slip = tuple[str, str, tuple[Outcome, ...]]  # the mistake, its sentence, what the visible check sees of it
+Locked = tuple[str, str, tuple[Outcome, ...]]  # the mistake, its sentence, what the visible check sees of it
 
 
 def complete(text: str, question: Question, name: str, points: float) -> str:
@@ -144,8 +147,12 @@ def made_from(source: Source) -> str:
     return hashlib.sha256(json.dumps([told, cells]).encode()).hexdigest()
 
 
-def boxes(source: Source) -> dict[str, str]:
-    """The locked sentences of every visible check, by the grade_id of its test; "" has what they were made from."""
+def boxes(source: Source, kept: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """The locked sentences of every visible check, by the grade_id of its test; "" has what they were made from.
+
+    Of those that are `kept` from before, a test's are made anew only where its named mistakes come to something else
+    than what is noted under "#" and its id.
+    """
     import torch  # noqa: PLC0415  it takes seconds, and whoever only grades needs no boxes
 
     owner = {test: q for q in source.questions for test in q.tests}
@@ -160,11 +167,17 @@ def boxes(source: Source) -> dict[str, str]:
                 question = owner[grade_id]
                 points = cell.metadata["nbgrader"]["points"]
                 text = outside_markers(complete(cell.source, question, source.name, points))
-                tried = [(m.name, m.sentence, _outcomes(text, m.answer, scope)) for m in question.mistakes]
-                if "formula$" in text:
-                    tried += _slips(text, cell.source.partition(BEGIN_HIDDEN)[0], question, tried, scope)
-                # The digest's own salt: one hash serves both.
-                found[grade_id] = lock(tried, salt=f"{source.name}/{question.id}")
+                told = [(m.name, m.sentence, _told(text, m.answer, scope)) for m in question.mistakes]
+                tried = [(name, sentence, getattr(one, "outcomes", ())) for name, sentence, one in told]
+                salt = f"{source.name}/{question.id}"  # the digest's own: one hash serves both
+                noted = repr((lock(tried, salt), text, question.solution))
+                found[f"#{grade_id}"] = mark = hashlib.sha256(noted.encode()).hexdigest()[:16]
+                if kept.get(f"#{grade_id}") == mark:
+                    found[grade_id] = kept[grade_id]
+                else:
+                    if "everything" not in question.equal and "checks.operations(" not in text:
+                        tried += _slips(text, cell.source.partition(BEGIN_HIDDEN)[0], question, tried, scope)
+                    found[grade_id] = lock(tried, salt)
                 _run(text, scope)
             elif cell.cell_type == "code":
                 with redirect_stdout(StringIO()):
@@ -175,52 +188,50 @@ def boxes(source: Source) -> dict[str, str]:
     return found
 
 
-def _slips(text: str, asked: str, question: Question, known: list[Slip], scope: dict[str, Any]) -> list[Slip]:
-    """Slips in a formula that no author wrote down: each small change of it, and what kind of change that is.
-
-    The notebook has only the formula's digest, and could say of another no more than that it is not right.
-    """
-    found: list[Slip] = []
+def _slips(
+    text: str, asked: str, question: Question, known: list[Locked], scope: dict[str, Any]
+) -> list[Locked]:
+    """Slips that no author wrote down, of which the check could say no more than that something is not right."""
+    found: list[Locked] = []
     taken = {outcome for _, _, outcomes in known for outcome in outcomes}
-    right = dict(scope)
-    exec(without_markers(question.solution), right)
-    values = right[question.id]
-    wrapped = [_valued(question, v) for v in _wrapped(values, re.findall(r"symbols=\[(.*?)\]", asked))]
-    for answer in [*wrapped, *mutants(question.solution).values()][:SLIPS]:
-        outcomes = _outcomes(text, answer, scope)
-        if not outcomes or taken & set(outcomes):
-            continue
-        own = {**scope, "SOLUTION": right[question.id], "MISTAKES": ()}
-        exec(without_markers(answer), own)
-        try:
-            told = _run(asked, own)
-        except CheckFailed as failed:
-            told = failed.result
-        if told.kind != "different":
-            found.append((told.kind, told.own, outcomes))
+    for sentence, answer in islice(_likely(asked, question, scope), SLIPS):
+        told = _told(text, answer, scope)
+        outcomes = getattr(told, "outcomes", ())
+        if outcomes and told.kind in PLAIN and not taken & set(outcomes):
+            found.append((f"{SLIP}{sentence}", sentence, outcomes))
             taken |= set(outcomes)
     return found
 
 
-def _wrapped(right: Any, symbols: list[str]) -> Iterator[Any]:
-    """A formula, or each of several, with something done to the whole of it."""
-    if isinstance(right, Mapping):
-        yield from ({key: form} for key, whole in right.items() for form in _wrapped(whole, symbols))
+def _likely(asked: str, question: Question, scope: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What each slip is called, and the answer cell with it."""
+    if re.search(rf"^def {question.id}\(", question.solution, re.MULTILINE):
+        yield from slips(question.solution)
         return
-    names = [name.strip(" '\"") for name in ",".join(symbols).split(",") if name.strip()]
-    for around in ("-({})", "2*({})", "({})/2", "1/({})", "({}) + 1", "({}) - 1", "3*({})", "({}) + 2"):
-        yield around.format(right)
-    yield from (f"({right}){sign}{name}" for sign in ("*", "/", " + ", " - ") for name in names)
+    right = dict(scope)
+    exec(without_markers(question.solution), right)
+    if EQUATIONS in asked and isinstance(right[question.id], str):
+        for sentence, slip in equation_slips(right[question.id]):
+            yield sentence, _valued(question, slip)
+    elif "checks.closed_form(" in asked:
+        value, names = right[question.id], re.findall(r"symbols=\[(.*?)\]|symbols = \[(.*?)\]", asked)
+        symbols = [
+            name.strip(" '\"") for found in names for name in "".join(found).split(",") if name.strip()
+        ]
+        entries = value.items() if isinstance(value, Mapping) else [("", value)]
+        for key, formula in entries:
+            for sentence, slip in formula_slips(formula, list(dict.fromkeys(symbols))):
+                yield sentence, _valued(question, {key: slip} if key else slip)
 
 
-def _outcomes(text: str, answer: str, scope: dict[str, Any]) -> tuple[Outcome, ...]:
-    """What the visible check sees of a mistaken answer."""
+def _told(text: str, answer: str, scope: dict[str, Any]) -> Any:
+    """What the visible check says to an answer."""
     own = dict(scope)
     try:
         exec(without_markers(answer), own)
-        return getattr(_run(text, own), "outcomes", ())
-    except Exception:  # noqa: BLE001  a mistake that stops before the check is told by its error
-        return ()
+        return _run(text, own)
+    except Exception:  # noqa: BLE001  an answer that stops before the check is told by its error
+        return None
 
 
 def _run(text: str, scope: dict[str, Any]) -> Any:

@@ -49,16 +49,11 @@ class Api(SphinxDirective):
         box = nodes.definition_list(classes=["api"])
         for name, thing in public(module):
             self.env.note_dependency(str(inspect.getsourcefile(thing)))  # type: ignore[arg-type]
-            box += self._entry(module.__name__, name, thing)
-        return [self._about(module), box] if box.children else [self._about(module)]
-
-    def _about(self, module: types.ModuleType) -> nodes.Node:
-        return self._text(nodes.container(), module)
-
-    def _entry(self, home: str, name: str, thing: object) -> nodes.Node:
-        term = nodes.term("", "", nodes.literal("", signature(name, thing)), ids=[f"{home}.{name}"])
-        definition = self._text(nodes.definition(), thing)
-        return nodes.definition_list_item("", term, definition)
+            spelt = nodes.literal("", signature(name, thing))
+            term = nodes.term("", "", spelt, ids=[f"{module.__name__}.{name}"])
+            box += nodes.definition_list_item("", term, self._text(nodes.definition(), thing))
+        about = self._text(nodes.container(), module)
+        return [about, box] if box.children else [about]
 
     def _text(self, box: nodes.Element, thing: object) -> nodes.Element:
         """The docstring as it was written: an indented block in it is code."""
@@ -67,6 +62,5 @@ class Api(SphinxDirective):
         return box
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("api", Api)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

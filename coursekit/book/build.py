@@ -14,6 +14,7 @@ import yaml
 
 from . import vendor
 from .live import kit
+from .theme import static
 from .vendor import BuildError
 
 START = "from jupyter_book.cli.main import main; main()"  # it has no __main__
@@ -31,7 +32,7 @@ def build(root: Path, progress: Callable[[float], None] | None = None) -> Path:
     home = root / "_build"
     home.mkdir(exist_ok=True)
     vendor.mathjax(), vendor.node()  # what is missing is said before anything is run
-    vendor.wheel(root, home / "vendor")
+    vendor.wheel(home / "vendor")
     kit.bring(home / "vendor")
     _rewrite_if_style_changed(root, home / "html")
     run(root, ["-W", "--keep-going", "-n"], progress)
@@ -80,8 +81,7 @@ def complaints(lines: list[str]) -> list[str]:
 
 def _rewrite_if_style_changed(root: Path, html: Path) -> None:
     """Sphinx copies style sheets only when it writes a page: where a copy is old, the first page is written again."""
-    style = root / "book" / "_static"
-    copies = {p: html / "_static" / p.relative_to(style) for p in style.rglob("*") if p.is_file()}
+    copies = {p: html / "_static" / name for name, p in static(root).items()}
     if any(c.exists() and c.stat().st_mtime < p.stat().st_mtime for p, c in copies.items()):
         first = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["root"]
         (html / f"{first}.html").unlink(missing_ok=True)

@@ -11,10 +11,9 @@ from typing import Any
 
 from ..notation import Equations, NotationError
 from ..notation.cost.depth import Depth
-from ..notation.cost.polynomial import Polynomial
-from ..notation.formulas.normal import Monomial
 from ..notation.latex import index, latex, page_name
 from ..notation.parse.lexer import canonical
+from ..notation.polynomial import Monomial, Polynomial
 from ..notation.system import Tensor
 from ..notation.tree import Directive, Program
 

@@ -126,6 +126,5 @@ def find(path: str) -> Any:
     raise NotationError(f"source: there is no class, function or module `{path}`")
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("equation-card", EquationCard)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -212,7 +212,6 @@ def note_notation(app: Sphinx, doctree: object) -> None:
                 app.env.note_dependency(module.__file__)
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.connect("env-get-outdated", bring_up_to_date)
     app.connect("doctree-read", note_notation)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

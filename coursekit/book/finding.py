@@ -33,7 +33,6 @@ def _keep_terms(app: Sphinx, error: Exception | None) -> None:
             pickle.dump(app.env, file, pickle.HIGHEST_PROTOCOL)
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", _keep_terms)
     sphinx.search.WordCollector = Words  # type: ignore[misc]
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -111,9 +111,8 @@ def _add_outlines(app: Sphinx, page: str, _: str, context: dict[str, Any], doctr
     context["body"] = context.get("body", "") + app.typesetter.outlines(context.get("body", ""))  # type: ignore[attr-defined]
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.typesetter = Typesetter()  # type: ignore[attr-defined]
     app.add_html_math_renderer("typeset", (inline, None), (block, None))
     app.connect("html-page-context", _add_outlines)
     app.connect("build-finished", lambda app, error: app.typesetter.close())
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -68,8 +68,7 @@ def _scripts(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: o
         app.add_js_file(name, defer="defer", priority=900)
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("live-language", LiveLanguage)
     app.add_directive("live-practice", LivePractice)
     app.connect("html-page-context", _scripts)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

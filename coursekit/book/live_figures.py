@@ -1,7 +1,7 @@
 """`{live-figure} NAME`: a picture that computes, from equations that were compiled when the book was built.
 
     ```{live-figure} held
-    :picture: gate                       (one of book/_static/pictures.js)
+    :picture: gate                       (one of theme/static/pictures.js)
     :data: coursekit.figures.live.words  (a function whose value the picture is given)
     :steps: 300                          (how far the still picture has gone, of one that moves)
     What the reader sees, and what a dial shows.
@@ -30,6 +30,7 @@ from ..notation import Equations, NotationError
 from . import card_tabs, vendor
 from .block import Block, raw
 from .cards import find
+from .theme import static
 
 STILL = """
 globalThis.self = globalThis;
@@ -56,7 +57,7 @@ class LiveFigure(Block):
         caption, _, facts = "\n".join(self.content).partition("\n---\n")
         root = Path(self.env.srcdir)
         shelf = root / "_build" / "vendor" / "figures" / f"{name}.js"
-        pictures = root / "book" / "_static" / "pictures.js"
+        pictures = static(root)["pictures.js"]
         self.env.note_dependency(str(pictures))
         try:
             models = {key: _model(value) for key, value in yaml.safe_load(facts).items()}
@@ -67,20 +68,13 @@ class LiveFigure(Block):
         except (NotationError, yaml.YAMLError, vendor.BuildError) as error:
             return self.refused(error)
         names = f'data-name="{escape(name)}" data-picture="{escape(self.options["picture"])}"'
-        image = (
-            f'<div class="live-still" role="img" aria-label="{escape(drawn["words"])}">{drawn["svg"]}</div>'
-        )
+        words = escape(drawn["words"])
+        image = f'<div class="live-still" role="img" aria-label="{words}">{drawn["svg"]}</div>'
         start = f'<figure class="live-figure" {names}>{image}<figcaption>'
         texts = (f"```{{math}}\n{card_tabs.display(forward)}\n```" for forward, _ in models.values())
-        fold = "<details><summary>The equations that run here</summary>"
+        fold = "</figcaption><details><summary>The equations that run here</summary>"
         equations = self.box("\n\n".join(texts))
-        return [
-            raw(start),
-            self.box(caption),
-            raw("</figcaption>" + fold),
-            equations,
-            raw("</details></figure>"),
-        ]
+        return [raw(start), self.box(caption), raw(fold), equations, raw("</details></figure>")]
 
 
 def _model(value: str | dict[str, Any]) -> tuple[Equations, Equations | None]:
@@ -119,6 +113,5 @@ def still(pictures: Path, file: Path, name: str, picture: str, steps: int) -> di
     return drawn
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("live-figure", LiveFigure)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

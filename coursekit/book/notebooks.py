@@ -1,4 +1,5 @@
-"""A Sphinx extension: every chapter as a notebook of its own, for Colab and for download: `chapters/NAME.ipynb`.
+"""A Sphinx extension: every chapter as a notebook of its own, for Colab and for download: `chapters/NAME.ipynb`; and
+so is a page whose front matter says `notebook:`.
 
 A notebook's text knows no directives: cards become formulas, questions keep their statement and not their answer,
 references become links into the book. The code of a picture is folded.
@@ -31,7 +32,12 @@ FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 
 def path(page: str) -> str:
     """Where the notebook of a chapter lies in the published tree."""
-    return f"chapters/{page.removeprefix(FOLDER)}.ipynb"
+    return f"chapters/{page.rpartition('/')[2]}.ipynb"
+
+
+def offered(app: Sphinx, page: str) -> bool:
+    """Is the page a notebook too? Every chapter, and whichever says `notebook:` in its front matter."""
+    return page.startswith(FOLDER) or "notebook" in (app.env.metadata.get(page) or {})
 
 
 def colab(course: Course, page: str) -> str:
@@ -55,13 +61,16 @@ class Writer:
         cells = opening(self.course, path(page))
         cells[0].source += f" · [the page in the book]({here})"
         cells[1].metadata = {}  # nobody grades a chapter
+        if not page.startswith(FOLDER):
+            del cells[1]  # it says itself what it installs
         for cell in source.cells:
             if cell.cell_type == "markdown":
                 cells.append(nbformat.v4.new_markdown_cell(self.text(cell.source, here)))
             elif "hide-input" in cell.metadata.get("tags", ()):
                 cells.append(nbformat.v4.new_code_cell("#@title A picture\n" + cell.source, metadata=FOLDED))
             else:
-                cells.append(nbformat.v4.new_code_cell(cell.source))
+                text = cell.source.replace("WHEEL_ADDRESS", self.course.wheel_url)
+                cells.append(nbformat.v4.new_code_cell(text))
         for n, cell in enumerate(cells):
             cell.id = f"cell-{n}"  # the same bytes each time
         kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -110,7 +119,7 @@ def _short(entry: Any) -> str:
 
 def _offer(app: Sphinx, pagename: str, _: str, context: dict[str, str], doctree: nodes.document) -> None:
     """The theme's download menu asks for it by this name."""
-    if pagename.startswith(FOLDER):
+    if offered(app, pagename):
         context["ipynb_source"] = f"../{path(pagename)}"
 
 
@@ -118,13 +127,12 @@ def _write(app: Sphinx, error: Exception | None) -> None:
     if error is None and app.builder.name == "html":
         writer = Writer(app, Course(Path(app.srcdir)))
         for page in sorted(app.env.found_docs):
-            source = read(app.env, page) if page.startswith(FOLDER) else None
+            source = read(app.env, page) if offered(app, page) else None
             if source is not None:
                 made = nbformat.writes(writer.notebook(page, source))
                 write(Path(app.outdir) / path(page), made + "\n")
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", _offer, priority=400)
     app.connect("build-finished", _write, priority=930)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,20 +44,13 @@ def _header_buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], doc
         (course.colab_url(name), f"Assignment: {name}", f"Do the assignment “{name}” in Colab")
         for name in assignments(app.env.metadata.get(page) or {})
     ]
-    if page.startswith(notebooks.FOLDER):
-        links.insert(0, (notebooks.colab(course, page), "Chapter", "Run this chapter in Colab"))
+    if notebooks.offered(app, page):
+        what = "Chapter" if page.startswith(notebooks.FOLDER) else "Notebook"
+        links.insert(0, (notebooks.colab(course, page), what, f"Run this {what.lower()} in Colab"))
+    look = {"type": "link", "icon": "fas fa-play", "label": "colab-button"}
     if "header_buttons" in context:
-        context["header_buttons"][:0] = [
-            {
-                "type": "link",
-                "icon": "fas fa-play",
-                "label": "colab-button",
-                "url": url,
-                "text": text,
-                "tooltip": tip,
-            }
-            for url, text, tip in links
-        ]
+        buttons = [{**look, "url": url, "text": text, "tooltip": tip} for url, text, tip in links]
+        context["header_buttons"][:0] = buttons
 
 
 def _without_thebe(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
@@ -84,9 +77,8 @@ class ColabButton(SphinxDirective):
         return [nodes.paragraph("", "", link, classes=["colab-button"])]
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("colab-button", ColabButton)
     app.connect("env-check-consistency", _check)
     app.connect("html-page-context", _header_buttons, priority=502)
     app.connect("html-page-context", _without_thebe, priority=900)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,6 +12,7 @@ from .build import run
 from .vendor import BuildError
 
 NAME = "language-models-by-hand.pdf"
+_UNTOLD = re.compile(r'<div class="ck-frame" .*?</svg>(?:</div>)+(?=<div class="ck-frame|<label)', re.DOTALL)
 PRINT = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
 
 
@@ -45,12 +46,7 @@ def one_page(html: str, name: str) -> str:
     not show are left out: they would take half the time.
     """
     html = html.replace(f'href="{name}#', 'href="#')
-    html = re.sub(
-        r'<div class="ck-frame" .*?</svg>(?:</div>)+(?=<div class="ck-frame|<label)',
-        "",
-        html,
-        flags=re.DOTALL,
-    )
+    html = _UNTOLD.sub("", html)
     front, *chapters = re.split(r'(?=<span id="document-)', html)
     return "".join((front, *(_chapter(n, text) for n, text in enumerate(chapters, 1))))
 

@@ -28,6 +28,7 @@ RULES = {
 }
 _SCRIPT = re.compile(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", re.DOTALL)
 _HANDLER = re.compile(r'<[^>]*?\son[a-z]+="([^"]*)"')
+_ROLE = re.compile(r' role="doc-(biblioentry|backlink)"|(?<=<div) role="list"(?= class="citation)')
 _TEMPLATES = re.compile(r"<template\b.*?</template>", re.DOTALL)
 NAME = "Content-Security-Policy"
 
@@ -55,15 +56,11 @@ def _write(app: Sphinx, error: Exception | None) -> None:
                 meta = f'<meta http-equiv="{NAME}" content="{policy(html, shown)}"/>'
                 html = html[: head.end()] + meta + html[head.end() :]
                 # The roles that docutils gives a list of works are no longer allowed.
-                html = re.sub(
-                    r' role="doc-(biblioentry|backlink)"|(?<=<div) role="list"(?= class="citation)', "", html
-                )
+                html = _ROLE.sub("", html)
                 # A script says which it is; without one, a page that says neither has no colours at all.
-                page.write_text(
-                    html.replace(' data-theme="auto"', ' data-theme="light"', 1), encoding="utf-8"
-                )
+                html = html.replace(' data-theme="auto"', ' data-theme="light"', 1)
+                page.write_text(html, encoding="utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", _write, priority=950)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

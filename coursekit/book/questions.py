@@ -38,21 +38,18 @@ from .block import Block, raw
 from .live import judging
 
 _MATH = re.compile(r"\$([^$]+)\$")
-NEEDS = {
-    "write": {"answer"},
-    "mend": {"answer", "start"},
-    "complete": {"answer", "given"},
-    "differentiate": {"given", "loss", "wrt"},
-    "cost": {"given", "count"},
-    "derive": {"given", "answer", "start"},
-    "choose": {"options"},
-    "order": {"lines"},
+# The kinds: what stands above a question, and the facts that it must have.
+KINDS = {
+    "write": ("Write it", {"answer"}),
+    "mend": ("Find the mistake", {"answer", "start"}),
+    "complete": ("Complete it", {"answer", "given"}),
+    "differentiate": ("Differentiate it", {"given", "loss", "wrt"}),
+    "cost": ("Count it", {"given", "count"}),
+    "derive": ("Go on with the derivation", {"given", "answer", "start"}),
+    "choose": ("Choose", {"options"}),
+    "order": ("Put in order", {"lines"}),
 }
 MAY = {"kind", "hints", "wrong", "mistakes", "distributions", "parameters", "why", "reach"}
-TITLES = {
-    "write": "Write it", "mend": "Find the mistake", "complete": "Complete it", "differentiate": "Differentiate it",
-    "cost": "Count it", "derive": "Go on with the derivation", "choose": "Choose", "order": "Put in order",
-}  # fmt: skip
 
 
 class QuestionError(ValueError):
@@ -70,7 +67,7 @@ class Question(Block):
             return self.refused(error)
         kind = question["kind"]
         box = self.box("\n".join([text, "", *_given(question)]), "question", f"question-{kind}")
-        box.insert(0, nodes.rubric("", TITLES[kind]))
+        box.insert(0, nodes.rubric("", KINDS[kind][0]))
         if kind in ("choose", "order"):
             box += self.rows(question)
         for hint in question.get("hints", ()):
@@ -108,26 +105,20 @@ class Question(Block):
 
 def prove(question: object) -> dict[str, Any]:
     """The question, if it can be asked: complete, its answer right, each wrong answer wrong and told so."""
-    if not isinstance(question, dict) or question.get("kind") not in NEEDS:
-        raise QuestionError(
-            f"below the line `---` stand its facts, `kind` among them: one of {', '.join(NEEDS)}"
-        )
-    kind = question["kind"]
-    missing, unknown = NEEDS[kind] - set(question), set(question) - NEEDS[kind] - MAY
-    if missing or unknown:
-        said = [f"`{n}` is missing" for n in sorted(missing)] + [
-            f"`{n}` is not known" for n in sorted(unknown)
-        ]
-        raise QuestionError(
-            f"{'; '.join(said)}. A question to {kind} has {', '.join(sorted(NEEDS[kind] | MAY))}"
-        )
+    if not isinstance(question, dict) or question.get("kind") not in KINDS:
+        kinds = ", ".join(KINDS)
+        raise QuestionError(f"below the line `---` stand its facts, `kind` among them: one of {kinds}")
+    kind, facts = question["kind"], set(question)
+    needs = KINDS[kind][1]
+    said = [f"`{n}` is missing" for n in sorted(needs - facts)]
+    said += [f"`{n}` is not known" for n in sorted(facts - needs - MAY)]
+    if said:
+        raise QuestionError(f"{'; '.join(said)}. A question to {kind} has {', '.join(sorted(needs | MAY))}")
     if kind == "choose":
         rows = question["options"]
         whole = all(isinstance(r, list) and len(r) == 3 for r in rows)
         if not whole or {bool(r[1]) for r in rows} != {True, False}:
-            raise QuestionError(
-                "`options` are [text, true or false, sentence], at least one right and one wrong"
-            )
+            raise QuestionError("`options` are [text, true or false, why], at least one right and one wrong")
     elif kind == "order":
         if len(set(question["lines"])) < max(3, len(question["lines"])):
             raise QuestionError("`lines` are at least three, all different")
@@ -166,15 +157,11 @@ def _given(question: Mapping[str, Any]) -> list[str]:
         }
         given = ", ".join(shape[name] for name in equations.inputs)
         return [f"Asked: {shape[equations.outputs[-1]]}. Given: {given}."]
-    if kind == "derive":
-        tex = card_tabs.display(Equations(re.sub(r"(?m)^\s*distribution .*$", "", question["given"])))
-    elif kind in ("differentiate", "cost"):
-        tex = card_tabs.display(Equations(question["given"]))
-    elif kind == "mend":
-        tex = card_tabs.display(Equations(question["start"]))
-    elif kind == "complete":
+    if kind == "complete":
         tex = latex(parse(question["given"].replace(judging.BLANK, "Blankq")), page=True)
         tex = tex.replace(r"\text{Blankq}", r"\boxed{\;?\;}")
+    elif shown := question.get("start" if kind == "mend" else "given"):
+        tex = card_tabs.display(Equations(re.sub(r"(?m)^\s*distribution .*$", "", shown)))
     else:
         return []
     return ["```{math}", *tex.splitlines(), "```"]
@@ -191,6 +178,5 @@ def _answer(question: Mapping[str, Any]) -> str:
     return "\n".join([*told, "", why])
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.add_directive("question", Question)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

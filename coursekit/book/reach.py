@@ -16,21 +16,19 @@ from sphinx.application import Sphinx
 
 from ..authoring.course import Course
 from ..files import write
+from .theme import static
 
 LONGEST = 200  # characters of a description: more is cut off where it is shown
 
 
 def describe(doctree: nodes.document | None) -> str:
     """The first paragraph, whole sentences as far as there is room."""
-    paragraph = (
-        next((p for p in doctree.findall(nodes.paragraph) if p.astext().strip()), None) if doctree else None
-    )
-    text = " ".join(paragraph.astext().split()) if paragraph else ""
-    if len(text) > LONGEST:
-        text = (
-            text[:LONGEST].rpartition(". ")[0] + "." if ". " in text[:LONGEST] else text[: LONGEST - 1] + "…"
-        )
-    return text
+    paragraphs = doctree.findall(nodes.paragraph) if doctree else ()
+    text = next(filter(None, (" ".join(p.astext().split()) for p in paragraphs)), "")
+    if len(text) <= LONGEST:
+        return text
+    whole, stop, _ = text[:LONGEST].rpartition(". ")
+    return f"{whole}." if stop else f"{text[: LONGEST - 1]}…"
 
 
 def _meta(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
@@ -39,10 +37,13 @@ def _meta(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: node
     title = re.sub(r"<[^>]+>", "", context.get("title") or book)
     said = {
         "og:title": title, "og:site_name": book, "og:type": "article",
-        "og:url": f"{base}/{page}.html", "og:image": f"{base}/_static/shared.png",
-        "og:image:alt": "The title of the book, over the equation of a gate",
-        "twitter:card": "summary_large_image",
+        "og:url": f"{base}/{page}.html",
     }  # fmt: skip
+    if "shared.png" in static(Path(app.srcdir)):
+        said |= {
+            "og:image": f"{base}/_static/shared.png", "og:image:alt": f"A picture of the book “{book}”",
+            "twitter:card": "summary_large_image",
+        }  # fmt: skip
     if about := describe(doctree):
         said |= {"description": about, "og:description": about}
     kinds = {name: "property" if name.startswith("og:") else "name" for name in said}
@@ -58,21 +59,17 @@ def _files(app: Sphinx, error: Exception | None) -> None:
     first = app.config.root_doc
     pages = sorted(name for name in app.env.found_docs if (home / f"{name}.html").is_file())
     listed = "".join(f"<url><loc>{base}/{name}.html</loc></url>" for name in pages)
-    write(
-        home / "sitemap.xml",
-        f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>\n',
-    )
-    write(home / "robots.txt", f"User-agent: *\nAllow: /\nSitemap: {base}/sitemap.xml\n")
-    write(
-        home / "index.html",
-        _page(app.config.project, f"{base}/{first}.html", f"{first}.html", "Open the book"),
-    )
-    # It is served at any depth: its links begin at the root of the book.
     there = f"{base}/{first}.html"
-    write(
-        home / "404.html",
-        _page(f"Not found: {app.config.html_title}", "", there, "This page is not here. To the book"),
-    )
+    missing = f"Not found: {app.config.html_title}"
+    files = {
+        "sitemap.xml": f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{listed}</urlset>\n',
+        "robots.txt": f"User-agent: *\nAllow: /\nSitemap: {base}/sitemap.xml\n",
+        "index.html": _page(app.config.project, there, f"{first}.html", "Open the book"),
+        # It is served at any depth: its links begin at the root of the book.
+        "404.html": _page(missing, "", there, "This page is not here. To the book"),
+    }
+    for name, text in files.items():
+        write(home / name, text)
 
 
 def _page(title: str, canonical: str, target: str, words: str) -> str:
@@ -87,7 +84,6 @@ def _page(title: str, canonical: str, target: str, words: str) -> str:
     )
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", _meta)
     app.connect("build-finished", _files, priority=940)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

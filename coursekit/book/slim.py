@@ -81,6 +81,5 @@ def _slim_all(app: Sphinx, error: Exception | None) -> None:
                 sheet.write_text(slim(sheet.read_text(encoding="utf-8"), known), encoding="utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, str | bool]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", _slim_all, priority=900)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

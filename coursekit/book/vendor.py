@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
+import base64
+import io
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import zipfile
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, files
+from hashlib import sha256, sha512
+from importlib.metadata import PackageNotFoundError, distribution, files
 from pathlib import Path
 
 from ..expected import Expected
+from ..files import write_new
+from ..version import __version__
+
+PACKAGE = Path(__file__).resolve().parents[1]
+WHEEL = "Wheel-Version: 1.0\nGenerator: coursekit\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 PYODIDE = "314.0.7"
 PYODIDE_DIGEST = (  # SHA-512 of the package as npm has it
@@ -77,33 +86,44 @@ def npm(name: str, version: str, digest: str) -> Path:
 
 
 def check(archive: Path, what: str, digest: str) -> None:
-    if hashlib.sha512(archive.read_bytes()).hexdigest() != digest:
+    if sha512(archive.read_bytes()).hexdigest() != digest:
         raise BuildError(
             f"the npm package {what} is not the one that was tested: its digest is another. "
             "Nothing of it was used"
         )
 
 
-def digest(root: Path) -> str:
-    """A digest of every file of coursekit."""
-    total = hashlib.sha256()
-    paths = (root / "coursekit").rglob("*")
-    for path in sorted(p for p in paths if p.is_file() and "__pycache__" not in p.parts):
-        total.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return total.hexdigest()
+def wheel(target: Path) -> None:
+    """Pack coursekit, as it is installed here, into a wheel in `target/wheels`, unless that is there already.
+
+    A course of one's own has no source of coursekit to build from: all there is are the package's files, and what pip
+    knows of them.
+    """
+    about = f"coursekit-{__version__}.dist-info"
+    known = distribution("coursekit")
+    facts = re.sub(
+        r"(?m)^Version: .*$", f"Version: {__version__}", known.read_text("METADATA") or "", count=1
+    )
+    told = {"METADATA": facts, "WHEEL": WHEEL, "entry_points.txt": known.read_text("entry_points.txt") or ""}
+    told |= {f"licenses/{p.name}": p.read_text() for p in known.files or () if p.parent.name == "licenses"}
+    paths = (p for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+    held = {f"coursekit/{p.relative_to(PACKAGE).as_posix()}": p.read_bytes() for p in sorted(paths)}
+    held |= {f"{about}/{name}": text.encode() for name, text in told.items()}
+    rows = (f"{name},sha256={_base64(sha256(data).digest())},{len(data)}\n" for name, data in held.items())
+    record = f"{about}/RECORD"
+    held[record] = f"{''.join(rows)}{record},,\n".encode()
+    path = target / "wheels" / f"coursekit-{__version__}-py3-none-any.whl"
+    for old in path.parent.glob("*.whl"):
+        if old != path:
+            old.unlink()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in held.items():
+            info = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))  # the same package gives the same bytes
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+    write_new(path, packed.getvalue())
 
 
-def wheel(root: Path, target: Path) -> None:
-    """Build coursekit's wheel into `target/wheels`, unless it is there for this very code."""
-    home = target / "wheels"
-    stamp = target.parent / "wheel.stamp"
-    now = digest(root) + hashlib.sha256((root / "pyproject.toml").read_bytes()).hexdigest()
-    if home.exists() and any(home.glob("*.whl")) and stamp.exists() and stamp.read_text() == now:
-        return
-    shutil.rmtree(home, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--no-build-isolation", "--wheel-dir", str(home), str(root)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise BuildError(f"building coursekit's wheel failed:\n{done.stderr.strip()}")
-    stamp.write_text(now)
+def _base64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")

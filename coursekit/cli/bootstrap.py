@@ -49,6 +49,17 @@ def run(*command: str) -> int:
     return subprocess.call(list(command), cwd=HERE)
 
 
+def install_pinned(pip: "list[str]") -> bool:
+    """Install the pinned set as it stands, in two halves side by side: most of pip's time is its own reckoning. False
+    where that was not all, as on a machine whose torch wants more than is pinned: then pip must find the rest."""
+    with open(os.path.join(HERE, "requirements.txt")) as file:
+        pins = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    halves = [subprocess.Popen(pip + ["--no-deps"] + pins[n::2], cwd=HERE) for n in range(2)]
+    done = [half.wait() == 0 for half in halves]
+    check = [python(), "-m", "pip", "check", "--disable-pip-version-check"]
+    return all(done) and subprocess.call(check, cwd=HERE, stdout=subprocess.DEVNULL) == 0
+
+
 def install() -> None:
     """Make `.venv` and install the pinned set and this package into it; leave a stamp when done."""
     check_machine()
@@ -60,7 +71,7 @@ def install() -> None:
     say("Installing the tested versions from requirements.txt (a few minutes the first time) …")
     pip = [python(), "-m", "pip", "install", "--disable-pip-version-check"]
     quiet = [] if sys.stdout.isatty() else ["--quiet"]  # on a terminal pip draws its own progress bars
-    if run(*(pip + quiet + ["-r", "requirements.txt"])) != 0:
+    if not install_pinned(pip + ["--quiet"]) and run(*(pip + quiet + ["-r", "requirements.txt"])) != 0:
         stop("Installing failed; the lines above say why. Nothing is half-done: run the same command again.")
     if run(*(pip + ["--quiet", "--no-deps", "--no-build-isolation", "-e", "."])) != 0:
         stop("Installing coursekit itself failed; the lines above say why.")

@@ -75,6 +75,17 @@ def _serve(page: Path, port: int) -> None:
 
 
 @app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(help="The course's folder; it must be empty, or not there yet.")],
+) -> None:
+    """Begin a course of your own: one chapter, one assignment with a question of each kind, tests."""
+    from ..authoring.new import new as make
+
+    home = make(folder)
+    say(f"A course: [bold]{home}[/]. Next, in that folder: `coursekit release`, `prove`, `book`.")
+
+
+@app.command()
 def release(
     names: NamesArgument = None,
     course: CourseOption = Path("."),

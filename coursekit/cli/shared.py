@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -37,6 +38,16 @@ _OF_A_CHORE = {
     "gradebook": (GradebookOption, ""),
     "out": (OutOption, None),
 }
+
+
+class Later:
+    """A module that is imported when something of it is first asked for, so that `--help` is quick."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __getattr__(self, key: str) -> Any:
+        return getattr(import_module(self.name), key)
 
 
 def chore(name: str | None = None) -> Callable[[Callable[..., None]], Callable[..., None]]:

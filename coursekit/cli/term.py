@@ -9,10 +9,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from .shared import AssignmentArgument, GradedArgument, StudentArgument, chore, console, problems, say
+from .shared import AssignmentArgument, GradedArgument, Later, StudentArgument, chore, console, problems, say
 
 if TYPE_CHECKING:
+    from ..grading import term as chores
     from ..grading.command import Options
+else:
+    chores = Later("coursekit.grading.term")
 
 
 def _left(path: Path, left: list[str]) -> None:
@@ -24,11 +27,13 @@ def _left(path: Path, left: list[str]) -> None:
 
 
 @chore()
-def report(options: Options, assignment: GradedArgument) -> None:
+def report(
+    options: Options,
+    assignment: GradedArgument,
+    names: Annotated[bool, typer.Option("--names", help="Name the students on its leaderboard.")] = False,
+) -> None:
     """Write the class's report again, with the points that were given by hand since."""
-    from ..grading.term import report_again
-
-    say(f"The class: [bold]{report_again(assignment, options)}[/]")
+    say(f"The class: [bold]{chores.report_again(assignment, options, names)}[/]")
 
 
 @chore()
@@ -50,9 +55,7 @@ def export(
     ] = False,
 ) -> None:
     """Write grades for another system. What is not certain is not written, and listed; exit code 1 then."""
-    from ..grading.term import export as export_grades
-
-    _left(*export_grades(assignment, to, form, into, options, column, unfinished))
+    _left(*chores.export(assignment, to, form, into, options, column, unfinished))
 
 
 @chore()
@@ -64,9 +67,7 @@ def due(
     keep: Annotated[str, typer.Option(help="Of several submissions: latest, or best.")] = "",
 ) -> None:
     """Set when an assignment is due and what late work loses; penalties follow at once."""
-    from ..grading.term import set_due
-
-    say(set_due(assignment, when, late, options, keep))
+    say(chores.set_due(assignment, when, late, options, keep))
 
 
 @chore()
@@ -78,9 +79,7 @@ def extend(
     why: Annotated[str, typer.Option(help="The reason, kept with it.")] = "",
 ) -> None:
     """Give one student more time."""
-    from ..grading.term import extend as extend_time
-
-    say(extend_time(assignment, student, until, why, options))
+    say(chores.extend(assignment, student, until, why, options))
 
 
 @chore()
@@ -93,13 +92,11 @@ def give(
     comment: Annotated[str, typer.Argument(help="What the student reads.")] = "",
 ) -> None:
     """Give points or a comment by hand, kept for ever."""
-    from ..grading.term import give as give_points
-
     try:
         number = None if score == "-" else float(score)
     except ValueError:
         raise typer.BadParameter(f"{score!r} is no number of points") from None
-    say(give_points(assignment, student, question, number, comment, options))
+    say(chores.give(assignment, student, question, number, comment, options))
 
 
 @chore()
@@ -113,9 +110,7 @@ def roster(
     ],
 ) -> None:
     """Read the class list; groups stand in its column `group`."""
-    from ..grading.term import enrol
-
-    people = enrol(file, options)
+    people = chores.enrol(file, options)
     groups = {person.group for person in people} - {""}
     say(f"{len(people)} in the class" + (f", in {len(groups)} groups" if groups else ""))
 
@@ -126,12 +121,10 @@ def status(
     assignment: Annotated[str | None, typer.Argument(help="An assignment.", show_default="all")] = None,
 ) -> None:
     """Who handed in, who did not, what waits for a person."""
-    from ..grading.term import status as standing
-
     table = Table(box=None, pad_edge=False)
     for title in ("assignment", "due", "graded", "missing", "late", "waiting", "flagged"):
         table.add_column(title, justify="left" if title in ("assignment", "due") else "right")
-    found = standing(assignment, options)
+    found = chores.status(assignment, options)
     for one in found:
         counts = (
             len(one.entries), len(one.missing), sum(e.late_penalty > 0 for e in one.entries),
@@ -158,26 +151,20 @@ def give_back(
     moodle: Annotated[Path | None, typer.Option(help="The submissions, as Moodle gave them.")] = None,
 ) -> None:
     """Put the feedback pages into the zip that Canvas or Moodle takes. Exit code 1: some are not in it."""
-    from ..grading.term import give_back as make
-
     download = canvas or moodle
     if download is None or (canvas and moodle):
         raise typer.BadParameter("name the download that it answers, with --canvas or with --moodle")
-    _left(*make(assignment, download, to, "canvas" if canvas else "moodle", options))
+    _left(*chores.give_back(assignment, download, to, "canvas" if canvas else "moodle", options))
 
 
 @chore()
 def undo(options: Options, assignment: GradedArgument) -> None:
     """Take back what the last run changed in grades that were there before; again, and the run before it."""
-    from ..grading.term import undo as take_back
-
-    for change in take_back(assignment, options):
+    for change in chores.undo(assignment, options):
         say(escape(str(change)))
 
 
 @chore()
 def term(options: Options) -> None:
     """Write one page over all assignments and students, with the history of each grade."""
-    from ..grading.term import whole_term
-
-    say(f"The term: [bold]{whole_term(options)}[/]")
+    say(f"The term: [bold]{chores.whole_term(options)}[/]")

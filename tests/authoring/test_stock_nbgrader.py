@@ -1,7 +1,6 @@
 """Plain nbgrader works on this repository, and agrees with ours cell by cell: the solution earns every point, the
 release none. Every submission is run once by each, and every test here looks at that one run."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from stock import run_stock
 
 from coursekit.authoring.answers import answered, as_colab_saves, solutions
 from coursekit.authoring.course import Course
@@ -23,20 +23,7 @@ from coursekit.grading.confine.limits import Limits
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 NAMES = Course(Path(__file__).resolve().parents[2]).assignments()
 PROCESSES = 2
-# What the formgrader's button does, for several assignments without starting nbgrader anew for each.
-AUTOGRADE = """
-import json, sys
-from nbgrader.apps import NbGraderAPI
-from nbgrader.coursedir import CourseDirectory
-from traitlets.config import PyFileConfigLoader
-
-config = PyFileConfigLoader("nbgrader_config.py").load_config()
-config.CourseDirectory.db_url = sys.argv[1]
-api = NbGraderAPI(CourseDirectory(config=config), config=config)
-for assignment, student in json.loads(sys.argv[2]):
-    done = api.autograde(assignment, student)
-    assert done["success"], (done["error"], done["log"])
-"""
+LOADED = "torch coursekit.checks coursekit.notation"
 
 
 def stock(course, *words: str) -> None:
@@ -96,11 +83,11 @@ def graded(course_with):
     ]
     urls = [f"sqlite:///{book}" for book in books]
     shares = [
-        json.dumps([k for k in handed_in if NAMES.index(k[0]) % PROCESSES == n]) for n in range(PROCESSES)
+        [("autograde", *key) for key in handed_in if NAMES.index(key[0]) % PROCESSES == n]
+        for n in range(PROCESSES)
     ]
     with ThreadPoolExecutor(PROCESSES) as pool:
-        for _ in pool.map(lambda url, share: stock(course, "-c", AUTOGRADE, url, share), urls, shares):
-            pass
+        list(pool.map(lambda share, url: run_stock(course.root, share, url, LOADED), shares, urls))
     ours = f"sqlite:///{course.root / 'ours.db'}"
     apart = {"gradebook": ours, "out": course.root / "pages"}
     done = run(

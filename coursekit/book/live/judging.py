@@ -169,13 +169,8 @@ def _holds(step: Step) -> bool:
 
 
 def _told(step: Step) -> dict[str, Any]:
-    return {
-        "line": step.line,
-        "text": step.text,
-        "good": _holds(step),
-        "sentence": step.sentence,
-        "latex": step.latex,
-    }
+    told = {name: getattr(step, name) for name in ("line", "text", "sentence", "latex")}
+    return {**told, "good": _holds(step)}
 
 
 def counted(question: Mapping[str, Any]) -> str:
@@ -199,10 +194,7 @@ def shown(question: Mapping[str, Any]) -> str:
 
 
 JUDGES: dict[str, Callable[[Mapping[str, Any], str], Verdict]] = {
-    "write": _compared,
-    "mend": _compared,
-    "complete": _compared,
-    "differentiate": _compared,
+    **dict.fromkeys(("write", "mend", "complete", "differentiate"), _compared),
     "cost": _cost,
     "derive": _derive,
 }

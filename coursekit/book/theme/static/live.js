@@ -144,7 +144,7 @@ window.live = (() => {
   let fields = 0;
   function field({ label, text = "", rows = 2, onask, onfocus }) {
     const id = `live-field-${++fields}`;
-    const area = make("textarea", { id, rows, spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-describedby": `${id}-said` });
+    const area = make("textarea", { id, rows, spellcheck: "false", autocapitalize: "off", autocomplete: "off", placeholder: " ", "aria-describedby": `${id}-said` });
     const under = make("pre", { "aria-hidden": "true" });
     const said = make("div", { id: `${id}-said`, class: "live-said", role: "status" });
     const box = make("div", { class: "live-field" }, make("label", { for: id }, label), make("div", { class: "live-text" }, under, area), said);

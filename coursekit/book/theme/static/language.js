@@ -6,7 +6,8 @@
   if (!box) return;
   const examples = JSON.parse(box.querySelector(":scope > template").dataset.examples);
   const card = box.querySelector(".equation-card");
-  if (!card.live.field) card.live.edit("");
+  const book = Object.keys(examples)[0];  // what the card shows: the field begins with its text
+  if (!card.live.field) card.live.edit(examples[book]);
   const first = () => card.live.field;
 
   const choice = make("select", { id: "live-example", onchange: () => {
@@ -14,6 +15,7 @@
     first().set(examples[choice.value] ?? "");
     choice.value ? first().now() : first().area.focus();
   } }, make("option", { value: "" }, "an empty field"), ...Object.keys(examples).map(name => make("option", {}, name)));
+  if (first().area.value === examples[book]) choice.value = book;
   box.prepend(make("p", { class: "live-bar" }, make("label", { for: "live-example" }, "Begin with"), choice));
 
   // ── a second text ──
