@@ -5,8 +5,13 @@ The core, which runs submissions: `Warm` and `grade` take `Task`s and give `Outc
 
 from __future__ import annotations
 
+import sys
+
 from ..lazy import lazily
 
+# jsonschema, which nbformat loads, would build a grammar of international addresses for more than a second. The
+# schema of a notebook has none, and jsonschema does without where this package is not there.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 HOMES = {
     "errors": "CannotGrade GradingError",
     "confine.limits": "Limits",

@@ -6,8 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING
 from .assignment import load
 from .confine.limits import Limits
 from .errors import GradingError
-from .facts import Assignment, Entry, Problem, Work
+from .facts import Assignment, Entry, Problem
 from .gradebook.history import Change
 from .gradebook.record import Record
 from .pages.shelf import Shelf
@@ -98,7 +97,12 @@ def run(
             return made
 
         total(len(submissions))
-        seen: Counter[str] = Counter()
+
+        def one_by_one() -> Iterator[Submission]:
+            for submission in submissions:
+                yield submission
+                step()
+
         for assignment in assignments:
             record.enter(assignment)
         if options.due or options.late:
@@ -107,16 +111,12 @@ def run(
                     "--due and --late are of one assignment: say which, with --assignment NAME"
                 )
             record.decide(options.assignment, options.due, options.late)
-        finished = lambda work: step()
-        grading = Grading(lambda tasks: runner().grade(tasks), record, options.again, options.shelf, finished)
+        grading = Grading(lambda tasks: runner().grade(tasks), record, options.again, options.shelf)
         grading.modes = options.modes
         grading.problems += broken + found.refusals
         best = {a.name for a in assignments if record.keeps_best(a.name)}
-        read = works(submissions, assignments, bool(options.assignment), best)
-        grading.grade(_counted(read, seen, len(submissions), total))
+        grading.grade(works(one_by_one(), assignments, bool(options.assignment), best))
         record.term.refuse(options.assignment or "", grading.problems)
-        for _ in range(len(submissions) - len(seen)):
-            step()
         used = [a for a in assignments if any(name == a.name for _, name in grading.done)]
         graded = Graded([], grading.problems, used, options.folder)
         mine = record.history.changes(record.history.began)
@@ -132,18 +132,6 @@ def run(
                     Problem("(the class)", assignment.name, f"there is no report: {error}")
                 )
     return graded
-
-
-def _counted(
-    found: Iterable[Work | Problem], seen: Counter[str], students: int, total: Callable[[int], None]
-) -> Iterator[Work | Problem]:
-    """The works, counted by student: one may hand in several, or nothing that can be read."""
-    for one in found:
-        if isinstance(one, Work):
-            seen[one.student] += 1
-            if seen[one.student] > 1:
-                total(students - len(seen) + seen.total())
-        yield one
 
 
 def _sensible(options: Options) -> None:

@@ -212,6 +212,9 @@ class Verdict:
     detail: str = ""
     seconds: float = 0.0
     weaker: bool = False
+    measured: dict[str, float] = field(
+        default_factory=dict
+    )  # what its test measured, by name: less is better
 
     @property
     def key(self) -> Key:

@@ -1,11 +1,21 @@
-"""An instructor's `nbgrader_config.py`, read as data: it is code, and the grader does not run it."""
+"""A course's `nbgrader_config.py`: another's is read as data, for it is code, and the grader does not run it; ours is
+written once, here, so that stock nbgrader and its formgrader work after a release."""
 
 from __future__ import annotations
 
 import ast
+import os
+import sys
 from pathlib import Path
+from typing import Any
 
+import nbgrader
 from traitlets.config import Config
+
+MATHJAX = (
+    "window.MathJax = {tex: {inlineMath: [['$', '$'], ['\\\\(', '\\\\)']], processEscapes: true}, "
+    "svg: {fontCache: 'none'}, options: {enableMenu: false}};"
+)
 
 
 def settings(path: Path) -> Config:
@@ -26,3 +36,39 @@ def settings(path: Path) -> Config:
                 except ValueError:
                     continue  # computed: the default stands
     return config
+
+
+def configure(config: Any, root: Path) -> None:
+    """Fill in what nbgrader's configuration has for every course of ours, here for the one at `root`."""
+    config.CourseDirectory.root = str(root)
+    config.CourseDirectory.db_url = os.environ.get("COURSEKIT_GRADEBOOK", f"sqlite:///{root}/gradebook.db")
+    # The exchange is a folder that every student of the machine must reach: on a shared one, name it.
+    exchange = Path(os.environ.get("NBGRADER_EXCHANGE", root / "_build" / "exchange"))
+    config.Exchange.root = str(exchange)
+    if not exchange.exists():
+        exchange.mkdir(parents=True)
+        exchange.chmod(0o777)
+    config.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE\n..."}  # a cell without an answer runs
+    # A student's notebook comes back from Colab with new ids and without a kernel that this machine has.
+    config.ExecutePreprocessor.kernel_name = "python3"
+    config.ExecutePreprocessor.timeout = 120
+    templates = root / "_build" / "formgrader"
+    theirs = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"
+    try:
+        _formulas_without_another_host(templates / "base" / "mathjax.html.j2")
+        config.HTMLExporter.extra_template_basedirs = [str(templates), str(theirs)]
+    except Exception as error:  # noqa: BLE001 - nbgrader must start, whatever is missing
+        sys.stderr.write(f"The formgrader will show formulas as TeX: {error}\n")
+
+
+def _formulas_without_another_host(template: Path) -> None:
+    """Give the formgrader's pages the MathJax that is installed here, in place of one from elsewhere."""
+    if template.exists():
+        return
+    from ..book.vendor import mathjax
+
+    script = (mathjax() / "tex-svg-full.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+    text = f"<script>{MATHJAX}</script><script>{script}</script>"
+    template.parent.mkdir(parents=True, exist_ok=True)
+    macro = "{%- macro mathjax(url='') -%}{% raw %}" + text + "{% endraw %}{%- endmacro %}\n"
+    template.write_text(macro, encoding="utf-8")

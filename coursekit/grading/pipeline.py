@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections import deque
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
@@ -142,13 +142,10 @@ def _latest(
 
 
 class Grading:
-    """One run over a class. `shelf` is where the pages go; `finished` hears of each work, in the clerk's thread."""
+    """One run over a class. `shelf` is where the pages go."""
 
-    def __init__(
-        self, run: Run, record: Record, again: bool = False, shelf: Shelf | None = None,
-        finished: Callable[[Work], None] = lambda work: None,
-    ):  # fmt: skip
-        self.run, self.record, self.shelf, self.finished = run, record, shelf, finished
+    def __init__(self, run: Run, record: Record, again: bool = False, shelf: Shelf | None = None):
+        self.run, self.record, self.shelf = run, record, shelf
         self.known = {} if again else record.digests()
         self.done: set[tuple[str, str]] = set()  # student, assignment
         self.problems: list[Problem] = []
@@ -255,4 +252,3 @@ class Grading:
             sentence = f"graded, but its page was not written: {error}"
             self.problems.append(Problem(work.student, work.origin, sentence))
         self.done.add(work.key)
-        self.finished(work)

@@ -25,14 +25,14 @@ from .pages.term import term_page
 from .submissions.collect import CANVAS, MOODLE, collect
 
 
-def report_again(name: str, options: Options) -> Path:
+def report_again(name: str, options: Options, named: bool = False) -> Path:
     """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
     assignment = load_one(options.course, name)
     with Record(options.gradebook_url) as record:
         entries = _graded(record, name)
         for entry in entries:
             options.shelf.put_page(entry, assignment, record.printed(entry.student, name))
-    return options.shelf.put_report(assignment, entries)
+    return options.shelf.put_report(assignment, entries, named=named)
 
 
 def export(
@@ -56,7 +56,7 @@ def export(
         raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle, gradescope or gradescope-zip")
     if into is None or not into.is_file():
         raise GradingError(f"--format {form} fills in a file that you downloaded: name it with --into FILE")
-    text, finals = into.read_text(encoding="utf-8-sig"), _finals(entries, people, unfinished)
+    text, finals = exports.read_sheet(into), _finals(entries, people, unfinished)
     canvas = form == "canvas"
     filled = fill_canvas(text, column or name, finals) if canvas else fill_moodle(text, finals, column)
     gone = {student: words for student, words in refused.items() if student not in finals}
@@ -179,7 +179,7 @@ def give(name: str, student: str, cell: str, score: float | None, comment: str, 
 def enrol(file: Path, options: Options) -> list[Person]:
     """Read the class list into the gradebook."""
     with Record(options.gradebook_url) as record:
-        return record.term.enrol(read_roster(file.read_text(encoding="utf-8-sig")))
+        return record.term.enrol(read_roster(exports.read_sheet(file)))
 
 
 @dataclass(frozen=True)

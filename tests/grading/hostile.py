@@ -14,6 +14,7 @@ import small_course as small
 from hostile_fresh import FRESH
 from hostile_inside import HEAD
 from hostile_inside import INSIDE as SPEAKING
+from hostile_quiet import QUIET
 from nbformat import NotebookNode
 from traitlets.config import Config
 
@@ -24,7 +25,7 @@ from coursekit.grading.pipeline import ready
 from coursekit.grading.submissions.recognise import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
-INSIDE = SPEAKING | FRESH
+INSIDE = SPEAKING | FRESH | QUIET
 HIDDEN = 7919  # an expected value that stands in the hidden test alone
 
 GIVEN = "import math\nimport numpy as np\nimport torch\nfrom coursekit import checks\n"

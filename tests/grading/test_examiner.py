@@ -476,6 +476,19 @@ def test_that_an_argument_was_changed_is_a_fact_that_a_test_can_ask_for(grade_ce
 
 
 @pytest.mark.parametrize(
+    ("body", "kept"),
+    [("x *= 2; return x", False), ("return 2 * x", True), ("x.requires_grad_(); return 2 * x", True)],
+)
+def test_an_answer_that_changes_what_it_is_given_loses_its_points(body, kept, grade_cells):
+    given = "import torch\nfrom coursekit import checks\n"
+    outcome = grade_cells(
+        ("solution", f"def f(x):\n    {body}"),
+        ("test", f"{given}checks.function(f, lambda x: 2 * x, {{'x': torch.arange(3.0)}}).score(1)"),
+    )
+    assert outcome.score == kept, outcome
+
+
+@pytest.mark.parametrize(
     ("answer", "word"),
     [("np.zeros((0, 3))", "empty"), ("np.full(3, np.nan)", "not a number"), ("float('nan')", "not a number")],
 )

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import coursekit
 from coursekit.grading.errors import GradingError
 from coursekit.grading.facts import ByHand, Entry, Verdict
-from coursekit.grading.gradebook.export import as_csv, gradescope, safe
+from coursekit.grading.gradebook.export import as_csv, gradescope, read_sheet, safe
 from coursekit.grading.gradebook.gradescope import autograder_zip
 from coursekit.grading.gradebook.sheets import Final, fill_canvas, fill_moodle
 from coursekit.grading.gradebook.term import LatePolicy, time_of
@@ -109,6 +109,17 @@ def test_moodles_worksheet_is_read_in_any_language():
     with pytest.raises(GradingError, match="--column"):
         fill_moodle(other, {"Ada (7)": Final(5, 10)})
     assert rows(fill_moodle(other, {"Ada (7)": Final(5, 10)}, "Pisteet").text)[1][3] == "10"
+
+
+def test_a_sheet_that_excel_saved_is_read_or_refused_in_a_sentence(tmp_path):
+    sheet = "ID;Vollständiger Name;Bewertung;Bestwertung\r\nTeilnehmer/in7;Ada;;20,00\r\n"
+    for coding in ("utf-8", "utf-8-sig", "utf-16"):
+        (tmp_path / "sheet.csv").write_bytes(sheet.encode(coding))
+        text = read_sheet(tmp_path / "sheet.csv")
+        assert rows(fill_moodle(text, {"Ada (7)": Final(5, 10)}).text)[1][2] == "10"
+    (tmp_path / "sheet.csv").write_bytes(sheet.encode("cp1252"))
+    with pytest.raises(GradingError, match="is not in UTF-8: save it as “CSV UTF-8”"):
+        read_sheet(tmp_path / "sheet.csv")
 
 
 def test_a_grade_is_written_only_where_it_is_certain_whose_row_it_is():
@@ -234,6 +245,16 @@ def test_the_gradescope_autograder_runs_the_same_grader(tmp_path):
         "Problem 1: total": 1, "Problem 2: mean": 0, "Problem 3: norm": 3, "Problem 4: why": 0,
     }  # fmt: skip
     assert "hidden" not in json.dumps(result).lower()
+
+
+def test_a_gradescope_submission_does_not_pay_for_a_grammar_of_addresses():
+    program = (
+        "import sys, coursekit.grading.gradescope, jsonschema; print(bool(sys.modules.get('rfc3987_syntax')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=200, check=True
+    )
+    assert done.stdout.split() == ["False"]
 
 
 def test_gradescope_tells_a_student_nothing_of_the_machine_or_the_instructors_words(

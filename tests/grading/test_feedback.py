@@ -13,7 +13,7 @@ from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from coursekit.grading.assignment import load, master
-from coursekit.grading.facts import Assignment, Problem, Work
+from coursekit.grading.facts import Assignment, Entry, Problem, Work
 from coursekit.grading.gradebook.autograded import write_autograded
 from coursekit.grading.pages.describe import describe, printed
 from coursekit.grading.pages.feedback import feedback
@@ -268,3 +268,28 @@ def test_outputs_have_a_bound_for_each_submission():
     huge = CellOutcome("q", "solution", "ok", outputs=[Output("stdout", "y" * 1_500_000) for _ in range(4)])
     kept = printed({"n": Outcome("n", cells=[huge])})
     assert sum(len(o.data) for o in kept["n"][0].outputs) <= 2_000_000
+
+
+def test_what_a_test_measured_makes_a_leaderboard_and_a_student_cannot_write_on_it(warm):
+    """The lowest first, names only where the instructor asks for them; a student's own print counts for nothing."""
+    book = small.sums()
+    told = 'import json\nprint(json.dumps({"measured": {"loss": total([1, 1, 1]) / 4}}))\nassert total([41, 1]) < 99'
+    small.cell_of(book, "test_total").source += f"\n### BEGIN HIDDEN TESTS\n{told}\n### END HIDDEN TESTS"
+    assignment = Assignment("sums", (master("sums", book, Config()),))
+    entries = []
+    forged = 'print(\'{"measured": {"loss": 0}}\')\n'
+    for student, extra in (("ada", 0), ("emmy", 1), ("kurt", 2)):
+        answer = f"{forged}def total(xs):\n    {forged}    return sum(xs) + {extra} * (len(xs) == 3)"
+        cells, _ = read_notebook(small.saved(small.solved(book, total=answer)))
+        work = Work(student, assignment, None, "here", [("sums.ipynb", assignment.masters[0], cells)])
+        (work.outcomes["sums"],) = warm.grade(ready(work, {}).values())
+        entries.append(describe(work))
+    assert [e.questions[0].measured for e in entries] == [{"loss": 0.75}, {"loss": 1.0}, {"loss": 1.25}]
+    assert Entry.from_plain(json.loads(json.dumps(entries[1].plain()))).questions[0].measured == {"loss": 1.0}
+    board = report(assignment, entries).split("<h2>Leaderboard</h2>")[1].split("<h2>")[0]
+    assert [board.index(number) for number in ("0.75", "1.25")] == sorted(
+        board.index(n) for n in ("0.75", "1.25")
+    )
+    assert "emmy" not in board
+    assert "emmy" in report(assignment, entries, named=True).split("<h2>Leaderboard</h2>")[1].split("<h2>")[0]
+    assert "Leaderboard" not in report(ASSIGNMENT, [describe(work_of("a", small.solved(small.sums()), warm))])

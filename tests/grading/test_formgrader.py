@@ -9,14 +9,19 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 import small_course as small
+from sqlalchemy import select
 
 from coursekit.grading.command import Options, run
 from coursekit.grading.confine.limits import Limits
+from coursekit.grading.gradebook.record import Record
+from coursekit.grading.gradebook.tables import SUBMITTED, SUBMITTED_NOTEBOOK
 from coursekit.grading.text import cleaned, printable
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +75,13 @@ def server(tmp_path_factory, empty_gradebook):
         answers.cells.append(small.text(f"<script>{ACT}</script>"))
         (folder / "sums.ipynb").write_bytes(small.saved(answers))
     run([root / "handed"], Options(root, jobs=2, limits=Limits(cell_cpu=5, cell_wall=10)))
+    with formgrader(root) as address:
+        yield root, address
+
+
+@contextmanager
+def formgrader(root: Path, gradebook: str = "") -> Iterator[str]:
+    """A Jupyter server on the course; its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -78,20 +90,23 @@ def server(tmp_path_factory, empty_gradebook):
         "--IdentityProvider.token=", f"--ServerApp.root_dir={root}",
         "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}",
     ]  # fmt: skip
-    log = (root / "server.log").open("w")
+    log = (root / f"server-{port}.log").open("w")
     apart = {**os.environ, "JUPYTER_CONFIG_DIR": str(root / "config"), "JUPYTER_PREFER_ENV_PATH": "0"}
+    apart |= {"COURSEKIT_GRADEBOOK": gradebook} if gradebook else {}
     process = subprocess.Popen(words, cwd=root, stdout=log, stderr=log, env=apart)
     address = f"http://127.0.0.1:{port}"
-    for _ in range(300):
-        try:
-            urlopen(f"{address}/formgrader/", timeout=5).close()
-            break
-        except OSError:
-            assert process.poll() is None, (root / "server.log").read_text()[-3000:]
-            time.sleep(0.1)
-    yield root, address
-    process.kill()
-    process.wait()
+    try:
+        for _ in range(600):
+            try:
+                urlopen(f"{address}/formgrader/", timeout=5).close()
+                break
+            except OSError:
+                assert process.poll() is None, Path(log.name).read_text()[-3000:]
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.kill()
+        process.wait()
 
 
 def visited(browser, address: str):
@@ -145,6 +160,72 @@ def test_nothing_of_a_student_acts_in_the_formgrader(server, browser):
             hrefs = [a.get_attribute("href") or "" for a in page.query_selector_all("a, mjx-container *")]
             assert not [h for h in hrefs if h.startswith("javascript")]
         page.close()
+
+
+RUBRIC = "Because it moves with every number.\n\nRubric: two points for *every number*, two for an example."
+CLASS = ["ada", "emmy", "grace", "kurt", "sofia", "srinivasa"]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, postgres):
+    """A class that two people grade at once, each on a server of their own: one gradebook, in PostgreSQL."""
+    root = tmp_path_factory.mktemp("shared")
+    made = small.sums()
+    made.cells[-1].source = RUBRIC
+    small.write_course(root / "_build", {"sums": {"sums": made}})
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    for student in CLASS:
+        (root / "handed" / student).mkdir(parents=True)
+        answers = small.saved(small.solved(made, why=f"{student} thinks that it does."))
+        (root / "handed" / student / "sums.ipynb").write_bytes(answers)
+    url = postgres("shared")
+    run([root / "handed"], Options(root, gradebook=url, jobs=2, limits=Limits(cell_cpu=5, cell_wall=10)))
+    with formgrader(root, url) as first, formgrader(root, url) as second:
+        yield url, (first, second)
+
+
+def put(answer, kind: str) -> bool:
+    return answer.request.method == "PUT" and f"/formgrader/api/{kind}/" in answer.url
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_two_graders_at_once_lose_nothing_and_see_the_rubric(shared, browser):
+    """Each gives points for one half of the class and comments on the other, both in the same submissions at a time."""
+    url, servers = shared
+    with Record(url) as record, record.engine.connect() as connection:
+        query = select(SUBMITTED.c.student_id, SUBMITTED_NOTEBOOK.c.id).join(
+            SUBMITTED, SUBMITTED_NOTEBOOK.c.assignment_id == SUBMITTED.c.id
+        )
+        keys = dict(connection.execute(query).all())
+    assert sorted(keys) == CLASS
+    for number, student in enumerate(CLASS):
+        people = [visited(browser, f"{server}/formgrader/submissions/{keys[student]}/") for server in servers]
+        assert [asked for _, asked in people] == [[], []], "another host was asked"
+        pages = [page for page, _ in people]
+        assert "Rubric: two points for" in pages[0].inner_text("#notebook")
+        assert f"{student} thinks" in pages[1].inner_text("#notebook")
+        scorer, commenter = pages if number % 2 else pages[::-1]
+        # Both are typing before either is saved; then both leave their fields at once.
+        scorer.fill("#why", str(number % 4 + 0.5))
+        commenter.fill("#why-comment", f"Read by both, {student}.")
+        with (
+            scorer.expect_response(lambda answer: put(answer, "grade")) as points,
+            commenter.expect_response(lambda answer: put(answer, "comment")) as comment,
+        ):
+            for page in pages:
+                page.evaluate("document.activeElement.blur()")
+        assert points.value.ok
+        assert comment.value.ok
+        for page in pages:
+            page.close()
+    with Record(url) as record:
+        entries = {entry.student: entry for entry in record.entries("sums")}
+    for number, student in enumerate(CLASS):
+        entry = entries[student]
+        assert entry.score == 6 + number % 4 + 0.5, student
+        assert entry.comments == {"sums": {"why": f"Read by both, {student}."}}
+        assert entry.waiting == 0
 
 
 def test_a_formula_is_typeset_only_if_it_says_nothing_but_mathematics():

@@ -271,11 +271,43 @@ class Tanh(torch.autograd.Function):
 def slope(w, x):
     w = w.detach().clone().requires_grad_(); Tanh.apply(w * x).sum().backward(); return w.grad
 """),
-    "backward, where the tensors are in the open": ("could not be seen", """
+    "backward, where the tensors are in the open": ("autograd", """
 def slope(w, x):
     w = torch.tensor(w.tolist(), dtype=torch.float64).requires_grad_()
     (w * x).tanh().sum().backward()
     return w.grad
+"""),
+    "the course's own gradient, by a name in pieces": ("course's own code", """
+import importlib
+notation = importlib.import_module(".".join(["course" + "kit", "nota" + "tion"]))
+def slope(w, x):
+    notation.Equations("z[i] = w[i] x[i]")
+    return (1 - (w * x).tanh() ** 2) * x
+"""),
+    "a gradient traced ahead, by a name in pieces": ("could not be seen", """
+tracer = getattr(getattr(getattr(torch, "f" + "x"), "experi" + "mental"), "proxy_" + "tensor")
+trace = getattr(tracer, "make_" + "f" + "x")
+def loss(w, x):
+    e = (2 * w * x).exp()
+    return ((e - 1) / (e + 1)).sum()
+ahead = {n: trace(torch.func.grad(loss))(torch.rand(n).double(), torch.rand(n).double()) for n in (4, 7)}
+def slope(w, x): return ahead[len(w)](w, x)
+"""),
+    "a gradient traced ahead, by a process that keeps silent": ("could not be seen", """
+from coursekit.grading.run.candidate import Candidate
+Candidate.confess = lambda self, _: set()
+from torch.fx.experimental.proxy_tensor import make_fx
+def loss(w, x):
+    e = (2 * w * x).exp()
+    return ((e - 1) / (e + 1)).sum()
+ahead = {n: make_fx(torch.func.grad(loss))(torch.rand(n).double(), torch.rand(n).double()) for n in (4, 7)}
+def slope(w, x): return ahead[len(w)](w, x)
+"""),
+    "a script of torch's own": ("could not be seen", """
+jit = getattr(torch, "j" + "it")
+@jit.script
+def formula(w, x): return (1 - (w * x).tanh() ** 2) * x
+def slope(w, x): return (1 - (w * x).tanh() ** 2) * x
 """),
     "a gradient traced ahead": ("could not be seen", """
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -296,6 +328,6 @@ def test_by_hand_is_seen_where_the_student_is_not(grade_cells, way):
         ("given", GIVEN), ("solution", source), ("test", BY_HAND, {"leans": ()}), limits=limits
     )
     (test,) = outcome.tests
-    assert test.score == (heard != "autograd"), test
+    assert test.score == (heard in ("", "could not be seen")), test
     assert heard in test.sentence + "".join(outcome.flags), (test, outcome.flags)
     assert bool(outcome.flags) == (heard == "could not be seen"), outcome.flags

@@ -11,6 +11,7 @@ from traitlets.config import Config
 
 from coursekit.grading.assignment import load, master
 from coursekit.grading.facts import Assignment
+from coursekit.grading.run.names import imports_from
 from coursekit.grading.run.outcome import Task
 from coursekit.grading.submissions.recognise import Unreadable, read_notebook, recognise
 from coursekit.grading.submissions.repair import Repaired, repair
@@ -459,6 +460,12 @@ def test_huge_cells_are_repaired_in_bounded_time(graded):
     made.cells.append(new_code_cell("a b " * 500_000))
     made.cells.append(new_code_cell("(" * 100_000))
     assert graded(small.saved(made))[0] == ALL
+
+
+def test_an_import_is_seen_beside_a_magic_and_a_very_long_line():
+    source = "%time 1\nimport torch; x = '" + "a b " * 500_000 + "'"
+    assert imports_from(source, "torch")
+    assert not imports_from(source, "sympy")
 
 
 @pytest.mark.slow

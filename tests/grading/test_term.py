@@ -97,10 +97,18 @@ def test_an_export_has_a_row_for_the_refused_and_lists_what_it_did_not_write(cou
         ('Student,ID,SIS Login ID\n    Points Possible,,\n"Lovelace, Ada",11,a@x.org\n', ["lovelaceada (11)"]),
         ("First name,Last name,ID number,Email address\nAda,L,,a@x.org\nEmmy,N,42,e@x.org\n", ["a@x.org", "42"]),
         ("id,name\nada,Ada\n", ["ada"]),
+        ("id;name;group\nada;Ada;g1\n", ["ada"]),
+        ("Vorname;Name;ID-Nummer;E-Mail-Adresse;Gruppen\nAda;L;;a@x.org;g1\nEmmy;N;42;e@x.org;\n", ["a@x.org", "42"]),
+        ("Prénom,Nom,Adresse de courriel,Groupes\nAda,L,a@x.org,g1\n", ["a@x.org"]),
     ],
 )  # fmt: skip
 def test_a_class_list_is_read_from_canvas_moodle_or_a_plain_table(text, students):
     assert [person.student for person in read_roster(text)] == students
+
+
+def test_groups_are_read_in_other_languages():
+    (ada,) = read_roster("Nombre,Apellido(s),Dirección de correo,Grupos\nAda,Lovelace,a@x.org,g 1\n")
+    assert (ada.name, ada.email, ada.group) == ("Ada Lovelace", "a@x.org", "g 1")
 
 
 @pytest.mark.parametrize("text", ["", "id\n", "name\nAda\n", "id\nada\nada\n"])

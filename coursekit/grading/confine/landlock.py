@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import pwd
 import signal
@@ -36,6 +37,7 @@ WRITE = READ_FILE | WRITE_FILE | READ_DIR | CHANGE
 DEVICES = {"null": READ_FILE | WRITE_FILE, "full": READ_FILE, "random": READ_FILE, "urandom": READ_FILE}
 TCP, SCOPES = 3, 3  # bind and connect; abstract sockets and signals
 INODES = 20_000
+HELD = 16  # descriptors from here on may be kept
 
 
 class _Ruleset(ctypes.Structure):
@@ -111,9 +113,7 @@ def _tasks() -> list[tuple[int, int]]:
 
 def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:
     """Confine this process, which was just forked; `home` is its own empty folder, `user` its number if we are root."""
-    shown = options["shown"]
     if user:
-        shown = _held_where_only_root_may_pass(shown)
         namespaces.empty_bounding_set()
         namespaces.become(user)
     _checked(prctl(PR_SET_PDEATHSIG, signal.SIGKILL), "die with the parent")  # after: a new user undoes it
@@ -124,8 +124,9 @@ def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -
     tempfile.tempdir = home
     places = {"MPLCONFIGDIR": "matplotlib", "IPYTHONDIR": "ipython", "XDG_CACHE_HOME": "cache"}
     os.environ.update({name: f"{home}/.{folder}" for name, folder in places.items()}, HOME=home, TMPDIR=home)
-    rlimits.apply(limits, options["address_space"], sum(n for u, n in _tasks() if u == os.getuid()))
-    rules = dict.fromkeys(shown, READ)
+    others = 0 if user else sum(n for u, n in _tasks() if u == os.getuid())
+    rlimits.apply(limits, options["address_space"], others)
+    rules = dict.fromkeys(options["shown"], READ)
     rules |= {f"/dev/{name}": access for name, access in DEVICES.items()}
     rules |= dict.fromkeys(options["devices"], READ_FILE | WRITE_FILE | IOCTL_DEV)
     rules |= {f"/proc/{os.getpid()}": READ_FILE | READ_DIR, home: WRITE}
@@ -133,20 +134,24 @@ def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -
     seccomp.install(alone=os.getpid())
 
 
-def _held_where_only_root_may_pass(paths: list[str]) -> list[str]:
-    """The paths by which another user reaches these: a Python below /root only by a descriptor that is already open."""
+def hold_where_only_root_may_pass(options: Options) -> None:
+    """In the warm parent: show by another path what another user could not reach: a Python below /root by a descriptor
+    that is open already, and stays so in every child."""
     held: dict[str, str] = {}
-    for path in map(os.path.realpath, paths):
+    for path in map(os.path.realpath, options["shown"]):
         if any(not place.stat().st_mode & stat.S_IXOTH for place in Path(path).parents):
-            held[path] = f"/proc/self/fd/{os.open(path, os.O_PATH)}"
+            opened = os.open(path, os.O_PATH)
+            options["held"].append(fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, HELD))
+            os.close(opened)
+            held[path] = f"/proc/self/fd/{options['held'][-1]}"
 
     def moved(path: str) -> str:
         real = os.path.realpath(path) if held else path
         return next((at + real[len(p) :] for p, at in held.items() if f"{real}/".startswith(f"{p}/")), path)
 
-    shown = list(map(moved, paths))
-    namespaces.follow(moved)
-    return shown
+    options["shown"] = list(map(moved, options["shown"]))
+    if held:
+        namespaces.follow(moved)
 
 
 def too_much(home: str, disk: int) -> bool:

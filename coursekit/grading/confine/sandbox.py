@@ -128,8 +128,11 @@ def plan(device: str = "", hidden: list[str] | None = None) -> Options:
 seconds = 0.0  # what `enter` took in this process
 
 
-def prepare() -> None:
+def prepare(options: Options) -> None:
     """In the warm parent: what each child would otherwise find out for itself."""
+    options["held"] = []
+    if options["level"] == "landlock" and os.geteuid() == 0:
+        landlock.hold_where_only_root_may_pass(options)
     tempfile.gettempdir()
     if seccomp.supported():
         seccomp.program(os.uname().machine)
@@ -172,7 +175,7 @@ def _quiet_descriptors(folder: str) -> None:
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
-    os.closerange(4, 16)
+    os.closerange(4, landlock.HELD)
 
 
 def _nameless_file(folder: str) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ..errors import GradingError
 from ..facts import Entry, Key, points, titles
@@ -20,9 +22,21 @@ def safe(text: object) -> str:
     return "'" + value if _FORMULA.match(value) else value
 
 
+def read_sheet(path: Path) -> str:
+    """The text of a CSV file that another program wrote."""
+    data = path.read_bytes()
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return data.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError:
+        raise GradingError(f"{path} is not in UTF-8: save it as “CSV UTF-8”, or download it again") from None
+
+
 def read_rows(text: str, nobody: str) -> list[list[str]]:
-    """The rows of a CSV file; `nobody` is said where it has a heading and no more."""
-    rows = [row for row in csv.reader(io.StringIO(text.lstrip("\ufeff"))) if any(map(str.strip, row))]
+    """The rows of a CSV file, whatever divides its columns; `nobody` is said where it has a heading and no more."""
+    mark = max(",;\t", key=text.partition("\n")[0].count)
+    lines = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=mark)
+    rows = [row for row in lines if any(map(str.strip, row))]
     if len(rows) < 2:
         raise GradingError(nobody)
     return rows

@@ -17,7 +17,7 @@ from .export import csv_text, read_rows
 
 # What a download of Canvas or Moodle calls a student.
 NUMBERED = re.compile(r".* \((\d+)\)")  # "First Last (12345)"
-PARTICIPANT = re.compile(r"\D+ (\d+)")  # "Participant 12345", whatever the language
+PARTICIPANT = re.compile(r"\D+(\d+)")  # "Participant 12345", whatever the language; some leave no blank
 CANVAS_IDS = ("SIS Login ID", "SIS User ID", "Integration ID")
 # Moodle's words for the two columns that matter, in the languages that we know; others are named with --column.
 MOODLE_GRADE = {

@@ -22,6 +22,15 @@ from ..facts import Problem
 from .export import read_rows
 from .tables import FACTS
 
+_GROUPS = (
+    "grup",
+    "grupp",
+    "group",
+    "gruppe",
+    "gruppi",
+    "groep",
+)  # how the word for them begins, in small letters
+_NUMBERS = ("id number", "id-nummer", "numéro d", "número de id", "codice id", "id-nr")
 _POLICY = re.compile(
     r"(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:a|per)\s*(?P<unit>hour|day)(?:\s*after\s*(?P<grace>\d+)\s*h)?"
 )
@@ -153,18 +162,21 @@ def time_of(text: str) -> datetime.datetime:
 
 
 def read_roster(text: str) -> list[Person]:
-    """A class list: Canvas's exported gradebook, Moodle's list of participants, or columns id, name, email, group."""
+    """A class list: Canvas's exported gradebook, Moodle's list of participants in any language, or columns id, name,
+    email, group."""
     rows = read_rows(text, "the class list has nobody in it")
     head = [title.strip().lower() for title in rows[0]]
     people = [dict(zip(head, map(str.strip, row), strict=False)) for row in rows[1:]]
     if "student" in head and "id" in head:  # Canvas: its downloads call "Lovelace, Ada" lovelaceada
         made = [_of_canvas(p) for p in people if p.get("id", "").isdigit()]
-    elif "email address" in head:
-        made = [_of_moodle(p) for p in people]
     elif "id" in head:
         made = [
-            Person(p["id"], *(p.get(k, "") for k in ("name", "email", "group"))) for p in people if p["id"]
+            Person(p["id"], *(p.get(k, "") for k in ("name", "email", "group")))
+            for p in people
+            if p.get("id")
         ]
+    elif mail := next((t for t in head if all("@" in p.get(t, "") for p in people)), ""):
+        made = [_of_moodle(p, head, mail) for p in people]
     else:
         raise GradingError(
             "the class list needs a column `id` (and, if you like, name, email, group), or must be Canvas's exported "
@@ -184,7 +196,12 @@ def _of_canvas(row: dict[str, str]) -> Person:
     return Person(f"{folded} ({row['id']})", row["student"], mail, group)
 
 
-def _of_moodle(row: dict[str, str]) -> Person:
-    name = f"{row.get('first name', '')} {row.get('last name', row.get('surname', ''))}".strip()
-    mail = row["email address"]
-    return Person(row.get("id number") or mail, name, mail, row.get("groups", ""))
+def _of_moodle(row: dict[str, str], head: list[str], mail: str) -> Person:
+    """Of Moodle's columns the address is known by its content, the groups and the number by their names."""
+    number, group = (
+        next((row.get(title, "") for title in head if title.startswith(words)), "")
+        for words in (_NUMBERS, _GROUPS)
+    )
+    return Person(
+        number or row[mail], " ".join(row.get(title, "") for title in head[:2]).strip(), row[mail], group
+    )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
+import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from ..facts import Entry, Printed, Repaired, Verdict, Work
@@ -41,13 +44,24 @@ def _verdicts(made: Repaired, outcome: Outcome) -> Iterator[Verdict]:
         sentence, kind = (NOTHING, "empty") if empty else _reason(test, ran.get(answer))
         yield Verdict(
             test.id, name, test.score, test.max, test.status, sentence, kind, test.detail or test.sentence,
-            round(test.seconds, 4), test.weaker,
+            round(test.seconds, 4), test.weaker, _measured(test),
         )  # fmt: skip
     for cell in made.master.cells:
         if cell.role == "manual" and cell.grade_id in made.blank:
             yield Verdict(cell.grade_id, name, 0.0, cell.points, "blank", NOTHING, "empty")
         elif cell.by_hand:
             yield Verdict(cell.grade_id, name, 0.0, cell.points, "by hand", BY_HAND)
+
+
+def _measured(test: TestOutcome) -> dict[str, float]:
+    """What a test says that it measured, as a line of JSON: `{"measured": {"perplexity": 4.9}}`. A test that ran beside
+    the student's code is not believed."""
+    printed = "".join(str(o.data) for o in test.outputs if o.kind == "stdout" and not test.weaker)
+    for line in printed.splitlines():
+        with suppress(ValueError, AttributeError, TypeError):
+            told = json.loads(line).get("measured", {}).items()
+            return {str(name): float(value) for name, value in told if math.isfinite(value)}
+    return {}
 
 
 def _reason(test: TestOutcome, answer: CellOutcome | None) -> tuple[str, str]:

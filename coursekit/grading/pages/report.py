@@ -16,12 +16,14 @@ CONFINED = {"landlock": "Landlock, the second level", "none": "no sandbox at all
 
 def report(
     assignment: Assignment, entries: Sequence[Entry], problems: Sequence[Problem] = (),
-    pages: Mapping[str, str] | None = None,
+    pages: Mapping[str, str] | None = None, named: bool = False,
 ) -> str:  # fmt: skip
-    """One HTML file, from the entries, with the points that were given by hand. `pages`: student -> address."""
+    """One HTML file, from the entries, with the points that were given by hand. `pages`: student -> address. `named`:
+    the leaderboard says who is who."""
     parts = [
-        _summary(assignment, entries), _distribution(entries), _questions(entries), _mistakes(entries),
-        _attention(entries, problems), _similar(assignment, entries), _students(entries, pages or {}),
+        _summary(assignment, entries), _distribution(entries), _questions(entries), _board(entries, named),
+        _mistakes(entries), _attention(entries, problems), _similar(assignment, entries),
+        _students(entries, pages or {}),
     ]  # fmt: skip
     return page(f"{assignment.name}: the class", "\n".join(filter(None, parts)))
 
@@ -107,6 +109,25 @@ def _questions(entries: Sequence[Entry]) -> str:
         "near 0 or below, look at the question.</p>"
     )
     return "<h2>Questions</h2>" + table(head, rows, {1, 2, 3, 4, 5}) + note
+
+
+def _board(entries: Sequence[Entry], named: bool) -> str:
+    """Who got how low, for each number that a test measured; nothing where none did."""
+    found: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
+    names = titles(entries)
+    for e in entries:
+        for q in e.questions:
+            for what, value in q.measured.items():
+                found[names[q.key], what].append((value, e.student))
+    text = "<h2>Leaderboard</h2>" if found else ""
+    for (question, what), reached in found.items():
+        best = sorted(reached)
+        rows = [
+            [1 + sum(value < mine for value, _ in best), f"{mine:.4g}", *([who] if named else [])]
+            for mine, who in best
+        ]
+        text += table(["place", f"{what} in {question}", *(["student"] if named else [])], rows, {0, 1})
+    return text
 
 
 def _correlation(a: list[float], b: list[float]) -> str:

@@ -33,9 +33,9 @@ class Shelf:
         write(self.page(assignment.name, entry.student), feedback(entry, assignment, printed))
 
     def put_report(
-        self, assignment: Assignment, entries: Sequence[Entry], problems: Sequence[Problem] = ()
-    ) -> Path:
+        self, assignment: Assignment, entries: Sequence[Entry], problems: Sequence[Problem] = (), named: bool = False
+    ) -> Path:  # fmt: skip
         found = {entry.student: self.page(assignment.name, entry.student) for entry in entries}
         pages = {student: quote(f"feedback/{page.name}") for student, page in found.items() if page.exists()}
-        text = report(assignment, entries, problems, pages)
+        text = report(assignment, entries, problems, pages, named)
         return write(self.folder / assignment.name / "report.html", text)

@@ -26,8 +26,10 @@ from .peer import Peer
 from .state import HAS_TORCH, seed_everything, take_over
 
 if HAS_TORCH:
+    from coursekit.checks.judging.by_hand import looking
+
     from .device import use_what_is_there
-    from .lent import Lent, counted, lent
+    from .lent import TRACED, Lent, counted, lent, notice_tracers
 
 CLAIMED_BASES = 20
 
@@ -37,6 +39,8 @@ class Candidate(Peer):
         super().__init__(sock, shell, limits)
         self.pid = os.getpid()
         self.lending = False  # tensors of this call are with the examiner
+        self.looking = False  # this call is to be done by hand
+        self.seen: set[str] = set()  # and what was seen of it
 
     def loop(self) -> None:
         while True:
@@ -45,13 +49,23 @@ class Candidate(Peer):
                 self.answer(nonce, payload)
 
     def serve(self, op: str, data: Any) -> Any:
-        own: dict[str, Callable[[Any], Any]] = {"start": self.start, "run": self.run, "fetch": self.fetch}
+        own: dict[str, Callable[[Any], Any]] = {
+            "start": self.start, "run": self.run, "fetch": self.fetch, "seen": self.confess,
+        }  # fmt: skip
         return own[op](data) if op in own else super().serve(op, data)
 
     def start(self, data: dict[str, Any]) -> None:
         put_files(data["files"])
         seed_everything(data["seed"])
         heed_timers()
+        if HAS_TORCH:
+            notice_tracers(self.seen)
+
+    def confess(self, _: None) -> set[str]:
+        """What was seen that is not by hand. Whoever rewrites this process can hide it; a spelling cannot."""
+        told = set(self.seen)
+        self.seen &= {TRACED}
+        return told
 
     def run(self, source: str) -> dict[str, Any]:
         """Run a cell; also a test that asks for this process, whose value then is its partial credit."""
@@ -101,14 +115,17 @@ class Candidate(Peer):
         return None
 
     def enter_context(self, context: Any) -> None:
+        self.looking = context.get("by hand", False)
         take_over(context)
 
     def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if op == "call" and self.lending:
-            self.lending = False
-            with counted(self):
-                return super().perform(op, args, kwargs)
-        return super().perform(op, args, kwargs)
+        with contextlib.ExitStack() as around:
+            if op == "call" and self.looking:
+                around.enter_context(looking(self.seen))
+            if op == "call" and self.lending:
+                self.lending = False
+                around.enter_context(counted(self))
+            return super().perform(op, args, kwargs)
 
     def export(self, value: Any) -> tuple[str, Any]:
         if HAS_TORCH and type(value) is Lent:

@@ -55,7 +55,6 @@ class Desk(Peer):
         self.fault: BaseException | None = None  # remembered even if a test swallows it
         self.may: frozenset[str] = frozenset()  # what the reference leaned on
         self.leans: set[str] = set()  # what the test under way has leaned on (see TestOutcome)
-        self.traced = False  # a cell of the student's uses torch's tracers
         self.looks = 0  # operators of the test under way that were executed here
         self.methods: set[int] = set()  # keys of what was got as an attribute of a student's object
         self.sent = seeded  # the random states that the candidate starts with
@@ -111,6 +110,7 @@ class Desk(Peer):
             seen = _judging("by_hand", "looked_into") if op == "call" and self.keeper is None else None
             if seen is not None:
                 value = self._by_hand(seen, *args, **kwargs)
+                self._confessed(seen)
             else:
                 value = super().operate(op, *args, **kwargs)
             self._note(op, args, value)
@@ -142,14 +142,15 @@ class Desk(Peer):
             return super().operate("call", target, *lent, **named)
         finally:
             self.looks += self.keeper.operators
+            self.leans |= (
+                {"traced"} if self.keeper.seeded and _judging("by_hand", "looked_into") is not None else set()
+            )
             self.next_key, self.keeper = self.keeper.next, None
 
     def _by_hand(self, seen: set[str], /, *args: Any, **kwargs: Any) -> Any:
         """Call the student's function with tensors that autograd cannot follow; in the open only if it cannot work so,
         or after so much that what it does by hand has been seen."""
         before, why, profile = self.fault, "", sys.getprofile()
-        if self.traced:
-            self.leans.add("traced")
         if self.looks > LOOKS:
             return super().operate("call", *args, **kwargs)
         sys.setprofile(None)  # nothing of the student's runs here
@@ -169,6 +170,13 @@ class Desk(Peer):
             seen.add(_judging("by_hand", "AUTOGRAD"))
         self.leans.add("unseen")
         return super().operate("call", *args, **kwargs)
+
+    def _confessed(self, seen: set[str]) -> None:
+        """What that process saw of itself: it can hide it, but what it says against itself is taken."""
+        told = self.command("seen", None)
+        known = {_judging("by_hand", "AUTOGRAD"), _judging("by_hand", "COURSE")}
+        seen |= {word for word in told if word in known} if type(told) is set else set()
+        self.leans |= {"traced"} if type(told) is set and "traced" in told else set()
 
     def refuse(self, why: str) -> NotRemote:
         """The exception to raise for what does not work from here; it counts even if the test catches it."""
@@ -199,10 +207,11 @@ class Desk(Peer):
         """The gradient mode, the default dtype, and the random states that changed since the last call."""
         # A look at an attribute draws nothing. And while tensors stay here, so does the state that they may have been
         # drawn from: it could be turned back.
+        known = modes() | {"by hand": _judging("by_hand", "looked_into") is not None}
         if self.keeper is not None or op not in _DRAWING:
-            return modes()
+            return known
         before, self.sent = self.sent, random_states()
-        return modes() | {name: state for name, state in self.sent.items() if before.get(name) != state}
+        return known | {name: state for name, state in self.sent.items() if before.get(name) != state}
 
     # what crosses
 

@@ -20,6 +20,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from .. import wire
@@ -200,7 +201,8 @@ def become(
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.dup2(descriptor, 3)
-    os.closerange(4, 4096)
+    for last, next_one in pairwise((3, *options["held"], 4096)):
+        os.closerange(last + 1, next_one)
     sandbox.enter(limits, options, home, user, parent)
     sock = socket.socket(fileno=3)
     gc.enable()
@@ -220,7 +222,7 @@ def serve(control: socket.socket, options: namespaces.Options) -> None:
     SHELL.rehearse()
     if "torch" in sys.modules:
         sys.modules[f"{__package__}.device"].device_types()
-    sandbox.prepare()
+    sandbox.prepare(options)
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"the warm parent has {threads} threads; a fork would lose all but one")

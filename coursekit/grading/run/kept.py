@@ -115,6 +115,9 @@ class Keeper:
         self.made = self.operators = self.uploaded = 0
         self.upload = LEAST_UPLOAD
         self.over = ""
+        self.seeded = (
+            False  # a gradient of 1 was begun from a result: so a backward pass that was written down begins
+        )
         self.read = json.JSONDecoder(object_hook=self._object).decode
 
     def lend(self, value: Any) -> Any:
@@ -198,6 +201,7 @@ class Keeper:
         by_mask = packet in ("index", "_unsafe_index") and any(map(self._is_hidden, masks))
         if hidden and (packet in _TELLING or by_mask):
             raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
+        self.seeded |= hidden and packet in ("ones_like", "full_like") and tensors[0].dim() == 0
         self._afford(func, args, kwargs, tensors)
         try:
             out = func(*args, **kwargs)

@@ -22,6 +22,13 @@ from .peer import BY_HAND
 
 _DROPPED = {"device", "layout", "pin_memory", "non_blocking"}
 _RANDOM = ("rand", "normal", "multinomial", "bernoulli", "dropout", "poisson", "exponential", "uniform")
+TRACED = "traced"
+# Where each of torch's tracers passes by: they can write down ahead what autograd does.
+_TRACERS = (
+    (torch.fx.Graph, "__init__"),
+    (torch._C, "_create_graph_by_tracing"),
+    (torch._C, "_jit_script_compile"),
+)
 _asks = Tensor.requires_grad.__get__  # type: ignore[attr-defined]
 _lines: list[Line] = []
 
@@ -216,6 +223,19 @@ def _named(value: Any) -> Any:
         if value is form:
             return {"$m": name}
     raise wire.NotPlain(f"a value of type {type(value).__name__} cannot go into torch here")
+
+
+def notice_tracers(seen: set[str]) -> None:
+    for owner, name in _TRACERS:
+        setattr(owner, name, _noticed(getattr(owner, name), seen))
+
+
+def _noticed(function: Any, seen: set[str]) -> Any:
+    def noticed(*args: Any, **kwargs: Any) -> Any:
+        seen.add(TRACED)
+        return function(*args, **kwargs)
+
+    return noticed
 
 
 def _differentiating() -> bool:

@@ -13,7 +13,6 @@ from functools import lru_cache
 _SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes nothing that a test could see
 # Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
 _SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
-_TRACERS = re.compile(r"\b(fx|make_fx|symbolic_trace|jit|_dynamo|aot_\w+)\b")
 _GETS_MODULES = re.compile(r"importlib|import_module|modules|__import__|find_spec|spec_from_file_location")
 
 
@@ -87,8 +86,21 @@ class Names(ast.NodeVisitor):
                     self.runs |= used
 
 
+LONGEST_LINE = 20_000  # characters
+
+
+def has_long_line(source: str) -> bool:
+    """Since Python 3.12 `tokenize`, and with it IPython, takes the square of a line's length."""
+    return max(map(len, source.split("\n"))) > LONGEST_LINE
+
+
 def plain_source(source: str) -> str:
-    """The cell with its magics turned into calls, as IPython runs it. Costs milliseconds."""
+    """The cell with its magics turned into calls, as IPython runs it. Costs milliseconds.
+
+    Where a line is too long for that, lines that are magics as a whole are left out instead.
+    """
+    if has_long_line(source):
+        return re.sub(r"(?m)^\s*[%!].*", "", source)
     transformer = importlib.import_module("IPython.core.inputtransformer2")
     return str(transformer.TransformerManager().transform_cell(source))
 
@@ -145,11 +157,6 @@ def imports_from(source: str, package: str) -> bool:
         found += [*texts, "".join(texts), *re.findall(r"[\w.]+", " ".join(texts))]
         by_parts = set(package.split(".")) <= set(re.findall(r"\w+", " ".join(texts)))
     return (by_name and by_parts) or any(f"{name}.".startswith(f"{package}.") for name in found)
-
-
-def traces(source: str) -> bool:
-    """Does the cell reach for torch's tracers, which can write down ahead what autograd does?"""
-    return bool(_TRACERS.search(source) and _TRACERS.search(ast.unparse(parse(source))))  # not in a comment
 
 
 def literal_messages(source: str) -> frozenset[str]:

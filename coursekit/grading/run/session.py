@@ -16,7 +16,7 @@ from ..wire.channel import REQUEST, ChannelError, Frames
 from .cells import CellRun, Shell, put_files, words_of
 from .examiner import Desk
 from .handles import NotRemote
-from .names import Ledger, import_statements, names_of, strings_of, traces
+from .names import Ledger, import_statements, names_of, strings_of
 from .outcome import Cell, CellOutcome, Task, TestOutcome
 from .state import random_states, seed_everything
 from .verdict import cell_outcome, hold_to_reference, in_candidate_verdict, judge
@@ -60,7 +60,6 @@ class Session:
         self.ledger = Ledger()
         self.desk: Desk | None = None
         self.restarts = 0
-        self.traced = False  # a cell of the student's uses torch's tracers
         self.skipped: set[int] = set()  # cells that killed or outlasted a candidate: not run again
         self.ran: list[int] = []  # given and student's cells, in the order in which they ran
         self.trusted: set[int] = set()  # given cells that ran here
@@ -132,7 +131,6 @@ class Session:
 
     def _note(self, position: int, cell: Cell) -> None:
         """What this cell means for where names come from."""
-        self.traced = self.traced or (cell.role != "given" and traces(cell.source))
         if cell.role == "given" and not cell.in_candidate:
             names = names_of(cell.source)
             self.ledger.given[position] = names
@@ -158,7 +156,6 @@ class Session:
             if time.monotonic() > self.end:
                 raise ChannelError("the notebook's time was up", "notebook")
             desk = self._alive()
-            desk.traced = self.traced
             desk.fault, desk.looks, desk.leans, desk.may = None, 0, set(), frozenset(cell.leans or ())
             if weaker:
                 desk.saw_a_test = cell.mode != "own"

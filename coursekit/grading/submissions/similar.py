@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from itertools import combinations, islice
 
 from ..facts import Assignment, Entry
+from ..run.names import has_long_line
 
 WINDOW = 8  # tokens in a row that count as wording
 FEWEST = 40  # a submission with less wording of its own than this says too little
@@ -48,6 +49,8 @@ def _wording(text: str, code: bool) -> list[tuple[str, ...]]:
 
 
 def _tokens(text: str) -> list[str]:
+    if has_long_line(text):
+        return text.split()
     tokens = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
