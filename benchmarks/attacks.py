@@ -127,11 +127,16 @@ def at_level(level: str, solutions: bool = True) -> dict:
     every = [*hostile.ATTACKS, *hostile.NOTEBOOKS, *hostile.INSIDE]
     with Warm(jobs=2, limits=OURS, level=level) as warm:
         tasks = [hostile.task(name, hostile.notebook_of(name)) for name in every]
-        broken = [
-            outcome.id
-            for outcome in warm.grade(tasks)
-            if outcome.score != hostile.DESERVED[outcome.id] or outcome.tests[1].score
-        ]
+        outcomes = list(warm.grade(tasks))
+    gained = [o.id for o in outcomes if o.score > hostile.DESERVED[o.id] or o.tests[1].score]
+    # On a machine that is full an honest question may run out of its time, which no attack has gained.
+    lost = [
+        f"{o.id}: {t.id} {t.status}"
+        for o in outcomes
+        if o.score < hostile.DESERVED[o.id]
+        for t in o.tests
+        if not t.score
+    ]
     less: list[str] = []
     if solutions:
         solved = [task for assignment in load(HERE.parent) for task in references(assignment)]
@@ -139,7 +144,13 @@ def at_level(level: str, solutions: bool = True) -> dict:
             outcomes = list(warm.grade(solved))
         less = [f"{o.id}: {t.id} {t.status}" for o in outcomes for t in o.tests if t.score < t.max]
     user = "root" if os.geteuid() == 0 else "an ordinary user"
-    row = {"level": level, "user": user, "attacks": len(every), "succeeded": broken}
+    row = {
+        "level": level,
+        "user": user,
+        "attacks": len(every),
+        "succeeded": gained,
+        "honest points lost": lost,
+    }
     return row | ({"solutions": len(solved), "lost points": less} if solutions else {})
 
 

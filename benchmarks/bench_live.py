@@ -74,13 +74,10 @@ def rows() -> list[Row]:
 
 def small_book(root: Path) -> Path:
     """Two pages: a card, and the course's first page with its figure that trains."""
-    for name in ("_config.yml", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, root / name)
     shutil.copytree(ROOT / "book" / "_static", root / "book" / "_static")
-    shutil.copytree(ROOT / "book" / "_templates", root / "book" / "_templates")
+    shutil.copy(ROOT / "_config.yml", root)
     shutil.copy(ROOT / "book" / "references.bib", root / "book")
     (root / "solutions").mkdir()
-    shutil.copytree(ROOT / "coursekit", root / "coursekit", ignore=shutil.ignore_patterns("__pycache__"))
     figure = (
         (ROOT / "book" / "index.md").read_text().split("```{live-figure} training")[1].split("\n```\n")[0]
     )

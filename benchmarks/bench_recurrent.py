@@ -3,6 +3,10 @@
 Forward and backward of one layer: T=64, batch 32, 256 inputs, 256 units, float32, and the gradient of
 the inputs too, with one thread and with two. "plain" is the readable loop of the same cell (`fast=False`),
 for which there is no target.
+
+On a CPU `nn.LSTM` in float32 is one call of oneDNN's fused layer (`aten::mkldnn_rnn_layer`, and its backward), which
+the other modules of torch have not. "nn.LSTM without oneDNN" is the same module in the same run, with torch's own
+kernels: what the fused layer gains is the difference between its row and that of `nn.LSTM`.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
+from torch.backends import mkldnn
 
 from coursekit.models import bptt, rnn_lm
 from coursekit.models.cells import GRU, LSTM, UGRNN, Vanilla
@@ -26,11 +31,17 @@ TARGETS = [
     ("vanilla", "nn.RNN", 1.05),
     ("GRU", "nn.GRU", 1.05),
     ("LSTM", "nn.LSTM", 1.25),
+    ("LSTM", "nn.LSTM without oneDNN", 1.00),
     ("UGRNN", "GRU", 1.00),
     ("UGRNN", "nn.GRU", 1.00),
     ("bptt by hand", "bptt by autograd", 1.30),
 ]
-PLAIN = [("vanilla plain", "nn.RNN"), ("GRU plain", "nn.GRU"), ("LSTM plain", "nn.LSTM")]
+PLAIN = [
+    ("vanilla plain", "nn.RNN"),
+    ("GRU plain", "nn.GRU"),
+    ("LSTM plain", "nn.LSTM"),
+    ("nn.LSTM without oneDNN", "nn.LSTM"),
+]
 
 
 def layers() -> dict[str, Callable[[], object]]:
@@ -54,7 +65,15 @@ def layers() -> dict[str, Callable[[], object]]:
         wanted = [x, *module.parameters()]
         return lambda: torch.autograd.grad(module(x)[0], wanted, outside)
 
-    return {name: both_ways(module) for name, module in modules.items()}
+    def without_onednn(task: Callable[[], object]) -> Callable[[], object]:
+        def run() -> object:
+            with mkldnn.flags(enabled=False):
+                return task()
+
+        return run
+
+    tasks = {name: both_ways(module) for name, module in modules.items()}
+    return tasks | {"nn.LSTM without oneDNN": without_onednn(tasks["nn.LSTM"])}
 
 
 def language_models() -> dict[str, Callable[[], object]]:

@@ -38,6 +38,7 @@ def write(path: Path, content: str | bytes) -> Path:
     return path
 
 
-def write_new(path: Path, text: str) -> Path:
+def write_new(path: Path, content: str | bytes) -> Path:
     """What is the same already is left alone: its time is not new."""
-    return path if path.exists() and path.read_bytes() == text.encode() else write(path, text)
+    data = content.encode() if isinstance(content, str) else content
+    return path if path.exists() and path.read_bytes() == data else write(path, data)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from processor import Processor
 
 from coursekit.cli.bootstrap import find_browser
 
@@ -20,6 +21,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--store-durations", action="store_true", help=f"keep how long each took in {DURATIONS.name}"
     )
+    parser.addoption("--processor", action="store_true", help="print how much processor time each took")
+
+
+def pytest_configure(config):
+    if config.getoption("--processor"):
+        config.pluginmanager.register(Processor(_group))
 
 
 @pytest.hookimpl(tryfirst=True)  # before what is slow is left out
@@ -85,7 +92,14 @@ def browser():
         pytest.skip(sentence)
     from playwright.sync_api import sync_playwright
 
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    blocked = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"  # no other host is reached
+    quiet = [
+        blocked,
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=path, args=[*quiet, "--disable-sync", "--no-first-run"]

@@ -59,6 +59,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "errors": "",
         "tree": "",
         "names": "",
+        "polynomial": "errors",  # the one that costs and formulas of sizes are written in
         "system": "names tree",
         "indices": "tree",
         "functions": "names tree",
@@ -67,14 +68,15 @@ ROOMS: dict[str, dict[str, str]] = {
         "show": "functions names sums tree",
         "latex": "functions names show tree",
         "parse": "errors functions indices names show sums tree",
-        "formulas": "errors names parse tree",  # one scanner reads equations and formulas of sizes
+        # One scanner reads equations and formulas of sizes.
+        "formulas": "errors indices latex names parse polynomial show tree",
         "meaning": "errors functions indices show system tree",
         "check": "errors indices meaning names show system tree",
         "run": "errors functions indices meaning system tree",
         "code": "errors functions indices meaning system tree",
         "javascript": "code errors functions indices meaning system tree",
         "grad": "check errors functions indices names system tree",
-        "cost": "errors formulas grad meaning system tree",
+        "cost": "errors grad meaning polynomial system tree",
         "compare": "check errors functions meaning names run show system tree",
         "draw": "compare errors names show system tree",
         "equations": (

@@ -1,13 +1,16 @@
 """A book that cannot be right is not built, and the complaint names the file and the line; nothing is run twice."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from coursekit.book.build import build, complaints
 from coursekit.book.paper import print_book
-from coursekit.book.vendor import BuildError, digest
+from coursekit.book.vendor import BuildError, wheel
+from coursekit.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAD = """---
@@ -48,14 +51,9 @@ BAD = {
 
 def make_book(root: Path, pages: dict[str, str]) -> Path:
     """A course whose book has these pages and nothing else."""
-    for name in ("_config.yml", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, root / name)
-    for name in ("_static", "_templates"):
-        shutil.copytree(ROOT / "book" / name, root / "book" / name)
+    shutil.copytree(ROOT / "book" / "_static", root / "book" / "_static")
     shutil.copy(ROOT / "book" / "references.bib", root / "book")
-    (root / "coursekit").mkdir()
-    for name in ("__init__.py", "version.py"):
-        shutil.copy(ROOT / "coursekit" / name, root / "coursekit" / name)
+    shutil.copy(ROOT / "_config.yml", root)
     (root / "solutions").mkdir()
     first, *rest = pages
     toc = [
@@ -124,8 +122,8 @@ def test_a_page_is_run_again_when_what_it_used_has_changed_and_only_then(small):
     (root / "book" / "data.txt").write_text("second")
     assert again() == ({"index"}, {"index"})
     assert "second" in (root / "_build" / "html" / "book" / "index.html").read_text()
-    with (root / "book" / "_static" / "course.css").open("a") as style:
-        style.write("/* one more rule */")
+    ours = (ROOT / "coursekit" / "book" / "theme" / "static" / "course.css").read_text()
+    (root / "book" / "_static" / "course.css").write_text(ours + "/* one more rule */")
     assert again() == (set(), set())
     assert "one more rule" in (root / "_build" / "html" / "_static" / "course.css").read_text()
 
@@ -162,11 +160,28 @@ def test_a_complaint_keeps_all_its_lines():
     assert complaints(log) == log[1:4]
 
 
-def test_the_digest_of_the_code_changes_with_the_code(tmp_path):
-    (tmp_path / "coursekit" / "models").mkdir(parents=True)
-    file = tmp_path / "coursekit" / "models" / "a.py"
-    file.write_text("1")
-    before = digest(tmp_path)
-    assert digest(tmp_path) == before
-    file.write_text("2")
-    assert digest(tmp_path) != before
+@pytest.mark.slow
+def test_the_wheel_that_a_book_offers_is_one_that_pip_installs_and_is_made_once(tmp_path):
+    wheel(tmp_path)
+    (made,) = (tmp_path / "wheels").glob("*.whl")
+    before = made.stat().st_mtime_ns
+    wheel(tmp_path)
+    assert made.stat().st_mtime_ns == before
+    install = [
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(tmp_path / "home"),
+        str(made),
+    ]
+    subprocess.run([sys.executable, "-m", *install], check=True)
+    there = {str(p.relative_to(tmp_path / "home")) for p in (tmp_path / "home").rglob("*") if p.is_file()}
+    here = {str(p.relative_to(ROOT)) for p in (ROOT / "coursekit").rglob("*") if p.is_file()}
+    assert {name for name in here if "__pycache__" not in name} <= there
+    program = "import coursekit, importlib.metadata as m; print(coursekit.__file__, m.version('coursekit'))"
+    options = {"cwd": tmp_path, "env": {"PYTHONPATH": str(tmp_path / "home")}, "text": True}
+    said = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, check=True, **options)
+    assert said.stdout.split() == [str(tmp_path / "home" / "coursekit" / "__init__.py"), __version__]

@@ -11,7 +11,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from coursekit.book.card_tabs import Options, polynomial, shapes
 from coursekit.notation import Equations
-from coursekit.notation.cost.polynomial import Polynomial
+from coursekit.notation.polynomial import Polynomial
 
 RNN = """\
 ```{equation-card} rnn

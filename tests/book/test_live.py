@@ -443,6 +443,11 @@ def test_choosing_and_ordering_need_nothing_from_the_host(page, host):
 def test_the_language_live_reads_compares_and_runs(page, host):
     page.goto(host.replace("index", "language"))
     assert fetched(page) == []
+    assert page.get_by_label("Your equations").input_value().startswith("e[b,t,i] = L[x[b,t],i]")
+    formula = page.locator(".equation-card > div.math .formula")
+    assert formula.is_visible()
+    page.get_by_label("Begin with").select_option("an empty field")
+    assert not formula.is_visible(), "a reading of an empty field"
     page.get_by_label("Begin with").select_option("layer norm")
     page.locator(".equation-card .formula[aria-label*='mean']").wait_for()
     page.get_by_label("Your equations").fill(PLAIN)

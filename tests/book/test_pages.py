@@ -68,8 +68,16 @@ def test_the_book_has_thirty_sliders(html):
 
 @pytest.mark.parametrize("sheet", ["course.css", "icons.css"])
 def test_the_style_takes_its_colours_from_the_palette(sheet):
-    colours = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", (ROOT / "book" / "_static" / sheet).read_text()))
+    style = (ROOT / "coursekit" / "book" / "theme" / "static" / sheet).read_text()
+    colours = set(re.findall(r"#[0-9a-fA-F]{3,8}\b", style))
     assert colours <= {*palette.PALETTE, "#fff"}
+
+
+def test_the_page_for_gpu_runtimes_is_a_notebook_too_and_installs_the_wheel(html):
+    course = Course(ROOT)
+    assert f"coursekit[grade] @ {course.wheel_url}" in (html / "chapters" / "gpu.ipynb").read_text()
+    shown = page(html / "book" / "guides" / "gpu.html").targets
+    assert course.written.colab("chapters/gpu.ipynb") in shown
 
 
 def test_solutions_are_not_published(html):
