@@ -42,6 +42,7 @@ def test_letters_labels_controls_and_axe_at_two_widths_light_and_dark(page, axe,
         assert width > 390 or found["small"] == [], "letters below 9 pixels"
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
+            page.wait_for_function("s => document.documentElement.dataset.theme === s", arg=scheme)
             assert page.evaluate(FAULTS) == [], f"axe at {width}, {scheme}"
         low = "e => e.checkVisibility() && e.getBoundingClientRect().height < 44"
         assert (
