@@ -78,3 +78,10 @@ def test_what_the_signature_does_not_decide_is_refused(text, signature, message)
     with pytest.raises(NotationError) as caught:
         Equations(text, signature)
     assert message in caught.value.message
+
+
+def test_a_new_index_is_not_named_like_a_size():
+    given = {"h": ("t", "j"), "x": 2}
+    read = Equations("y = mean[i](x[i]) + tanh(x[3J])", given)
+    assert show(read.program).splitlines()[1] == "y[k] = sum[i](x[i,k])/I + tanh(x[3*j,k])"
+    assert parse(show(read.program)) == read.program

@@ -314,7 +314,8 @@ class Shapes:
     def equation(self, left: T.Ref, body: T.Expr, marked: bool) -> tuple[T.Ref, T.Expr]:
         """The equation with every axis written out."""
         self.settle(left, body, marked)
-        taken = {a for n in walk(left) for a in _names(n)} | {a for n in walk(body) for a in _names(n)}
+        taken = {a for side in (left, body) for n in walk(side) for a in _names(n)}
+        taken |= {n.name for n in walk(body) if isinstance(n, T.SizeOf)}  # `j` may be a size's own name
         shape = (self.of(left) or ()) if marked else ()
         if not shape:
             self.used_up(body)
