@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 from contextlib import suppress
 from hashlib import sha256, sha512
-from importlib.metadata import PackageNotFoundError, distribution, files
+from importlib.metadata import PackageNotFoundError, distributions, files
 from pathlib import Path
 
 from ..expected import Expected
@@ -100,7 +100,10 @@ def wheel(target: Path) -> None:
     knows of them.
     """
     about = f"coursekit-{__version__}.dist-info"
-    known = distribution("coursekit")
+    # a source tree that was built in has an egg-info too, which knows less
+    known = next((d for d in distributions(name="coursekit") if d.read_text("METADATA")), None)
+    if known is None:
+        raise BuildError("coursekit is not installed here: install it with `pip install -e .`")
     facts = re.sub(
         r"(?m)^Version: .*$", f"Version: {__version__}", known.read_text("METADATA") or "", count=1
     )

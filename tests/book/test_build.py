@@ -161,7 +161,11 @@ def test_a_complaint_keeps_all_its_lines():
 
 
 @pytest.mark.slow
-def test_the_wheel_that_a_book_offers_is_one_that_pip_installs_and_is_made_once(tmp_path):
+def test_the_wheel_that_a_book_offers_is_one_that_pip_installs_and_is_made_once(tmp_path, monkeypatch):
+    egg = tmp_path / "source" / "coursekit.egg-info"  # as a build in a source tree leaves one
+    egg.mkdir(parents=True)
+    (egg / "PKG-INFO").write_text("Metadata-Version: 2.1\nName: coursekit\nVersion: 0\n")
+    monkeypatch.syspath_prepend(egg.parent)
     wheel(tmp_path)
     (made,) = (tmp_path / "wheels").glob("*.whl")
     before = made.stat().st_mtime_ns

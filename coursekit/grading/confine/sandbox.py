@@ -31,6 +31,8 @@ LEVELS = ("namespaces", "landlock")  # the best first
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
 ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "localtime", "ssl", "mime.types")
 PREFIX = ("bin", "lib", "lib32", "lib64", "pyvenv.cfg")  # of a Python, and no more: a course may lie beside
+PACKAGE = Path(__file__).resolve().parents[2]
+SAMPLE = PACKAGE / "authoring" / "sample"  # has solutions, which a course may have kept
 PROBE = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -56,10 +58,8 @@ def capabilities() -> Capabilities:
     if sys.platform != "linux":
         why = f"the sandbox needs Linux, and this is {sys.platform}; use Linux, a container, or WSL 2"
         return Capabilities(False, why)
-    root = str(Path(__file__).resolve().parents[3])
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", PROBE, root], capture_output=True, text=True, timeout=60, check=False
-    )
+    trial = [sys.executable, "-I", "-c", PROBE, str(PACKAGE.parent)]
+    done = subprocess.run(trial, capture_output=True, text=True, timeout=60, check=False)
     try:
         parts = json.loads(done.stdout.splitlines()[-1])
     except (IndexError, ValueError):
@@ -96,13 +96,12 @@ def device_files(device: str, dev: str = "/dev") -> list[str]:
 
 def visible_paths() -> list[str]:
     """The system, this Python and coursekit; outer directories before inner ones."""
-    package = Path(__file__).resolve().parents[2]
     wanted = [*SYSTEM, *(f"/etc/{name}" for name in ETC)]
     for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}:
         for base in {prefix, os.path.realpath(prefix)}:
             wanted += [f"{base}/{name}" for name in PREFIX]
     wanted += [path for path in sys.path if path.rstrip("/").endswith(("site-packages", "dist-packages"))]
-    wanted.append(str(package))
+    wanted.append(str(PACKAGE))
     shown: list[str] = []
     for path in sorted({os.path.normpath(path) for path in wanted}):
         inside = any(path.startswith(outer + "/") for outer in shown if not os.path.islink(outer))
@@ -113,12 +112,12 @@ def visible_paths() -> list[str]:
 
 def plan(device: str = "", hidden: list[str] | None = None) -> Options:
     """What the warm parent shows to its children, as plain data."""
-    visible = visible_paths()
+    visible, hidden = visible_paths(), [*(hidden or []), str(SAMPLE)]
     return {
         "visible": visible,
-        "shown": landlock.without(visible, hidden) if hidden else visible,
+        "shown": landlock.without(visible, hidden),
         "devices": device_files(device),
-        "hidden": hidden or [],
+        "hidden": hidden,
         "address_space": not device,  # a GPU maps more address space than any limit could allow
     }
 
