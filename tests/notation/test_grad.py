@@ -393,6 +393,10 @@ def test_gradient_of_a_random_recurrence_matches_autograd(text):
 @few(25)
 @given(random_systems(smooth=False))
 @example("y0 = u\ny1[j] = u + v[j]\ny2[k] = (u + y0) * (1/(1 + exp(u))) + w[k]")  # a shape is declared
+@example("y0 = a_s\ny1 = c_s")  # nothing but numbers
+@example(
+    "y0 = a_s\ny1[j,k] = sum[b <= j](a_b[b] * 2)/(1 + exp(a_s)) + a_jk[j,k]"
+)  # a number, a sign, a fraction
 def test_gradient_of_a_random_system_with_kinks_matches_autograd(text):
     system = _weighed(text)
     errors = compare(system, differentiable(system), of="loss", scale=0.5)

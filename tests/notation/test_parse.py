@@ -7,6 +7,7 @@ import pytest
 from coursekit.notation import NotationError
 from coursekit.notation.parse.lexer import canonical
 from coursekit.notation.parse.parser import parse
+from coursekit.notation.show import show
 from coursekit.notation.tree import (
     Add,
     Affine,
@@ -72,6 +73,39 @@ def test_brackets_around_a_product_do_not_end_the_sum():
 def test_separate_sums_of_one_capital_stay_separate():
     one = Call("tanh", (Sum(("I",), Mul((ref("a", "I"), ref("b", "I")))),))
     assert right("y = tanh(a[I] b[I]) tanh(a[I] b[I])") == Mul((one, one))
+
+
+SAID_OTHERWISE = [
+    ("y[w] = e[w,I]^T h[I]", "y[w] = e[w,I] h[I]"),  # a row is a vector as it is
+    ("a[t,s] = exp(e[t,s])/sum_s' exp(e[t,s'])", "a[t,s] = exp(e[t,s])/sum[s'](exp(e[t,s']))"),
+    ("d[i,j] = 1 + (a[i] != b[j])", "d[i,j] = 1 + [a[i] != b[j]]"),
+    ("y[i] = (x[i] > 0) x[i]", "y[i] = [x[i] > 0] x[i]"),
+    ("y[i] = x[i] * (i == 0)", "y[i] = x[i] * [i == 0]"),
+    ("y = sum_i 1(x[i] > 0)", "y = sum[i](1 * [x[i] > 0])"),
+    ("g[b,e] = x[b,:] . W[:,e]", "g[b,e] = x[b,I] W[I,e]"),
+    ("y[j] = x[:,n[j]] @ v[:] + u[:] @ v[:]", "y[j] = x[I,n[j]] v[I] + u[K] v[K]"),
+    ("m[i] = mean(x[b,i], b)", "m[i] = mean[b](x[b,i])"),
+    ("y = sum(sum(x[i,j] w[j], j)^2, i)", "y = sum[i](sum[j](x[i,j] w[j])^2)"),
+    ("y = sum(A[i,j], i, j)", "y = sum[i,j](A[i,j])"),
+    ("y[t] = x[t] + 1 for all t", "y[t] = x[t] + 1"),
+    ("y[t] = x[t] + 1 for each t >= 1", "y[t] = x[t] + 1"),
+    ("y[t] = x[t] + 1 for t = 1..T", "y[t] = x[t] + 1"),
+    ("y[t] = x[t] when t > 0 else 0", "y[t] = x[t] if t > 0 else 0"),
+]
+
+
+@pytest.mark.parametrize(("text", "meant"), SAID_OTHERWISE)
+def test_what_is_typed_freely_means_what_it_says(text, meant):
+    assert show(parse(text)) == show(parse(meant))
+
+
+def test_a_whole_axis_that_comes_last_need_not_be_written_where_shapes_are_known():
+    shapes = {"x": ("b", "k"), "W": ("j", "k"), "y": ("b", "j")}
+    assert show(parse("y[b,:] = W x[b,:]", shapes)) == show(parse("y[b] = W x[b]", shapes))
+
+
+def test_a_word_for_a_condition_may_be_a_name():
+    assert show(parse("for[t] = when[t] + for[t-1]")) == "for[t] = when[t] + for[t-1]"
 
 
 def test_capital_on_the_left_is_free():
@@ -295,8 +329,8 @@ REFUSALS = [
     ("size t", "`size` is written `size t = 5`", 1, 1),
     ("W in X", "after `in` comes a shape", 1, 3),
     ("y = a < b", "`<` was not expected here", 1, 7),
-    ("y[j] = sum(W[j,i] x[i], i)", "`sum` takes its index in square brackets: `sum[i](…)`", 1, 8),
-    ("h[b,:] = x[b,:]", "`:` is no part of the language; a slice is a capital: `h[b,t,J]`", 1, 5),
+    ("y[j] = sum(W[j,i] x[i], 2)", "`sum` takes its index in square brackets: `sum[i](…)`", 1, 8),
+    ("h[b,:] = x[b,:]", "`:` is a whole axis: give it an index, `x[b,i]`", 1, 5),
     ("y[i] == x[i]", "an equation is written with `=`", 1, 6),
     ("y = a, b", "one equation stands on a line", 1, 6),
     ("h[t] = x[t]; h[0] = 0", "`;` lays tensors end to end; one equation stands on a line", 1, 12),

@@ -83,6 +83,14 @@ MENDED = [
     ("y[i] = x[i*j] z[i,j]", "x[i*j] z[i,j]", "sum[j](x[i,j] z[i,j])", "x[i,j]"),
     ("h[t] = x[t]; g[t] = 0 x[t]", ";", "\n", "one equation stands on a line"),
     ("y[i] = σ^2(x[i])", "σ^2(x[i])", "sigmoid(x[i])^2", "sigmoid(…)^2"),
+    ("y[i,j] = w[i]^T v[j]", "w[i]^T v[j]", "w[i,D] v[j,D]", "write indices"),
+    ("y[i] = sum_j W[i,j].T x[j]", "sum_j W[i,j].T x[j]", "W[J,i] x[J]", "W[J,i] x[J]"),
+    ("a[i,j] = s[i,j] (j <= i)", "(j <= i)", "[j <= i]", "[j <= i]"),
+    ("a[i,j] = s[i,j] (j <= i)", "(j <= i)", "if j <= i else 0", "… if j <= i else 0"),
+    ("a[i,j] = s[i,j] for j <= i", "for j <= i", "if j <= i else 0", "a if t > 0 else b"),
+    ("y_t = a_{t-1} \\quad \\forall t > 2", "\\quad \\forall t > 2", "if t > 2 else 0", "a if t > 0 else b"),
+    ("y[b] = sum(x[:,b])", "sum(x[:,b])", "x[I,b]", "x[b,I] W[I,e]"),
+    ("h[b,:] = W[b,:] + x[b,:]", ":", "i", "x[b,i]"),
 ]  # fmt: skip
 
 
@@ -115,6 +123,20 @@ def test_sentence_of_every_doubt_shows_how_to_write_each():
         with pytest.raises(NotationError) as caught:
             Equations(text)
         assert len(re.findall("`[^`]+`", caught.value.message)) >= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "signature"),
+    [
+        ("y[i,j] = W[i,j]^T", {"W": ("i", "j"), "y": ("i", "j")}),
+        (r"y_i = \sum_j W_{ij}^\top x_j", {"W": ("i", "j"), "x": ("j",), "y": ("i",)}),
+    ],
+)
+def test_a_transposed_entry_is_shown_in_both_readings(text, signature):
+    with pytest.raises(
+        NotationError, match=re.escape("written `W[i,j]`, or one of the transposed, written `W[j,i]`")
+    ):
+        Equations(text, signature)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,12 @@
 
 from itertools import product
 
+import pytest
 import torch
+from closeness import close
 from running import Case, agree, draw
+
+from coursekit.notation import Equations, NotationError
 
 
 def test_rotary_positions_turn_each_pair_by_its_angle():
@@ -36,6 +40,25 @@ def test_a_crf_sums_over_all_paths_and_viterbi_finds_the_best():
         scores[path] = start[path[0]] + sum(steps)
     torch.testing.assert_close(found["Z"], torch.logsumexp(torch.stack(list(scores.values())), 0))
     assert found["y"].tolist() == list(max(scores, key=scores.__getitem__)[1:])
+
+
+def test_the_last_place_of_an_axis_needs_no_index_of_its_own():
+    alpha = torch.randn(5, 3, dtype=torch.float64)
+    close(Equations("Z = logsumexp_j alpha[T-1,j]").run({"alpha": alpha})["Z"], alpha[-1].logsumexp(0))
+    both = Equations("y[j] = a[N-2,j] + b[N-1,j]/N").run({"a": alpha, "b": 2 * alpha})["y"]
+    close(both, alpha[3] + 2 * alpha[4] / 5)
+    with pytest.raises(NotationError):
+        Equations("y[j] = a[N-2,j] + b[N-1,j]").run({"a": alpha, "b": alpha[:4]})
+
+
+def test_a_start_that_reads_what_is_given_at_0_is_the_first_place():
+    pi, A, B = (torch.rand(*size, dtype=torch.float64) for size in ((3,), (3, 3), (3, 6)))
+    seen = torch.tensor([2, 0, 5, 5])
+    text = "alpha[0,j] = pi[j] B[j,o[0]]\nalpha[t,j] = B[j,o[t]] sum_i alpha[t-1,i] A[i,j]\np = sum_j alpha[T-1,j]"
+    wanted = pi * B[:, seen[0]]
+    for o in seen[1:]:
+        wanted = B[:, o] * (wanted @ A)
+    close(Equations(text).run({"pi": pi, "A": A, "B": B, "o": seen})["p"], wanted.sum())
 
 
 def test_edit_distance_is_that_of_the_words():

@@ -107,7 +107,9 @@ def indices(equation: T.Equation, source: str, broadcast: bool) -> None:
         raise error(message, source, where(equation.right, name))
     for node in walk(equation.right):
         if isinstance(node, T.Call) and node.function == "transpose":
-            message = "a transpose needs shapes: declare them, `x in R^{n}`, or write indices"
+            message = (
+                "a transpose needs shapes: declare them, `W in R^{n x m}`, or write indices: `W[J,i] x[J]`"
+            )
             raise error(message, source, node.span)
     for affine in equation.left.indices:
         own = affine.plain

@@ -97,6 +97,7 @@ class Ranges:
         for number, equation in enumerate(equations):
             self.compared(number, equation)
         self.settle()
+        self.ends()
         if self.unread:
             self.measure()
         self.names: dict[Node, str] = {}
@@ -176,6 +177,16 @@ class Ranges:
         for k, size in enumerate(sizes, self.ranks[name] - len(sizes)):
             axis: Node = ("axis", name, k)
             self.sets.join(self.sizes.setdefault(size, axis), axis)
+
+    def ends(self) -> None:
+        """The T of `x[T-1]`, where no index is called t: the size of the axis that it is the last place of."""
+        letters = {n[2].rstrip("0123456789'") for n in self.sets.parent if n[0] == "index"}
+        for ref in (r for e in self.equations for r in references(e.right)):
+            for k, affine in enumerate(ref.indices):
+                size = affine.terms[0][1] if len(affine.terms) == 1 and affine.const < 0 else None
+                if isinstance(size, T.SizeOf) and not {size.name, small_of(size.name)} & letters:
+                    axis: Node = ("axis", ref.name, k)
+                    self.sets.join(self.sizes.setdefault(size.name, axis), axis)
 
     def measure(self) -> None:
         """A tensor that is declared but not read is an input for its shape alone, where nothing else gives a

@@ -38,6 +38,7 @@ def written(sweep: Backward, last: list[str]) -> System:
     program = T.Program(
         (
             *_directives(sweep, padded, ranges, shapes, measures),
+            *_numbers(equations),
             *map(sizes_by_letter, equations, ranges.values()),
         )
     )
@@ -150,6 +151,13 @@ def _directives(
     found += [T.Directive("centered", tuple(centered))] if centered else []
     declared = {n: sweep.dims[n] for n in measures} | {n: sweep.dims[source] for n, source in shapes.items()}
     return found + [T.Directive("shape", (name,), (",".join(dims),)) for name, dims in declared.items()]
+
+
+def _numbers(equations: list[T.Equation]) -> list[T.Directive]:
+    """`da_s in R`, where nothing but numbers is read: the s of `da_s = dy a_s` is no index."""
+    if any(ref.indices for e in equations for ref in T.references(e)):
+        return []
+    return [T.Directive("shape", (e.left.name,), ("",)) for e in equations if "_" in e.left.name]
 
 
 def _tensors(

@@ -11,7 +11,7 @@ from ..functions import SOFT
 from ..names import Name, small_of
 from .scanner import MAX_DEPTH
 from .signature import Signature
-from .tokens import Tokens, as_, closing, refuse
+from .tokens import Tokens, as_, closing, level, refuse, split
 
 CONDITIONAL = "(|"  # the bracket of `P(a | b)`
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
@@ -41,6 +41,33 @@ def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
             if place > k + 2:
                 out[place - 1] = as_("COMMA", tokens[place - 1], ",")
     return out
+
+
+def slices(tokens: Tokens, known: Signature, source: str) -> Tokens:
+    """`x[b,:] . W[:,e]` as `x[b,I] W[I,e]`; a whole axis that comes last, `x[b,:]`, need not be written where the axes
+    of x are known."""
+    used = {t.value.base for t in tokens if t.type == "NAME"} | {a for s in known.shapes.values() for a in s}
+    out: list[Token | None] = list(tokens)
+    whole = [k for k, t in enumerate(tokens) if t.type == "SLICE"]
+    for k in whole:
+        if out[k] is not tokens[k]:  # it was the other one of a pair
+            continue
+        start = next(n for n in range(k, -1, -1) if level(tokens[n]) > 0 and closing(tokens, n) > k)
+        stop = closing(tokens, start)
+        rest = tokens[stop + 1 : stop + 4]
+        last = closing(tokens, stop + 3) if [t.type for t in rest[1:]] == ["NAME", "LSQ"] else stop
+        others = [n for n in whole if stop < n < last]
+        alone = [n for n in whole if start < n < stop] == [k] and len(others) == 1
+        if alone and rest[0].type in ("AT", "DOT"):
+            letter = Name(next(c for c in "IJKLMNPQRSUVWXYZ" if not {c, c.lower()} & used))
+            used.add(letter.base)
+            out[k], out[others[0]] = (as_("NAME", tokens[n], letter) for n in (k, others[0]))
+        elif known and tokens[k + 1 : stop] == [] and tokens[k - 1].type == "COMMA":
+            out[k - 1] = out[k] = None
+        else:
+            hint = "`:` is a whole axis: give it an index, `x[b,i]`, or a capital where it is summed, `x[b,I] W[I,e]`"
+            raise refuse(hint, source, tokens[k])
+    return [token for token in out if token is not None]
 
 
 def pair(tokens: Tokens, source: str) -> Tokens:
@@ -94,7 +121,7 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     if stack:
         opened = stack[-1][0]
         raise refuse(f"`{opened}` is never closed: `{_SIGN[opened.type]}` is missing", source, opened)
-    return _heads(out, source)
+    return _heads(_indexed(out), source)
 
 
 def _torn(tokens: Tokens, token: Token, before: Token, source: str) -> None:
@@ -114,6 +141,25 @@ def _add(out: Tokens, kind: str, token: Token, skip: int | None) -> None:
 
 def _ends_operand(out: Tokens) -> bool:
     return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RGRP", "RBRACE", "BAR_CLOSE")
+
+
+def _indexed(tokens: Tokens) -> Tokens:
+    """`mean(x[b,i], b)`, `sum(x_i, i)`: the index after the comma as `mean[b](x[b,i])` has it."""
+    for k in range(len(tokens) - 2, -1, -1):
+        if tokens[k].type != "REDUCER" or tokens[k + 1].type != "LPAR":
+            continue
+        stop = closing(tokens, k + 1)
+        body, *over = split(tokens[k + 2 : stop])
+        inside = {t.value.index for t in body if t.type == "NAME"}
+        inside |= {i for t in body if t.type == "NAME" for g in t.value.subs for i in g.items}
+        if over and all(len(o) == 1 and o[0].type == "NAME" and o[0].value.index in inside for o in over):
+            head = [
+                as_("LSQ", over[0][0], "["),
+                *tokens[k + 3 + len(body) : stop],
+                as_("RSQ", over[-1][0], "]"),
+            ]
+            tokens = [*tokens[: k + 1], *head, tokens[k + 1], *body, *tokens[stop:]]
+    return tokens
 
 
 def _heads(tokens: Tokens, source: str) -> Tokens:

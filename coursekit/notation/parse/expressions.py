@@ -68,8 +68,10 @@ class ExpressionReader(ReferenceReader):
         groups: list[tuple[str, list[T.Expr]]] = [("", factors)]  # matrices: a sign binds less than none
         below: Tree[Token] | None = None  # what stands after a slash, until another sign comes
         for step in reversed(steps):
-            if below is not None and step.data == "times":
-                self.ends_below(below, cast("Tree[Token]", step.children[1]))
+            if step.data == "times":
+                self.beside(*cast("list[Tree[Token]]", step.children))
+                if below is not None:
+                    self.ends_below(below, cast("Tree[Token]", step.children[1]))
             below = cast("Tree[Token]", step.children[1]) if step.data == "divide" else None
             right = self.expr(step.children[1])
             if step.data == "divide":
@@ -77,7 +79,7 @@ class ExpressionReader(ReferenceReader):
                 if fractions > MAX_DEPTH:
                     raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", step)
                 factors[:] = [divide(join(factors), right, self.span(step))]
-            elif matrices and step.data != "times":
+            elif matrices and step.data != "times" and not all(isinstance(f, T.Num) for f in factors):
                 factors = [right]
                 groups.append((step.data, factors))
             else:
@@ -102,6 +104,12 @@ class ExpressionReader(ReferenceReader):
             )
             message = "where does the fraction end? Write `a/(b c)` or `a/b * c`"
             raise self.error(message, below, repairs if tight else ())
+
+    def beside(self, left: Tree[Token], right: Tree[Token]) -> None:
+        """`a[i,j] (j <= i)`: a factor, or where the line holds?"""
+        if right.data == "holds" and left.data != "number":
+            message = "this condition can be a factor, 1 where it holds, written `[j <= i]`, or tell where the line "
+            raise self.error(f"{message}holds, written `… if j <= i else 0`", right)
 
     x_divide = x_star = x_dot = x_matmul = x_times
 
@@ -151,8 +159,7 @@ class ExpressionReader(ReferenceReader):
         if power or primes:
             return self.marked(function, power, nodes, tree)
         if function == "turned":  # (a - b)^T
-            value = self.expr(nodes[0])
-            return T.Call("transpose", (value,), span=self.span(tree)) if self.facts.matrices else value
+            return self.transposed(self.expr(nodes[0]), self.span(tree))
         if function in SAID:
             return self.said(function, nodes, tree)
         if function in ("trace", DIAG) and not self.facts.matrices:
@@ -223,6 +230,8 @@ class ExpressionReader(ReferenceReader):
 
     def x_iverson(self, tree: Tree[Token]) -> T.Expr:
         return T.Iverson(self.condition(cast("Tree[Token]", tree.children[0])), span=self.span(tree))
+
+    x_holds = x_iverson
 
     def x_cases(self, tree: Tree[Token]) -> T.Expr:
         branches: list[tuple[T.Expr, T.Condition]] = []

@@ -91,8 +91,7 @@ class LatexReader(Scanner):
         elif name == "in":
             self.keyword("in", start)
         elif name == "forall":
-            quad = re.compile(r".*?(\\q?quad|$)", re.MULTILINE).match(self.text, self.pos, self.end)
-            self.pos = quad.end() if quad else self.end  # it says nothing that the left side does not
+            self.for_all(start)
         elif name in REFUSED:
             raise self.error(REFUSED[name], start, self.pos - start)
         else:
@@ -222,7 +221,7 @@ class LatexReader(Scanner):
                 break
             self.pos = match.end()
             if match.group(3) == "_":
-                letters = re.compile(r"[A-Za-z0-9]+").match(self.text, self.pos, self.end)
+                letters = re.compile(r"[A-Za-z0-9]+'*").match(self.text, self.pos, self.end)
                 if letters and not big:
                     sub, self.pos = letters.span(), letters.end()
                 else:

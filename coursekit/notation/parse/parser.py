@@ -18,7 +18,7 @@ from lark.lexer import Lexer as LarkLexer
 
 from ..errors import NotationError
 from ..tree import Directive, Program, Statement
-from .brackets import conditions, pair
+from .brackets import conditions, pair, slices
 from .calls import Calls
 from .directives import directive
 from .elaborate import equations
@@ -50,16 +50,17 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
     for tokens in statements(lex(text, known.ranks)):
         found.append(directive(tokens, text))
         if found[-1] is None:
-            written.append(_paired(conditions(tokens, known, text), text))
+            written.append(_paired(conditions(slices(tokens, known, text), known, text), text))
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
     kept = iter(expand(written, known, text))
     full = [(item, None if item is not None else next(kept)) for item in found]
     found = [item for item, tokens in full if item is not None or tokens is not None]
-    scripts = Scripts([tokens for _, tokens in full if tokens is not None], text, known)
+    said = [f for f in found if f is not None]
+    declared = {name for directive in said if directive.word == "shape" for name in directive.names}
+    scripts = Scripts([tokens for _, tokens in full if tokens is not None], text, known, declared)
     calls = Calls(scripts.statements, scripts.seen, known, text)
     trees = [_tree(tokens, text) for tokens in calls.statements]
-    said = [f for f in found if f is not None]
     facts = gather(trees, said, scripts.seen.matrix, known)
     read = iter(equations(trees, facts, text))
     out: list[Statement] = [s for item in found for s in (next(read) if item is None else [item])]

@@ -44,7 +44,7 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
         if len(left.indices) != rank:
             message = f"`{left.name}` has {rank} indices in its other equation, you wrote {len(left.indices)}"
             raise NotationError(message, source, left.span.line, left.span.column, left.span.width)
-        if place[1] >= 0 and told is None:
+        if place[1] >= 0 and told is None and not (place[1] == 0 and _begins(statement, statements)):
             raise _doubt(statement, place, source)
         starts.setdefault(statement.left.name, []).append((*place, statement))
     if not starts:
@@ -126,6 +126,12 @@ def _fixed(equation: T.Equation) -> tuple[int, int] | None:
     """The axis and the position of a left side that stands at one place: `h[-1,j]`."""
     places = [(k, a.const) for k, a in enumerate(equation.left.indices) if not a.terms]
     return places[0] if len(places) == 1 else None
+
+
+def _begins(start: T.Equation, statements: list[T.Statement]) -> bool:
+    """Does a start read what is given at 0, `x[0]`, so that positions begin there?"""
+    defined = {s.left.name for s in statements if isinstance(s, T.Equation)}
+    return any(T.Affine(()) in r.indices for r in references(start.right) if r.name not in defined)
 
 
 def _zero(start: Start) -> bool:

@@ -11,6 +11,7 @@ from lark import Token, Tree
 from .. import tree as T
 from ..functions import PI
 from ..names import GREEK, Name, capital_of
+from ..show import show
 from ..sums import is_capital
 from ..tree import single
 from .build import MARK, multiply
@@ -43,7 +44,7 @@ class ReferenceReader(IndexReader):
             full = self.facts.signature.ranks.get(name.text) == len(leading)
             marked = self.facts.matrices and not full and not self.floors
             value: T.Expr = T.Call(MARK, (ref,), span=span) if marked else self.floored(ref)
-            return T.Call("transpose", (value,), span=span) if name.transposed else value
+            return self.transposed(value, span) if name.transposed else value
         arguments = arguments_of(round_) if round_ is not None else []
         if left_side and round_ is not None:
             arguments = self.left_arguments(arguments)
@@ -59,6 +60,19 @@ class ReferenceReader(IndexReader):
         if self.facts.signature and not self.floors and self.is_row(ref, tree):
             return ref if left_side else T.Call(MARK, (ref,), span=span)
         return self.floored(ref)
+
+    def transposed(self, value: T.Expr, span: T.Span) -> T.Expr:
+        """The row `e[w,I]^T` is a vector as it is; `W_{ij}^T` can be an entry of W or of the transposed matrix."""
+        if isinstance(value, T.Ref) and sum(is_capital(a.plain or "") for a in value.indices) == 1:
+            return value
+        if not isinstance(value, T.Ref) or len(value.indices) < 2 or not self.facts.matrices:
+            return T.Call("transpose", (value,), span=span)
+        *rest, row, column = value.indices
+        either = [show(replace(value, indices=(*rest, *pair))) for pair in ((row, column), (column, row))]
+        message = (
+            f"can be the entry itself, written `{either[0]}`, or one of the transposed, written `{either[1]}`"
+        )
+        raise self.error(f"`{either[0]}^T` {message}", span)
 
     def is_row(self, ref: T.Ref, tree: Tree[Token]) -> bool:
         """May axes be left: is `x[t]` a row of an x that has more of them, or of one that the text defines?"""

@@ -32,6 +32,9 @@ _JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
 _DEFINED = re.compile(r"(?m)^\s*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
 _BETWEEN = re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|[=<>≤≥≠]|\\(?:neq?|leq?|geq?)\b|\n")
 _OFTEN_NAMES = ("mean", "var", "std", "norm")  # words that are often a tensor's name
+_ALL = re.compile(r"\s*(all|each|every|any)\b")
+_SOME = re.compile(r"<|>(?!=)|[≤≠]|!=|\\(?:neq?|leq?|lt|gt)\b")  # but `t >= 1`: all of them
+_SLICE = re.compile(r":(?=\s*[,\]])")
 _ARG = re.compile(r"\s*(?:\\,)?\s*\\?(max|min)(?![A-Za-z])")
 KIND = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "=": "EQ", "(": "LPAR", ")": "RPAR", "[": "LSQ",
@@ -176,6 +179,9 @@ class Scanner:
             raise self.error("a subscript must follow a name: `h_t`, `h_{t-1}`", start)
         elif self.text.startswith(":=", start):
             self.pos += 1
+        elif _SLICE.match(self.text, start, self.end) and self.out and self.out[-1].type in ("LSQ", "COMMA"):
+            self.pos += 1
+            self.emit("SLICE", ":", start)
         elif char == ":" and self.under:
             self.pos += 1
             self.emit("COMMA", ",", start)
@@ -281,7 +287,17 @@ class Scanner:
         """A word that begins at `start` has been read up to `pos`: finish it and emit it."""
         if word in KEYWORDS and not self.follows("_", "^", "[", "'"):
             return self.keyword(word, start)
+        if word in ("for", "when") and self.operand() and self.follows(" "):
+            every = _ALL.match(self.text, self.pos, self.end)
+            return self.for_all(start) if every else self.keyword("if", start)
         self.finish(Name(word, text_word=text_word), start)
+
+    def for_all(self, start: int) -> None:
+        """`for all t` says nothing that the left side does not; `for all t < s` does."""
+        quad = re.compile(r".*?(\\q?quad|$)", re.MULTILINE).match(self.text, self.pos, self.end)
+        self.pos = quad.end() if quad else self.end
+        if _SOME.search(self.text, start, self.pos):
+            raise self.error("what is it for the others? Write `a if t > 0 else b`", start, self.pos - start)
 
     def keyword(self, word: str, start: int) -> None:
         kind = KEYWORDS[word]

@@ -39,7 +39,9 @@ class Reading:
 class Scripts:
     """The statements of one text, their scripts resolved."""
 
-    def __init__(self, statements: list[Tokens], text: str, signature: Signature) -> None:
+    def __init__(
+        self, statements: list[Tokens], text: str, signature: Signature, declared: set[str] | None = None
+    ) -> None:
         self.text = text
         self.signature = signature
         self.reader = LatexReader(text)
@@ -57,7 +59,8 @@ class Scripts:
             statements = self.functions(statements)
         elif not self.seen.tensors:
             for tokens in statements:
-                self.decide(tokens)
+                if tokens[0].type != "NAME" or tokens[0].value.text not in (declared or ()):
+                    self.decide(tokens)
         self.statements = [self.statement(tokens) for tokens in statements]
 
     def rooted(self, tokens: Tokens, statements: list[Tokens]) -> Tokens:
