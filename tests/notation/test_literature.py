@@ -133,7 +133,7 @@ DOUBTS += [
     ("L = log p(w_t)", {"p": ("t", "v"), "w": ("t",), "L": ("t",)}, "p[t,v]"),
     ("y = x.mean()", {"x": ("i",), "y": ()}, "mean[i](x[i])"),
     (r"y = \langle u, v \rangle", {"u": ("i",), "v": ("i",), "y": ()}, r"u^\top v"),
-    ("y[i] = 1{x[i] > 0} x[i]", {}, "[x[i] > 0]"),
+    ("y = x/|x|", {"x": ("i",), "y": ("i",)}, "its length, `||x||`, or of each entry, `abs(x)`"),
     ("h_t = tanh(U h_t-1)", {"U": ("j", "j"), "h": ("t", "j")}, "h_{t-1}"),
     (r"y = \max(0, a), \quad \tanh b = c", {"a": (), "b": (), "c": (), "y": ()}, "one equation"),
     ("y[2*i] = x[i]", {}, "concat[i,k](y[i,k])"),

@@ -91,6 +91,14 @@ SAID_OTHERWISE = [
     ("y[t] = x[t] + 1 for each t >= 1", "y[t] = x[t] + 1"),
     ("y[t] = x[t] + 1 for t = 1..T", "y[t] = x[t] + 1"),
     ("y[t] = x[t] when t > 0 else 0", "y[t] = x[t] if t > 0 else 0"),
+    ("h[t] = a[t] f[t] where f[t] = 1 - g[t]", "h[t] = a[t] f[t]\nf[t] = 1 - g[t]"),
+    ("h[t] = x[t]; g[t] = 2 x[t]", "h[t] = x[t]\ng[t] = 2 x[t]"),
+    ("Gate: g[t] = a[t] .* b[t]\nState: h[t] = g[t]", "g[t] = a[t] b[t]\nh[t] = g[t]"),
+    ("y[i] = 1{x[i] > 0} x[i]", "y[i] = 1 * [x[i] > 0] x[i]"),
+    ("y[i] = I(x[i] > 0) x[i]", "y[i] = 1 * [x[i] > 0] x[i]"),
+    ("y[i] = |x[i]||z[i]|", "y[i] = abs(x[i]) abs(z[i])"),
+    ("E = sum_{i<j} w[i,j] s[i] s[j]", "E = sum[i,j,i < j](w[i,j] s[i] s[j])"),
+    ("y[j] = sum_{i != j} w[i,j]", "y[j] = sum[i != j](w[i,j])"),
 ]
 
 
@@ -102,6 +110,23 @@ def test_what_is_typed_freely_means_what_it_says(text, meant):
 def test_a_whole_axis_that_comes_last_need_not_be_written_where_shapes_are_known():
     shapes = {"x": ("b", "k"), "W": ("j", "k"), "y": ("b", "j")}
     assert show(parse("y[b,:] = W x[b,:]", shapes)) == show(parse("y[b] = W x[b]", shapes))
+
+
+SIGNED = [
+    ("y_hat = softmax(W h + b); l = -sum(y log(y_hat))", "yhat = softmax(W h + b)\nl = -sum(y log(yhat))"),
+    ("a_norm = sqrt(sum_i b_i^2)\ny_i = b_i/a_norm", "a = sqrt(sum_i b_i^2)\ny_i = b_i/a"),
+    ("l = 1/n sum_i (y_i - b_i)^2", "l = 1/N sum_i (y_i - b_i)^2"),
+    (r"l = \frac{1}{n} \sum_i y_i", r"l = \frac{1}{N} \sum_i y_i"),
+    ("y = tanh(U [b * y', h])", "y = tanh(U [b * y'; h])"),
+    ("LN(b)_i = b_i - mean(b)", "LN_i = b_i - mean(b)"),
+]
+
+
+@pytest.mark.parametrize(("text", "meant"), SIGNED)
+def test_what_is_typed_freely_is_read_by_the_shapes(text, meant):
+    shapes = {"W": (3, 2), "U": (3, 5), "h": (2,), "b": (3,), "y": (3,), "y'": (3,), "l": (), "LN": (3,)}
+    read, wanted = (show(parse(written, shapes)) for written in (text, meant))
+    assert read.replace("y_hat", "yhat").replace("a_norm", "a") == wanted
 
 
 def test_a_word_for_a_condition_may_be_a_name():
@@ -333,16 +358,9 @@ REFUSALS = [
     ("h[b,:] = x[b,:]", "`:` is a whole axis: give it an index, `x[b,i]`", 1, 5),
     ("y[i] == x[i]", "an equation is written with `=`", 1, 6),
     ("y = a, b", "one equation stands on a line", 1, 6),
-    ("h[t] = x[t]; h[0] = 0", "`;` lays tensors end to end; one equation stands on a line", 1, 12),
     ("y[t] = x[t] if t > 0", "what is it otherwise? Write `a if t > 0 else b`", 1, 13),
     ("y[i] = f(x = 2)", "a condition cannot stand here", 1, 10),
     ("y = a +\nz = b", "the equation breaks off after `+`", 1, 7),
-    (
-        "h[t] = a[t] f[t] where f[t] = 1 - g[t]",
-        "write the equation that follows it on a line of its own",
-        1,
-        18,
-    ),
     ("y = \u0445[I] z[I]", "`\u0445` (cyrillic small letter ha) is no part of the language", 1, 5),
     ("y[b\uff0ck] = x[b,k]", "`\uff0c` (fullwidth comma) is no part of the language; write `,`", 1, 4),
     (

@@ -81,7 +81,6 @@ MENDED = [
     ("y[i] = W[i,j] x[j]", "W[i,j] x[j]", "sum[j](W[i,j] x[j])", "sum[j](…)"),
     ("p[t,w] = softmax(z[t,w])", "softmax", "softmax[w]", "softmax[w](…)"),
     ("y[i] = x[i*j] z[i,j]", "x[i*j] z[i,j]", "sum[j](x[i,j] z[i,j])", "x[i,j]"),
-    ("h[t] = x[t]; g[t] = 0 x[t]", ";", "\n", "one equation stands on a line"),
     ("y[i] = σ^2(x[i])", "σ^2(x[i])", "sigmoid(x[i])^2", "sigmoid(…)^2"),
     ("y[i,j] = w[i]^T v[j]", "w[i]^T v[j]", "w[i,D] v[j,D]", "write indices"),
     ("y[i] = sum_j W[i,j].T x[j]", "sum_j W[i,j].T x[j]", "W[J,i] x[J]", "W[J,i] x[J]"),
@@ -89,6 +88,8 @@ MENDED = [
     ("a[i,j] = s[i,j] (j <= i)", "(j <= i)", "if j <= i else 0", "… if j <= i else 0"),
     ("a[i,j] = s[i,j] for j <= i", "for j <= i", "if j <= i else 0", "a if t > 0 else b"),
     ("y_t = a_{t-1} \\quad \\forall t > 2", "\\quad \\forall t > 2", "if t > 2 else 0", "a if t > 0 else b"),
+    ("y[t] = sum(k=0 to K-1) w[k] x[t,k]", "sum(k=0 to K-1)", "sum[k=0..K-1]", "in square brackets"),
+    ("dL/dz[j] = p[j]", "dL/dz[j]", "dz[j]", "dz[j] = …"),
     ("y[b] = sum(x[:,b])", "sum(x[:,b])", "x[I,b]", "x[b,I] W[I,e]"),
     ("h[b,:] = W[b,:] + x[b,:]", ":", "i", "x[b,i]"),
 ]  # fmt: skip

@@ -75,7 +75,7 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     out: Tokens = []
     stack: list[tuple[Token, int]] = []
     skip: int | None = None  # inside `| …)` of a conditional: the stack depth that ends it
-    for token in tokens:
+    for token in _bars(tokens):
         kind = token.type
         opened = stack[-1][0] if stack else None
         if kind == "NORM" and opened is not None and _ends_operand(out):
@@ -141,6 +141,17 @@ def _add(out: Tokens, kind: str, token: Token, skip: int | None) -> None:
 
 def _ends_operand(out: Tokens) -> bool:
     return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RGRP", "RBRACE", "BAR_CLOSE")
+
+
+def _bars(tokens: Tokens) -> Tokens:
+    """`|u||v|`: the second sign closes one and opens another."""
+    out: Tokens = []
+    opened = False
+    for token in tokens:
+        both = token.type == "NORM" and opened
+        out += [as_("BAR", token, "|")] * 2 if both else [token]
+        opened ^= token.type == "BAR"
+    return out
 
 
 def _indexed(tokens: Tokens) -> Tokens:

@@ -23,6 +23,7 @@ _PLAIN = frozenset({"NAME", "NUMBER", "PLUS", "MINUS", "STAR", "COMMA", "LSUB", 
 
 
 _FUNCTION_LETTERS = frozenset({"f", "g", "pi", "phi", "varphi", "psi", "Phi", "Psi"})
+_INDICATORS = frozenset({"I", "ind", "indicator", "Indicator"})
 
 
 class Calls:
@@ -70,7 +71,9 @@ class Calls:
             kind = "LIDX" if k < left or square else self.kind(tokens[head], tokens[k + 1 : stop], script)
             if not kind and token.value == CONDITIONAL:
                 raise refuse(_function(tokens[head].value), self.source, tokens[head])
-            if kind:
+            if kind == "LCALL" and tokens[head].value.text in _INDICATORS and _asks(tokens[k + 1 : stop]):
+                out[head] = as_("NUMBER", tokens[head], "1")  # I(y = k)
+            elif kind:
                 out[k] = as_(kind, token)
         return out
 

@@ -81,7 +81,9 @@ class Elaborator(ExpressionReader):
         left, right = tree.children[0], tree.children[-1]
         self.survey(tree)
         if not isinstance(left, Tree) or left.data != "reference":
-            raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
+            message = "the left side must be one tensor, such as `h[b,t,j]`"
+            quotient = isinstance(left, Tree) and left.data == "divide"
+            raise self.error(message + "; a derivative has a name, `dz[j] = …`" * quotient, left)
         name, _, round_, square = parts_of(left)
         conditional = round_ is not None and square is None and name.value.text not in self.facts.indices
         lhs = self.reference(left, left_side=True)

@@ -20,7 +20,7 @@ from ..sums import is_capital, opens
 from .build import add, affines, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
 from .index_reader import MAX_DEPTH, edge, terms_of, unmarked
-from .matrix import DIAG, ENTRY, HADAMARD, WHOLE
+from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
 from .positions import matters
 from .references import ReferenceReader
 
@@ -226,7 +226,7 @@ class ExpressionReader(ReferenceReader):
         if name and name.capital and name.text not in self.facts.tensors:
             self.facts.sizes.add(name.index)
             return T.Size(name.index, span=self.span(inner))
-        return T.Call("abs", (self.expr(inner),), span=self.span(tree))
+        return T.Call(BARS if self.facts.matrices else "abs", (self.expr(inner),), span=self.span(tree))
 
     def x_iverson(self, tree: Tree[Token]) -> T.Expr:
         return T.Iverson(self.condition(cast("Tree[Token]", tree.children[0])), span=self.span(tree))
@@ -298,7 +298,7 @@ class ExpressionReader(ReferenceReader):
         head, indices, body = cast("tuple[Token, Tree[Token] | None, Tree[Token]]", tree.children)
         word = str(head)
         span = self.span(head)
-        bound, where = self.bound(indices) if indices is not None else ((), None)
+        bound, where = self.bound(indices, body) if indices is not None else ((), None)
         self.around += bound
         value = self.expr(body)
         del self.around[len(self.around) - len(bound) :]
@@ -330,7 +330,7 @@ class ExpressionReader(ReferenceReader):
         rest = tuple(i for i in own if i not in self.left and i not in around)
         return rest or tuple(own if len(own) == 1 and own[0] not in around else ())
 
-    def bound(self, indices: Tree[Token]) -> tuple[tuple[str, ...], T.Condition | None]:
+    def bound(self, indices: Tree[Token], body: Tree[Token]) -> tuple[tuple[str, ...], T.Condition | None]:
         """The names that a sum binds, and the condition they must meet."""
         *items, upto = indices.children
         names: list[str] = []
@@ -350,6 +350,7 @@ class ExpressionReader(ReferenceReader):
                         message = "a condition under a sum begins with the index it binds: `sum[t2 <= t1](…)`"
                         raise self.error(message, item)
                     names += found
+                    names += self.both(item, found, body)
                 for part in parts:
                     conditions += self.comparisons(part)
             else:
@@ -360,6 +361,14 @@ class ExpressionReader(ReferenceReader):
         if conditions:
             where = conditions[0] if len(conditions) == 1 else T.And(tuple(conditions))
         return tuple(names), where
+
+    def both(self, item: Tree[Token], found: list[str], body: Tree[Token]) -> list[str]:
+        """The j of `sum_{i < j} w_ij`, which nothing else tells: the sum runs over pairs."""
+        letters = {own.index for side in item.children[0::2] if (own := bare_name(side)) and not own.capital}
+        letters -= {*found, *self.left, *self.around} | self.facts.sizes | self.facts.tensors
+        parts = [part for r in rules(body, "reference") for part in parts_of(r)[1:] if part is not None]
+        inside = {t.value.index for part in parts for t in names_in(part)}
+        return sorted(letters & inside)
 
     def limits(self, name: str, item: Tree[Token], upto: Tree[Token] | Token) -> list[T.Compare]:
         """The limits of a sum as conditions; none where it runs over the whole axis.

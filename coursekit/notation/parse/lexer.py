@@ -61,14 +61,15 @@ def statements(tokens: list[Token]) -> Iterator[list[Token]]:
 
 
 def clauses(tokens: list[Token]) -> Iterator[list[Token]]:
-    """One line may hold several equations, apart by commas or `\\quad`, and say over what an index runs
+    """One line may hold several equations, apart by commas, semicolons or `\\quad`, and say over what an index runs
     (`t = 1, \\dots, T`), which is what it runs over anyway."""
     part: list[Token] = []
     depth = k = 0
     while k < len(tokens):
         kind = tokens[k].type
-        if depth == 0 and kind in ("COMMA", "QUAD", "IF"):
-            after = next((n for n in range(k, len(tokens)) if tokens[n].type not in ("COMMA", "QUAD")), k)
+        if depth == 0 and kind in ("COMMA", "SEMI", "QUAD", "IF"):
+            apart = ("COMMA", "SEMI", "QUAD")
+            after = next((n for n in range(k, len(tokens)) if tokens[n].type not in apart), k)
             if length := _range(tokens[after:]):
                 k = after + length
                 continue

@@ -27,6 +27,7 @@ WHOLE = "whole "  # Call("whole norm", (body,)): over all axes of a vector or a 
 SIGNS = STAR, DOT, AT = "star", "dot", "matmul"
 ROW = "row"  # no sign: that vectors are rows, so that `q k^T` is a number
 EACH = "each"  # no sign: that `*` between a matrix and a vector is entry by entry, row by row
+BARS = "bars"  # Call(BARS, (a,)): of a number, its absolute value
 DIAG = "diag"  # of a vector a matrix, of a matrix a vector
 
 
@@ -144,6 +145,8 @@ class Shapes:
         if isinstance(node, T.Call) and node.function.startswith(WHOLE):
             self.shape(node.args[0])
             return ()
+        if isinstance(node, T.Call) and node.function == BARS and _axes(self.shape(node.args[0]) or ()):
+            raise self.error("`|x|` of a vector can be its length, `||x||`, or of each entry, `abs(x)`", node)
         if isinstance(node, T.Call) and node.function in SIGNS:
             return self.product(node.args, node.function)
         if isinstance(node, T.Call) and node.function == ENTRY:
@@ -411,6 +414,8 @@ class _Writer:
         if isinstance(node, T.Call) and node.function == ENTRY:
             chosen = tuple(a.plain for a in cast(T.Ref, node.args[1]).indices)
             return self.write(node.args[0], (*chosen, *axes))
+        if isinstance(node, T.Call) and node.function == BARS:
+            return replace(node, function="abs", args=(self.write(node.args[0], axes),))
         if isinstance(node, T.Call) and node.function == HADAMARD:
             return multiply([self.write(a, axes) for a in node.args], node.span)
         if isinstance(node, T.Concat) or (isinstance(node, T.Flatten) and axes):

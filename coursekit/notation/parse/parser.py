@@ -160,7 +160,7 @@ def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError
     if at and tokens[at - 1].type in _HUNGRY:
         return refuse(f"something is missing between `{tokens[at - 1]}` and {what}", source, token)
     headless = [a for a, b in pairwise(tokens[:at]) if a.type == "REDUCER" and b.type == "LPAR"]
-    if kind == "COMMA" and headless:
+    if kind in ("COMMA", "EQ") and headless:
         word = str(headless[-1])
         return refuse(f"`{word}` takes its index in square brackets: `{word}[i](…)`", source, headless[-1])
     sentence = _REPAIRS.get(kind, f"{what} was not expected here")

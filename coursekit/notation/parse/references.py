@@ -19,7 +19,8 @@ from .facts import arguments_of, parts_of
 from .index_reader import IndexReader
 
 MAX_INDICES = 12
-_SUM = re.compile(r"[\s)}*]*(?:\\[,;!:]|\\cdot|\\times|\s)*(?:\\?sum\b|[Σ∑]|sum(?=_))")
+_SUM = re.compile(r"[\s)}*]*(?:\\[,;!:]|\\cdot|\\times|\s)*(?:\\?sum(?![A-Za-z])|[Σ∑])")
+_ONE = re.compile(r"1\s*/\s*$|frac\s*\{?\s*1\s*\}?\s*\{?\s*$")
 
 
 class ReferenceReader(IndexReader):
@@ -148,7 +149,7 @@ class ReferenceReader(IndexReader):
             self.facts.signature
             and name.plain
             and len(name.base) == 1
-            and name.capital
+            and (name.capital or self.counts(name, token))
             and self.sole(name, token)
         ):
             return T.Size(capital_of(self.facts.counts[name.text]), span=span)
@@ -167,6 +168,12 @@ class ReferenceReader(IndexReader):
         """Is there a signature, and is this neither in it nor defined?"""
         known = self.facts.signature
         return bool(known) and known.find(name) is None and name.text not in known.defined
+
+    def counts(self, name: Name, token: Token) -> bool:
+        """Is it the n of `1/n sum_i x_i`, which is neither given nor defined?"""
+        start, stop = token.start_pos or 0, token.end_pos or 0
+        above = _ONE.search(self.source, 0, start) is not None
+        return above and self.unknown(name) and _SUM.match(self.source, stop) is not None
 
     def sole(self, name: Name, token: Token) -> bool:
         """`1/N sum_i …`: N is how many there are of the index of the sum that follows, or of the only one."""

@@ -22,7 +22,9 @@ MAX_DIGITS = 300
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?|\.\d+")
 COMMAND = re.compile(r"\\([A-Za-z]+\*?|.|\n)")
-_OPERATOR = re.compile(r"\.\.\.?|\.(?=[ \t]*[A-Za-z\\(\[])|<=|>=|==|!=|\|\||\*\*|//|[-+*/=<>()\[\]{},;^|@]")
+_OPERATOR = re.compile(
+    r"\.\.\.?|\.\*|\.(?=[ \t]*[A-Za-z\\(\[])|<=|>=|==|!=|\|\||\*\*|//|[-+*/=<>()\[\]{},;^|@]"
+)
 _OPTION = re.compile(r",\s*(?:dim|axis)\s*=\s*(-?\d+)\s*(?=\))")
 _REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
 _STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
@@ -40,7 +42,7 @@ KIND = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "=": "EQ", "(": "LPAR", ")": "RPAR", "[": "LSQ",
     "]": "RSQ", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ";": "SEMI", "^": "CARET", "**": "CARET",
     "|": "BAR", "||": "NORM", "...": "DOTS", "<=": "CMP", ">=": "CMP", "==": "CMP", "!=": "CMP", "<": "CMP",
-    ">": "CMP", "⊙": "ODOT", "//": "FLOOR", "..": "DOTS", ".": "AT", "·": "DOT", "@": "AT",
+    ">": "CMP", "⊙": "ODOT", "//": "FLOOR", "..": "DOTS", ".": "AT", ".*": "ODOT", "·": "DOT", "@": "AT",
 }  # fmt: skip
 KEYWORDS = {
     "if": "IF", "otherwise": "OTHERWISE", "else": "OTHERWISE", "and": "AND", "in": "IN", "cases": "CASES",
@@ -159,7 +161,7 @@ class Scanner:
         elif (
             char == "_"
             and [t.type for t in self.out[-3:]] == ["LPAR", "NAME", "RPAR"]
-            and not (len(self.out) > 3 and self.calls(self.out[-4], self.out[-3]))
+            and not (len(self.out) > 3 and (self.leads(-4) or self.calls(self.out[-4], self.out[-3])))
         ):
             name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
             start = self.out[-3].start_pos or 0
@@ -179,6 +181,9 @@ class Scanner:
             raise self.error("a subscript must follow a name: `h_t`, `h_{t-1}`", start)
         elif self.text.startswith(":=", start):
             self.pos += 1
+        elif char == ":" and self.out and self.out[-1].type == "NAME" and self.leads(-1):
+            self.pos += 1  # a label before the equation: `LSTM: …`
+            self.out.pop()
         elif _SLICE.match(self.text, start, self.end) and self.out and self.out[-1].type in ("LSQ", "COMMA"):
             self.pos += 1
             self.emit("SLICE", ":", start)
@@ -201,6 +206,10 @@ class Scanner:
             message = "an axis is told by its index: `sum[i](x[t,i])`, `softmax[i](x[t,i])`"
             raise self.error(message, option.start(), len(option[0]))
         self.pos = option.end()
+
+    def leads(self, at: int) -> bool:
+        """Does a line begin with this token?"""
+        return [t.type for t in self.out[:at][-1:]] in ([], ["NEWLINE"])
 
     def calls(self, head: Token, bracket: Token) -> bool:
         """Does a bracket belong to what stands before it: `softmax(x)`, `G(x)`, but not `W (x)`?"""
@@ -326,6 +335,8 @@ class Scanner:
             name = replace(name, base=FUNCTIONS[name.base.lower()])  # Softplus, Tanh
         if name.plain and name.base in REDUCERS and not own:
             return self.reducer(REDUCERS[name.base], start, big=False)
+        if name.plain and name.base in ("where", "with") and self.operand() and not self.opens():
+            return self.emit("QUAD", "", start)
         if name.plain and name.base == "where":
             raise self.error(REFUSED[name.base], start, self.pos - start)
         if name.plain and name.base == "arg" and (head := _ARG.match(self.text, self.pos, self.end)):

@@ -101,6 +101,9 @@ class Scripts:
         known = self.signature.find(tokens[k].value)
         filled = sum(self.width(*pair) for reading in found for pair in reading.indices)
         own = known is None or 0 < filled == self.signature.ranks[known]  # FL(p_i) is the entry FL[i]
+        own |= not filled and [t.type for t in tokens[closing(tokens, k + 1) + 1 :][:1]] == [
+            "LENTRY"
+        ]  # LN(x)_i
         return found if len(found) == len(names) and own else None
 
     def applied(self, tokens: Tokens, heads: set[str]) -> Tokens:
@@ -202,7 +205,7 @@ class Scripts:
         token = tokens[k]
         square = k + 1 < len(tokens) and tokens[k + 1].type == "LSQ"
         stop = closing(tokens, k + 1) if square else k
-        if square and self.lays(tokens[k + 2 : stop]):  # W [h_{t-1}, x_t]: vectors laid end to end
+        if square and self.lays(tokens[k + 1 : stop]):  # W [h_{t-1}, x_t]: vectors laid end to end
             tokens[k + 1] = as_("LGRP", tokens[k + 1], "[")
             tokens[stop] = as_("RGRP", tokens[stop], "]")
             square, stop = False, k
@@ -252,7 +255,10 @@ class Scripts:
 
     def lays(self, inside: Tokens) -> bool:
         """Are these no indices, but vectors laid end to end?"""
-        return count(inside) > 1 and self.rows([t for t in inside if t.type == "NAME" and not t.value.plain])
+        spaced = self.text[: inside[0].start_pos].endswith(" ")  # W [r * h, x]
+        parts = split(inside[1:])
+        shown = self.rows([t for t in inside if t.type == "NAME" and not t.value.plain])
+        return len(parts) > 1 and (shown or (spaced and all(map(self.rows, parts))))
 
     def rows(self, inside: Tokens) -> bool:
         """Is one of these a tensor of which axes are left?"""
@@ -334,6 +340,8 @@ class Scripts:
             rank = self.signature.ranks[known]
             for ways in product((False, True), repeat=len(indices)):
                 apart = list(zip(indices, ways, strict=True))
+                if any(not way and self.lone(g) for g, way in apart):
+                    continue
                 total = count + sum(self.width(g, way) for g, way in apart)
                 if total > rank or (count and total < rank):
                     continue
@@ -380,6 +388,13 @@ class Scripts:
     def strange(self, item: str) -> bool:
         """A word of several letters that is an index nowhere else."""
         return item.isalpha() and len(item) > 1 and item not in self.seen.bound | self.seen.indices
+
+    def lone(self, group: Group) -> bool:
+        """The word of `y_hat`, which stands below one letter only: part of a name, where no axis is called so."""
+        (item, *more), shapes = group.items or ("",), self.signature.shapes.values()
+        if more or len(item) < 3 or not self.strange(item) or any(item in shape for shape in shapes):
+            return False
+        return len({n.base for n in self.seen.names if any(item in g.items for g in n.subs)}) < 2
 
     def width(self, group: Group, apart: bool) -> int:
         parts = [p.strip() for p in split_commas(self.written(group))]
