@@ -133,6 +133,11 @@ DOUBTS += [
     ("L = log p(w_t)", {"p": ("t", "v"), "w": ("t",), "L": ("t",)}, "p[t,v]"),
     ("y = x.mean()", {"x": ("i",), "y": ()}, "mean[i](x[i])"),
     (r"y = \langle u, v \rangle", {"u": ("i",), "v": ("i",), "y": ()}, r"u^\top v"),
+    (
+        r"y = \sum_i g_i E_i(x)",
+        {"g": ("i",), "E": ("i", "j"), "x": ("j",), "y": ("j",)},
+        "`E_i` alone, or a product",
+    ),
     ("y = x/|x|", {"x": ("i",), "y": ("i",)}, "its length, `||x||`, or of each entry, `abs(x)`"),
     ("h_t = tanh(U h_t-1)", {"U": ("j", "j"), "h": ("t", "j")}, "h_{t-1}"),
     (r"y = \max(0, a), \quad \tanh b = c", {"a": (), "b": (), "c": (), "y": ()}, "one equation"),

@@ -119,6 +119,11 @@ SIGNED = [
     (r"l = \frac{1}{n} \sum_i y_i", r"l = \frac{1}{N} \sum_i y_i"),
     ("y = tanh(U [b * y', h])", "y = tanh(U [b * y'; h])"),
     ("LN(b)_i = b_i - mean(b)", "LN_i = b_i - mean(b)"),
+    ("y = f(W h + b), f = tanh", "y = tanh(W h + b)"),
+    (r"y = f(b) \odot f'(y') \text{ where } f = \sigma", "y = sigmoid(b) * sigmoid'(y')"),
+    ("LN(Q, K) = W h", "LN = W h"),
+    (r"\mathrm{softmax}(b)_i = \frac{e^{b_i}}{\sum_j e^{b_j}}", "softmax[i] = exp(b_i)/sum_j exp(b_j)"),
+    (r"\mathrm{softmax}_i(b) = \frac{e^{b_i}}{\sum_j e^{b_j}}", "softmax[i] = exp(b_i)/sum_j exp(b_j)"),
 ]
 
 

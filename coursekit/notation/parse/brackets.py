@@ -31,8 +31,8 @@ def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
         if bars != 1 or len(letters) != len(shape) or len(inside) != 2 * len(shape) - 1:
             continue
         if letters.keys() != set(shape):
-            one = ",".join(letters)
-            both = f"`{name}[{one}]` or `{name}[{','.join([*letters][::-1])}]`"
+            written = [source[t.start_pos : t.end_pos] for t in letters.values()]
+            both = f"`{name}[{','.join(written)}]` or `{name}[{','.join(written[::-1])}]`"
             raise refuse(
                 f"which axis is which? Write {both}; here the axes are {','.join(shape)}", source, token
             )

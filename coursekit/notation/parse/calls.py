@@ -97,6 +97,7 @@ class Calls:
         if (name.opaque and not (known and index_like)) or _asks(inside):
             return "LCALL"
         if name.text in self.signature.ranks:
+            self.applied(token, inside, script)
             scripts = count(script) if script else 0
             rank = self.signature.ranks[name.text]
             written = scripts + count(inside)
@@ -130,6 +131,17 @@ class Calls:
         if plain and not commas and (not name.capital or name.text in self.seen.bare):
             return ""
         raise refuse(self.unknown(name, commas), self.source, token)
+
+    def applied(self, token: Token, inside: Tokens, script: Tokens) -> None:
+        """`E_i(x)`, where both are vectors: a function of x, or a product with it?"""
+        ranks, own = self.signature.ranks, token.value.text
+        name = inside[0].value.text if len(inside) == 1 and inside[0].type == "NAME" else ""
+        left = ranks[own] - (count(script) if script else 0)
+        if left == 1 == ranks.get(name):
+            written = self.source[token.start_pos : (inside[0].start_pos or 1) - 1]
+            message = f"`{written}({name})` can be a function of `{name}`, written `{written}` alone, or a product, "
+            if not written.endswith(" "):
+                raise refuse(f"{message}written `{written} * {name}`", self.source, token)
 
     def looks_up(self, tokens: Tokens, k: int) -> bool:
         """May the tensor with a script at `k` be an index: is no axis of it left?"""

@@ -9,7 +9,8 @@ from lark import Token
 
 from .seen import depths
 from .signature import Signature
-from .tokens import Tokens, closing, refuse, split
+from .symbols import FUNCTIONS
+from .tokens import Tokens, as_, closing, refuse, split
 
 MAX_TOKENS = 20_000
 Definition = tuple[list[str], Tokens]  # the parameters, and the right side
@@ -17,8 +18,14 @@ Definition = tuple[list[str], Tokens]  # the parameters, and the right side
 
 def expand(statements: list[Tokens], signature: Signature, source: str) -> list[Tokens | None]:
     """The statements with each use written out; None in the place of each definition."""
-    heads = [_head(tokens) for tokens in statements]
-    if not any(heads):
+    heads = {_word(s[k]).rstrip("'") for s in statements for k in _uses(s)}
+    called = {s[0].value.text: word for s in statements if (word := _alias(s)) and s[0].value.text in heads}
+    if called := {name: word for name, word in called.items() if not signature.ranks.keys() & {name, word}}:
+        others = [[] if _alias(s) and s[0].value.text in called else _called(s, called) for s in statements]
+        kept = iter(expand([s for s in others if s], signature, source))
+        return [next(kept) if s else None for s in others]
+    defined = [_head(tokens) for tokens in statements]
+    if not any(defined):
         return list(statements)
     indices = {t.value.index for s in statements for _, t, at in depths(s) if at and t.type == "NAME"}
     used: dict[str, list[list[str]]] = {}
@@ -28,7 +35,7 @@ def expand(statements: list[Tokens], signature: Signature, source: str) -> list[
             used.setdefault(_word(tokens[k]), []).append(written)
     functions: dict[str, Definition] = {}
     out: list[Tokens | None] = []
-    for tokens, head in zip(statements, heads, strict=True):
+    for tokens, head in zip(statements, defined, strict=True):
         word = _word(tokens[0])
         within = any(_word(tokens[k]) == word for k in _uses(tokens) if k)  # h(t) = … h(t-1): a recurrence
         known = not within and (tokens[0].type == "FUNC" or len(used.get(word, [])) > 1)
@@ -44,6 +51,24 @@ def expand(statements: list[Tokens], signature: Signature, source: str) -> list[
         else:
             out.append(tokens)
     return [None if s is None else _written(s, functions, source) for s in out]
+
+
+def _alias(tokens: Tokens) -> str:
+    """The function that a line calls by a letter: `f = \\tanh`, `f = \\sigma`."""
+    if [t.type for t in tokens[:2]] != ["NAME", "_EQ"] or len(tokens) != 3:
+        return ""
+    word = _word(tokens[2])
+    return FUNCTIONS.get(word, "") if tokens[2].type in ("FUNC_OPEN", "NAME") else ""
+
+
+def _called(tokens: Tokens, called: dict[str, str]) -> Tokens:
+    """`f(z)` and the slope `f'(z)` as `tanh(z)` and `tanh'(z)`."""
+    out = list(tokens)
+    for k in _uses(tokens):
+        word, name = _word(tokens[k]).rstrip("'"), tokens[k].value
+        if word in called and tokens[k].type == "NAME" and name.primes < 2:
+            out[k] = as_("FUNC", tokens[k], called[word] + "'" * name.primes)
+    return out
 
 
 def _word(token: Token) -> str:

@@ -49,6 +49,8 @@ class ReferenceReader(IndexReader):
         arguments = arguments_of(round_) if round_ is not None else []
         if left_side and round_ is not None:
             arguments = self.left_arguments(arguments)
+            if square is None and len(arguments) > self.facts.signature.ranks.get(name.text, MAX_INDICES):
+                arguments = []  # MultiHead(Q, K, V): not its indices, which are fewer
         arguments = arguments + (arguments_of(square) if square is not None else [])
         indices = (*leading, *(self.affine(a) for a in arguments))
         if len(indices) > MAX_INDICES:

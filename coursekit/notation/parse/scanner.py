@@ -32,6 +32,9 @@ _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
 _JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
 _DEFINED = re.compile(r"(?m)^\s*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
+_ENTRY = re.compile(  # softmax(z)_i = …
+    r"(?m)^\s*(?:\\(?:mathrm|text|operatorname)\s*\{)?([A-Za-z]+)\}?\s*(?:\([^()\n]*\)\s*_|_[^\n(]*\([^()\n]*\)\s*=(?!=))"
+)
 _BETWEEN = re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|[=<>≤≥≠]|\\(?:neq?|leq?|geq?)\b|\n")
 _OFTEN_NAMES = ("mean", "var", "std", "norm")  # words that are often a tensor's name
 _ALL = re.compile(r"\s*(all|each|every|any)\b")
@@ -61,6 +64,7 @@ class Scanner:
         self.defined = {
             w.split("_")[0] if w.split("_")[0] in functions.DEFINED else w for w in _DEFINED.findall(text)
         }
+        self.defined |= {w for w in _ENTRY.findall(text) if w in REDUCERS}
         self.lines = [0] + [m.end() for m in re.finditer("\n", text)]
         self.out: list[Token] = []
         self.depth = 0

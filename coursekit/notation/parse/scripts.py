@@ -130,14 +130,15 @@ class Scripts:
     def learn(self) -> None:
         """The letters that stand as indices of tensors whose axes are known are indices everywhere."""
         self.seen.time |= {i for i in self.seen.bound | self.seen.indices if len(i) == 1 and i.islower()}
-        for name in self.seen.names:
+        above = [g for n in self.seen.names if n.base == "e" for g in n.sups]  # the z_i of e^{z_i}
+        for name in (*self.seen.names, *(t.value for g in above for t in self.scan(g) if t.type == "NAME")):
             reading = self.signed(name, 0)
             for group, apart in reading.indices if reading else ():
                 for item in group.items:
                     self.seen.time |= set(item) if apart and item.isalpha() else set(ATOM.findall(item))
         for left in self.seen.lefts:
-            above = [letters_in(group) for group in left.sups]
-            if any(a and a <= self.seen.time for a in above) and not self.signature.find(left):
+            raised = [letters_in(group) for group in left.sups]
+            if any(a and a <= self.seen.time for a in raised) and not self.signature.find(left):
                 same = [g for n in self.seen.names if n.base == left.base for g in n.sups]
                 self.seen.raised[left.base] = {c for g in same for c in letters_in(g)}
 
