@@ -58,7 +58,7 @@ def program_of(system: System) -> Program:
 
 def mutations(system: System, only: Collection[str] | None = None) -> Iterator[Mutation]:
     """Every single mistake in the equations of the tensors `only` (default: of all), likely kinds first."""
-    from . import mutate_indices, mutate_values, mutate_windows  # noqa: F401  (they register the rules)
+    from . import mutate_indices, mutate_scope, mutate_values, mutate_windows  # noqa: F401  (they register the rules)
 
     base = program_of(system)
     places = [s for e in base.equations if only is None or e.left.name in only for s in sites(system, e)]

@@ -8,8 +8,9 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 from .. import tree as T
+from ..functions import ONE
 from .mutate import Change, code, rule
-from .mutate_values import alike, factors_of, indices, left_like, product
+from .mutate_values import alike, indices, left_like, product
 from .sites import Site, is_gate, is_scale
 
 # ── softmax ──
@@ -111,10 +112,22 @@ def condition(site: Site) -> Iterator[Change]:
 
 @rule("mask", T.Sum, T.Reduce)
 def missing_condition(site: Site) -> Iterator[Change]:
+    """A condition left out, or one that leaves out the index itself."""
     node = site.node
     if node.where is not None:
         text = f"The condition on {indices(node.indices)} is missing from `{site.tensor}`."
         yield text, replace(node, where=None)
+        return
+    for inner in node.indices if isinstance(site.parent, T.Div) else ():
+        for outer in left_like(site, inner):
+            text = f"You left out `{inner} == {outer}` from the sum in `{site.tensor}`; it counts too."
+            yield text, replace(node, where=T.Compare(T.index(inner), "!=", T.index(outer)))
+
+
+@rule("mask", T.Iverson)
+def everywhere(site: Site) -> Iterator[Change]:
+    """1 everywhere for 1 where a condition holds."""
+    yield f"You took 1 everywhere in `{site.tensor}`; it is 1 only where {code(site.node.condition)}.", ONE
 
 
 @rule("hard choice", T.Reduce, T.Call)
@@ -136,6 +149,11 @@ def soft_and_hard(site: Site) -> Iterator[Change]:
         if other != function:
             text = f"You took {names[other]} over {indices(over)} in `{site.tensor}`; it must be {right}."
             yield text, T.Reduce(other, over, body, where)
+    text = f"You took the {{}} over {indices(over)} in `{site.tensor}`; it must be {right}."
+    plain = T.Sum(over, body, where)
+    yield text.format("sum"), plain
+    if function == "logsumexp":
+        yield text.format("log of the sum"), T.Call("log", (plain,))
 
 
 # ── swaps ──
@@ -249,43 +267,6 @@ def sum_scope(site: Site) -> Iterator[Change]:
         f"The sum over {indices(node.indices)} must cover the whole product; you summed each factor alone.",
         split,
     )
-
-
-@rule("function scope", T.Sum, T.Call, T.Pow)
-def function_scope(site: Site) -> Iterator[Change]:
-    """`f(sum a)` for `sum f(a)`, and the other way round."""
-    node = site.node
-    if isinstance(node, T.Sum):
-        for k, factor in enumerate(factors_of(node.body)):
-            if (inner := _argument(factor)) is not None and set(node.indices) & T.free_indices(factor):
-                factors = factors_of(node.body)
-                summed = replace(node, body=product((*factors[:k], inner, *factors[k + 1 :])))
-                text = f"In `{site.tensor}` the sum over {indices(node.indices)} is taken of {code(factor)}; "
-                yield (
-                    f"{text}you took {_word(factor)} of the sum.",
-                    _with_argument(factor, summed),
-                    "sum scope",
-                )
-    elif isinstance(inner := _argument(node), T.Sum):
-        text = f"In `{site.tensor}` {_word(node)} is taken of the sum over {indices(inner.indices)}; "
-        new = replace(inner, body=_with_argument(node, inner.body))
-        yield f"{text}you summed {_word(node)} of each.", new, "sum scope"
-
-
-def _argument(node: T.Expr) -> T.Expr | None:
-    """What a function of one argument, or a power, is taken of."""
-    match node:
-        case T.Call(_, (inner,)) | T.Pow(inner, T.Num()):
-            return inner
-    return None
-
-
-def _with_argument(node: T.Expr, new: T.Expr) -> T.Expr:
-    return replace(node, args=(new,)) if isinstance(node, T.Call) else T.Pow(new, node.exponent)  # type: ignore[union-attr]
-
-
-def _word(node: T.Expr) -> str:
-    return f"`{node.function}`" if isinstance(node, T.Call) else "the power"
 
 
 @rule("diagonal", T.Sum)

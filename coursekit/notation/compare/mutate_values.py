@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 
 from .. import tree as T
 from ..functions import ONE, TWO
@@ -97,60 +97,6 @@ def gate_misplaced(site: Site) -> Iterator[Change]:
                 yield f"{text}{code(bare)}, not {code(terms[m])}.", T.Add(tuple(moved))
 
 
-@rule("misplaced", T.Add, T.Mul, T.Call)
-def inside_or_outside(site: Site) -> Iterator[Change]:
-    """`sqrt(v) + e` for `sqrt(v + e)`, `tanh(g c)` for `g tanh(c)`, and the other way round."""
-    node = site.node
-    for kind, joined, verb in ((T.Add, total, "be added to"), (T.Mul, product, "multiply")):
-        if kind is T.Mul and any(
-            c.function in ("relu", "abs") for c in (node, *T.children(node)) if isinstance(c, T.Call)
-        ):
-            continue  # a positive factor may stand on either side of these
-
-        def own(part: T.Expr, call: T.Call, kind: type = kind) -> str:
-            root = kind is T.Add and call.function == "sqrt"
-            return "epsilon" if root else "gate misplaced" if _gates(site, part) else "misplaced"
-
-        if isinstance(node, T.Call) and len(node.args) == 1 and isinstance(node.args[0], kind):
-            parts = tuple(T.children(node.args[0]))
-            for k, part in enumerate(parts):
-                new = kind((replace(node, args=(joined(without(parts, k)),)), part))
-                where = "outside the root" if node.function == "sqrt" else f"outside `{node.function}`"
-                text = f"You put {code(part)} {where} in `{site.tensor}`; it belongs inside."
-                yield text, new, own(part, node)
-        elif isinstance(node, kind):
-            parts = tuple(T.children(node))
-            for n, k in permutations(range(len(parts)), 2):
-                part, call = parts[n], parts[k]
-                if isinstance(call, T.Call) and len(call.args) == 1:
-                    body = call.args[0]
-                    inner = tuple(T.children(body)) if isinstance(body, kind) else (body,)
-                    inside = replace(call, args=(kind((part, *inner)),))
-                    rest = tuple(inside if p is call else p for p in without(parts, n))
-                    text = f"In `{site.tensor}` {code(part)} must {verb} {code(call)}; you put it inside."
-                    yield text, joined(rest), own(part, call)
-
-
-@rule("brackets", T.Mul, T.Div)
-def brackets_left_out(site: Site) -> Iterator[Change]:
-    """`a b + c` for `a (b + c)`, `a/b + c` for `a/(b + c)`."""
-    turned = (
-        T.Neg if isinstance(site.parent, T.Neg) else lambda term: term
-    )  # `- a (b + c)` becomes `- a b + c`
-    match site.node:
-        case T.Mul((*others, T.Add(terms) as bracket)):
-            new = T.Add((T.Mul((*others, terms[0])), *map(turned, terms[1:])))
-        case T.Mul((T.Add(terms) as bracket, *others)):
-            new = T.Add((terms[0], *map(turned, terms[1:-1]), turned(T.Mul((terms[-1], *others)))))
-        case T.Div(above, T.Add(terms) as bracket):
-            new = T.Add((T.Div(above, terms[0]), *map(turned, terms[1:])))
-        case T.Div(T.Add(terms) as bracket, below):
-            new = T.Add((terms[0], *map(turned, terms[1:-1]), turned(T.Div(terms[-1], below))))
-        case _:
-            return
-    yield f"Brackets around {code(bracket)} are missing in `{site.tensor}`.", new
-
-
 @rule("operation", T.Add, T.Mul)
 def added_or_multiplied(site: Site) -> Iterator[Change]:
     """A sum for a product entry by entry, and the other way round."""
@@ -164,16 +110,33 @@ def added_or_multiplied(site: Site) -> Iterator[Change]:
         yield f"You multiplied {one} and {other} in `{site.tensor}`; they must be added.", T.Mul(tuple(parts))
 
 
+@rule("operation", T.Mul, T.Div)
+def multiplied_or_divided(site: Site) -> Iterator[Change]:
+    """A factor below a fraction that belongs above it, and the other way round; two of three factors added."""
+    if isinstance(site.node, T.Div):
+        text = f"You multiplied by {code(site.node.below)} in `{site.tensor}`; you must divide by it."
+        yield text, T.Mul((site.node.above, site.node.below))
+        return
+    factors = site.node.factors
+    for k, factor in enumerate(factors if not any(map(is_scale, factors)) else ()):
+        text = f"You divided by {code(factor)} in `{site.tensor}`; you must multiply by it."
+        yield text, T.Div(product(without(factors, k)), factor)
+    for one, other in combinations(factors, 2) if len(factors) == 3 else ():
+        rest = product(tuple(f for f in factors if f is not one and f is not other))
+        text = f"You added {code(one)} and {code(other)} in `{site.tensor}`; they must be multiplied."
+        yield text, T.Mul((rest, T.Add((one, other))))
+
+
 def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Expr]]:
     """The gates of a term, each as it stands there, as it stands outside the term's sum, and the term without it."""
     factors = factors_of(term)
     for n, gate in enumerate(factors if len(factors) > 1 else ()):
-        if _gates(site, gate):
+        if gates(site, gate):
             yield gate, gate, product(without(factors, n))
     if isinstance(term, T.Sum) and isinstance(term.body, T.Mul) and len(term.indices) == 1:
         (i,), inner = term.indices, term.body.factors
         for n, gate in enumerate(inner):
-            for j in left_like(site, i) if _gates(site, gate) else ():
+            for j in left_like(site, i) if gates(site, gate) else ():
                 yield gate, T.substitute(gate, {i: j}), replace(term, body=product(without(inner, n)))
 
 
@@ -183,7 +146,7 @@ def left_like(site: Site, index: str) -> list[str]:
     return [name for name in names if site.ranges[name] == site.ranges[index]]
 
 
-def _gates(site: Site, factor: T.Expr) -> bool:
+def gates(site: Site, factor: T.Expr) -> bool:
     gate = complement(factor) or factor
     return isinstance(gate, T.Ref) and is_gate(site, gate)
 
@@ -310,6 +273,9 @@ def scale(site: Site) -> Iterator[Change]:
 
     if below or isinstance(site.parent, (T.Mul, T.Div)):
         yield f"The factor {shown(node)} is missing from `{site.tensor}`.", ONE
+    for k in range(len(node.factors)) if isinstance(node, T.Mul) else ():
+        part = product(without(node.factors, k))
+        yield f"You scaled by {shown(part)}; it must be {shown(node)}.", part
     squared = _root_taken(node) or T.Pow(node, TWO)
     yield f"You scaled by {shown(squared)}; it must be {shown(node)}.", squared
     turned = code(site.spoken(node if below else T.Div(ONE, node)))
@@ -321,6 +287,8 @@ def scale(site: Site) -> Iterator[Change]:
         d for d in elsewhere if not {d, small_of(d)} & set(site.ranges)
     }  # not where it means another
     sizes: list[T.Expr] = [*map(T.Size, [*sorted(here - own), *sorted(elsewhere - own)]), TWO]
+    if len(own) == 1:  # sqrt(H I) for sqrt(I)
+        sizes += [T.Mul((T.Size(dim), T.Size(*own))) for dim in sorted(here - own)]
     for size in [*sizes, *(T.Add((T.Size(dim), T.Num(Fraction(-1)))) for dim in sorted(own))]:
         other = _with_size(node, size)
         yield f"You scaled by {shown(other)}; it must be {shown(node)}.", other
@@ -370,6 +338,19 @@ def constant_factor(site: Site) -> Iterator[Change]:
         yield f"{name} is half of what it must be.", T.Div(site.node, TWO)
 
 
+@rule("extra factor", T.Add)
+def extra_number(site: Site) -> Iterator[Change]:
+    """`(1 - m) g` for `g`, where a number m is given."""
+    terms = site.node.terms
+    read = [r for e in site.system.ranges for r in T.references(e.right)]
+    numbers = dict.fromkeys(r for r in read if not r.indices and not site.system.tensors[r.name].defined)
+    for k, term in enumerate(terms if complement(site.node) is None else ()):
+        others = [n for n in numbers if n not in T.references(term)]
+        for factor in (f for number in others for f in (number, T.Add((ONE, T.Neg(number))))):
+            text = f"You multiplied {code(term.body if isinstance(term, T.Neg) else term)} by {code(factor)} too in "
+            yield f"{text}`{site.tensor}`.", T.Add((*terms[:k], T.Mul((factor, term)), *terms[k + 1 :]))
+
+
 @rule("extra factor", T.Ref)
 def extra_factor(site: Site) -> Iterator[Change]:
     """A gate that multiplies where it has no business."""
@@ -396,6 +377,9 @@ def activation(site: Site) -> Iterator[Change]:
         if other != right:
             text = f"You used `{other}` in `{site.tensor}`; it must be `{right}`."
             yield text, replace(site.node, function=other)
+    if right in ("exp", "log"):
+        two = T.Pow(TWO, site.node.args[0]) if right == "exp" else T.Div(site.node, T.Call("log", (TWO,)))
+        yield f"You took {code(two)} in `{site.tensor}`; its base must be e, as that of `{right}`.", two
     if len(site.node.args) == 1 and not is_scale(site.node):
         yield f"The function `{right}` is missing from `{site.tensor}`.", site.node.args[0]
 

@@ -82,13 +82,14 @@ def flipped_window(site: Site) -> Iterator[Ref]:
     old, summed = site.node.indices, site.summed()
     windows = [k for k, affine in enumerate(old) if len(affine.terms) > 1]
     for places in (windows, *([k] for k in windows)):
-        yield replace(
-            site.node, indices=tuple(_flip(a, summed) if k in places else a for k, a in enumerate(old))
-        )
+        for turn in (1, -1) if any(old[k].const for k in places) else (1,):  # t-d+1 for t+d-1
+            flipped = [_flip(a, summed, turn) if k in places else a for k, a in enumerate(old)]
+            yield replace(site.node, indices=tuple(flipped))
 
 
-def _flip(affine: Affine, summed: set[str]) -> Affine:
-    return replace(affine, terms=tuple((-c if a in summed else c, a) for c, a in affine.terms))
+def _flip(affine: Affine, summed: set[str], turn: int) -> Affine:
+    terms = tuple((-c if a in summed else c, a) for c, a in affine.terms)
+    return replace(affine, terms=terms, const=turn * affine.const)
 
 
 @rule("missing sum", Sum)
