@@ -155,3 +155,16 @@ def test_a_function_that_changes_what_it_is_given_is_told_so_and_loses_its_point
     kept = lambda h, x, W, U, B: cell(h, x.clone().add_(0), W, U, B)
     assert checks.function(kept, oracle, CASES).ok, "its own copy may change"
     assert checks.function(lambda x: x * 1, lambda x: x, {"x": torch.tensor([torch.nan, 1])}).kind == "nan"
+
+
+def test_an_infinite_entry_is_asked_for_and_hides_none_of_the_others():
+    """Measured against an infinite scale every answer was close, and the right one was refused."""
+
+    def masked(scores):
+        return scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+
+    cases = [{"scores": torch.randn(n, n, dtype=torch.float64)} for n in (3, 4)]
+    assert checks.function(lambda scores: masked(scores), masked, cases).ok
+    for wrong in (lambda scores: scores, lambda scores: masked(scores) + 1, lambda scores: -masked(-scores)):
+        with pytest.raises(CheckFailed):
+            checks.function(wrong, masked, cases).require()

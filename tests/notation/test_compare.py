@@ -494,6 +494,7 @@ def test_renamed_reordered_and_shuffled_systems_are_equal(name, seed):
         ("l = -sum[b,t](z[b,t])/(B T)", "l = -sum[b,t](z[b,t])/T", "scale", "by `1/T`; it must be `1/(B T)`"),
         ("l = -sum[t](log(p[t]^2))/T", "l = -log(sum[t](p[t]^2)/T)", "sum scope", "you took `log` of the mean"),
         ("e[t,s] = tanh(a[t] + b[s])", "e[t,s] = tanh(a[t]) + tanh(b[s])", "function scope", "`tanh` of each term"),
+        ("e[t,s] = tanh(a[t] + b[s] - c[t])", "e[t,s] = tanh(a[t]) + tanh(b[s] - c[t])", "function scope", "`tanh` of each term"),
         ("pad x\ny[t] = sum[d](W[d] x[t+d-1])", "pad x\ny[t] = sum[d](W[d] x[t-d+1])", "flipped window", "`x[t-d+1]`"),
         ("S[h,t] = q[h,t,D]/sqrt(D)", "S[h,t] = q[h,t,D]/sqrt(D H)", "scale", "it must be `1/sqrt(D)`"),
         ("y[t,i] = g[i] x[t,i]", "y[t,i] = x[t,i]/g[i]", "operation", "divided by `g[i]`"),

@@ -103,11 +103,13 @@ def function_of_each_term(site: Site) -> Iterator[Change]:
     """`f(a) + f(b)` for `f(a + b)`."""
     match site.node:
         case T.Call(function, (T.Add(terms) as inner,)) if complement(inner) is None and not is_scale(inner):
-            each = T.Add(tuple(replace(site.node, args=(term,)) for term in terms))
-            yield (
-                f"You took `{function}` of each term in `{site.tensor}`; it must be taken of their sum.",
-                each,
-            )
+            cuts = [[(term,) for term in terms], *([terms[:k], terms[k:]] for k in range(1, len(terms)))]
+            for groups in cuts:
+                each = T.Add(tuple(replace(site.node, args=(total(group),)) for group in groups))
+                text = (
+                    f"You took `{function}` of each term in `{site.tensor}`; it must be taken of their sum."
+                )
+                yield text, each
 
 
 # ── a softmax ──
