@@ -103,7 +103,8 @@ def function_of_each_term(site: Site) -> Iterator[Change]:
     """`f(a) + f(b)` for `f(a + b)`."""
     match site.node:
         case T.Call(function, (T.Add(terms) as inner,)) if complement(inner) is None and not is_scale(inner):
-            cuts = [[(term,) for term in terms], *([terms[:k], terms[k:]] for k in range(1, len(terms)))]
+            cuts: list[list[tuple[T.Expr, ...]]] = [[(term,) for term in terms]]
+            cuts += [[terms[:k], terms[k:]] for k in range(1, len(terms))]
             for groups in cuts:
                 each = T.Add(tuple(replace(site.node, args=(total(group),)) for group in groups))
                 text = (
