@@ -359,6 +359,7 @@ REFUSALS = [
     ("size t", "`size` is written `size t = 5`", 1, 1),
     ("W in X", "after `in` comes a shape", 1, 3),
     ("y = a < b", "`<` was not expected here", 1, 7),
+    ("h^2", "this is not an equation: `=` is missing", 1, 1),
     ("y[j] = sum(W[j,i] x[i], 2)", "`sum` takes its index in square brackets: `sum[i](…)`", 1, 8),
     ("h[b,:] = x[b,:]", "`:` is a whole axis: give it an index, `x[b,i]`", 1, 5),
     ("y[i] == x[i]", "an equation is written with `=`", 1, 6),

@@ -66,7 +66,7 @@ class Scripts:
     def rooted(self, tokens: Tokens, statements: list[Tokens]) -> Tokens:
         """`\\sigma^2 = …` as `\\sigma = \\sqrt{…}`, where 2 is no number of a layer."""
         name = tokens[0].value
-        if tokens[0].type != "NAME" or self.signature.find(name) or (tokens[1:2] and tokens[1].type != "_EQ"):
+        if [t.type for t in tokens[:2]] != ["NAME", "_EQ"] or self.signature.find(name):
             return tokens
         square = next((g for g in name.sups if g.items == ("2",) and not g.round), None)
         others = [t.value for s in statements for t in s if t.type == "NAME" and t.value.base == name.base]
