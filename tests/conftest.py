@@ -22,6 +22,9 @@ def pytest_addoption(parser):
         "--store-durations", action="store_true", help=f"keep how long each took in {DURATIONS.name}"
     )
     parser.addoption("--processor", action="store_true", help="print how much processor time each took")
+    parser.addoption(
+        "--screenshots", action="store_true", help="keep a picture of each page in _build/screenshots"
+    )
 
 
 def pytest_configure(config):
