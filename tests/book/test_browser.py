@@ -1,6 +1,7 @@
 """Every page in a real browser: once in a wide window, once on a phone in the dark."""
 
 import itertools
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,9 @@ HEAVIEST = 1_500_000  # bytes, as they come: the server of these tests compresse
 class Visit:
     """One page, opened, with all it said, asked for and was given."""
 
-    def __init__(self, browser, site, page, **context):
+    def __init__(self, context, site, page):
         self.site = site
-        self.context = browser.new_context(**context)
-        self.page = self.context.new_page()
+        self.page = context.new_page()
         self.errors, self.answers = [], []
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda e: self.errors.append(str(e)))
@@ -29,7 +29,7 @@ class Visit:
         return self
 
     def __exit__(self, *exc):
-        self.context.close()
+        self.page.close()
 
     def check_quiet(self):
         """No error, and no request to any other host."""
@@ -44,6 +44,20 @@ class Visit:
 
 
 @pytest.fixture
+def wide(browser):
+    """A new reader's browser, that has nothing of the book."""
+    with closing(browser.new_context(viewport={"width": 1200, "height": 900})) as context:
+        yield context
+
+
+@pytest.fixture(scope="session")
+def phone(browser):
+    """A reader's who goes from page to page: what they share is fetched once."""
+    with closing(browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")) as context:
+        yield context
+
+
+@pytest.fixture
 def keep(request):
     """Keep a picture of a page, if that was asked for: each costs about as much as all that is asserted of a page."""
 
@@ -55,8 +69,8 @@ def keep(request):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_in_a_wide_window(browser, site, name, keep):
-    with Visit(browser, site, f"{name}.html", viewport={"width": 1200, "height": 900}) as visit:
+def test_a_page_in_a_wide_window(wide, site, name, keep):
+    with Visit(wide, site, f"{name}.html") as visit:
         page = visit.page
         keep(page, name)
         assert sum(len(answer.body()) for answer in visit.answers) < HEAVIEST
@@ -71,9 +85,8 @@ def test_a_page_in_a_wide_window(browser, site, name, keep):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_on_a_phone_in_the_dark(browser, site, name, keep):
-    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
-    with Visit(browser, site, f"{name}.html", **phone) as visit:
+def test_a_page_on_a_phone_in_the_dark(phone, site, name, keep):
+    with Visit(phone, site, f"{name}.html") as visit:
         keep(visit.page, f"{name}-phone")
         assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -199,8 +212,8 @@ def check_paper(page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 665
 
 
-def test_the_search_page_finds_a_word_and_leads_to_it(browser, site):
-    with Visit(browser, site, "search.html?q=gradient") as visit:
+def test_the_search_page_finds_a_word_and_leads_to_it(wide, site):
+    with Visit(wide, site, "search.html?q=gradient") as visit:
         first = visit.page.locator("#search-results ul.search li a").first
         first.wait_for()
         visit.page.wait_for_load_state("networkidle")  # each result fetches its own page

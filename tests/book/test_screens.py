@@ -29,7 +29,7 @@ LIGHTER = """() => {
 STILL = "* { animation: none !important; transition: none !important }"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # so that the pages may be read by several workers
 def page(browser):
     """One page for all: a policy against foreign scripts would keep axe out."""
     context = browser.new_context(bypass_csp=True)
@@ -37,7 +37,7 @@ def page(browser):
     context.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def axe():
     return (npm("axe-core", "4.11.0", AXE_DIGEST) / "axe.min.js").read_text()
 
