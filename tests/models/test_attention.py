@@ -26,11 +26,6 @@ def torch_heads(J=12, K=3, bias=True):
     return module
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 @pytest.mark.parametrize("bias", [False, True])
 def test_self_attention_agrees_with_torch(bias):
     theirs, L = torch_heads(bias=bias), torch.randn(2, 7, 12, dtype=D)

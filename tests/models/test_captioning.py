@@ -13,11 +13,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 @pytest.fixture
 def picture():
     return torch.randn(2, 3, 4, 5, dtype=D), torch.randint(7, (2, 6))

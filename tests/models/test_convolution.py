@@ -23,11 +23,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 def gate_parameters(J, k=3):
     W_R, W_G = torch.randn(2, k, k, J, J, dtype=D)
     B_R, B_G = torch.randn(2, J, dtype=D)

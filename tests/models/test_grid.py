@@ -12,11 +12,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 def grid(n, m, c=3, h=5, batch=2):
     x = torch.randn(batch, n, m, c, dtype=D)
     weights = [torch.randn(h, size, dtype=D, requires_grad=True) for size in (c, h, h)]

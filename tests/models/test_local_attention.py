@@ -16,11 +16,6 @@ def widths(pattern, T):
     return [w for w in (1, 2, 3, 4, 6, 20) if "block" not in pattern or T % w == 0]
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 @pytest.mark.parametrize("T", [1, 5, 12, 40])
 @pytest.mark.parametrize("pattern", LOCAL)
 def test_local_attention_equals_masked_dense_attention_forward_and_backward(pattern, T):

@@ -26,11 +26,6 @@ def at_distance(T, d, layers=1):
     return torch.nn.functional.one_hot(target, T).to(D).expand(layers, 1, T, T)
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 @pytest.mark.parametrize("pad", [None, 0])
 def test_the_loss_of_the_next_word_agrees_with_torch(pad):
     logits, w = torch.randn(3, 5, 7, dtype=D), torch.randint(7, (3, 5))

@@ -23,11 +23,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 def test_the_merged_form_gives_the_same_attention():
     heads, L = Heads(6, 3, size=4).to(D), torch.randn(2, 5, 6, dtype=D)
     close(merged_attention(L, merge(heads.W_Q, heads.W_K)), heads(L)[1])

@@ -23,11 +23,6 @@ def widths(pattern, T):
     return [w for w in (1, 2, 3, 4, 6, 20) if "block" not in pattern or T % w == 0]
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("T", [1, 2, 7, 12])
 def test_masks_and_counts_agree_with_enumeration(pattern, T):

@@ -15,11 +15,6 @@ D = torch.float64
 Z = torch.tensor([[0.5, 2.0, -1.0, 2.0], [3.0, -700.0, 700.0, 0.0]], dtype=D)
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 def entropy(P):
     return float(torch.special.entr(P).sum())
 

@@ -31,11 +31,6 @@ def reads(cell):
     return lambda h, *inputs: cell.step(torch.cat(inputs, -1), h)[0].detach()
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 @pytest.fixture
 def words():
     return torch.randint(9, (2, 5)), torch.randint(7, (2, 4))

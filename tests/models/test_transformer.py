@@ -32,11 +32,6 @@ def shaken(module):
     return module.to(D)
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("pattern", ["full", "causal"])
 def test_a_layer_agrees_with_torch_s_encoder_layer(norm_first, pattern):

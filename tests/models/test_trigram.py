@@ -19,11 +19,6 @@ from coursekit.notation import Equations
 D = torch.float64
 
 
-@pytest.fixture(autouse=True)
-def _seed():
-    torch.manual_seed(0)
-
-
 def first_repeat(table, w0, w1):
     """The oracle: write every pair down and look for the first that comes again."""
     seen, pair = {}, (w0, w1)
