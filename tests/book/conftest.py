@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from environments import shared_folder
 from filelock import FileLock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,14 +19,18 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def html():
-    """`_build/html`, built or brought up to date once, however many workers ask for it."""
+def html(tmp_path_factory):
+    """`_build/html`, built or brought up to date by the first worker that asks for it: where nothing is to be done,
+    Sphinx needs seconds to find that out."""
     from coursekit.authoring.course import Course
     from coursekit.book.build import build
 
+    where = shared_folder(tmp_path_factory, "book") / "html"
     (ROOT / "_build").mkdir(exist_ok=True)
     with FileLock(ROOT / "_build" / "book.lock"):
-        return build(Course(ROOT).root)
+        if not where.exists():
+            where.write_text(str(build(Course(ROOT).root)))
+    return Path(where.read_text())
 
 
 @pytest.fixture(scope="session")
