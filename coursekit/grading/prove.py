@@ -186,12 +186,13 @@ def _task(made: Master, bare: Master, question: Question, trials: list[Trial], f
         # Only names that the reference binds may come over from the answer's process.
         reference = trial.answer if trial.kind == "probe" else made.by_id[question.id].source
         cells.append(Cell(without_markers(trial.answer), "solution", question.id, reference=reference))
+        # The visible check and the hidden test are run each by itself: each must judge the answer rightly.
+        promised = trial.kind in ("mistake", "right", "form")
         for test in (made.by_id[name] for name in question.tests):
-            text = _hidden(bare.by_id[test.grade_id])
-            if trial.kind in ("mistake", "right", "form"):
+            if promised:
                 cells.append(Cell(_visible(test.released), "test", f"{number} {VISIBLE}{test.grade_id}"))
-                text = test.source
-            cells.append(Cell(text, "test", f"{number} {test.grade_id}", test.points))
+            hidden = _hidden((made if promised else bare).by_id[test.grade_id])
+            cells.append(Cell(hidden, "test", f"{number} {test.grade_id}", test.points))
         if trial.kind == "probe":
             cells.append(Cell("print(seen_arguments)", "test", f"{number} {PROBED}"))
     return Task(question.id, tuple(cells), LIMITS)
