@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import spelled
-from ..meaning.reach import has_conditions
+from ..meaning.reach import Guard, has_conditions
 from ..system import System
 from .layout import COMMA, SIGN, assignment
 from .loop import Loop
@@ -58,13 +59,11 @@ class Expressions:
         values: dict[T.IndexAtom, Value] = {}
         for _, atom in affine.terms:
             if isinstance(atom, T.Lookup):
-                values[atom] = replace(read(self, atom.ref), kind="whole")
+                values[atom] = self.looked_up(atom.ref)
             elif isinstance(atom, T.SizeOf):
                 values[atom] = number(self.scope.size(atom.name))
-            elif self.loop is not None and atom in self.loop.names:
-                values[atom] = number(self.loop.names[atom])
             else:
-                values[atom] = Value(self.scope.numbers(self.ranges[atom]), (atom,), ATOM, "whole")
+                values[atom] = self.counter(atom)
         axes = self.order({a for v in values.values() for a in v.axes})
         spread = {atom: aligned(value, axes) for atom, value in values.items()}
         levels = {atom: MUL if abs(f) == 1 else POWER for f, atom in affine.terms}
@@ -78,6 +77,15 @@ class Expressions:
                 level = ADD
         return Value(text, axes, level, "whole", not axes)
 
+    def looked_up(self, ref: T.Ref) -> Value:
+        return replace(read(self, ref), kind="whole")
+
+    def counter(self, name: str) -> Value:
+        """An index itself."""
+        if self.loop is not None and name in self.loop.names:
+            return number(self.loop.names[name])
+        return Value(self.scope.numbers(self.ranges[name]), (name,), ATOM, "whole")
+
     def named(self, name: str, text: str) -> str:
         """A variable for a text that is long or is read again, set on a line before the equation's."""
         if self.loop is not None:
@@ -86,6 +94,18 @@ class Expressions:
             self.scope.named[text] = self.scope.fresh(name)
             self.before += assignment(self.scope.named[text], text)
         return self.scope.named[text]
+
+    # ── what is hidden where a condition fails: nothing to a reader, much to one who runs it ──────
+
+    guards: Sequence[Guard] = ()
+
+    def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
+        """What is looked at only where the conditions are as said."""
+        return make()
+
+    def safe(self, value: Value) -> Value:
+        """One in place of every entry that a condition keeps from being looked at."""
+        return value
 
     # ── tensors ──────────────────────────────────────────────────────────────────────────────
 
@@ -158,7 +178,8 @@ class Expressions:
     def power(self, node: T.Pow) -> Value:
         base, by = self.value(node.base), self.value(node.exponent)
         kind = "whole" if base.kind != "real" and not base.constant and by.text.isdigit() else "real"
-        (a, b), axes = self.together([base if kind == "whole" else self.real(base), by])
+        base = base if kind == "whole" else self.real(base)
+        (a, b), axes = self.together([base if by.text.isdigit() else self.safe(base), by])
         text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
         return Value(text, axes, POWER, kind, a.constant and b.constant)
 
@@ -181,7 +202,7 @@ class Expressions:
         if function in ("min", "max"):
             return self.extreme(function, [self.value(a) for a in args])
         (arg,) = args
-        if function == "log" and isinstance(arg, T.Softmax) and arg.where is None:
+        if function == "log" and isinstance(arg, T.Softmax) and arg.where is None and not self.guards:
             return self.softmax(arg, "log_softmax")
         value = self.value(arg)
         if value.constant:
@@ -195,6 +216,7 @@ class Expressions:
             value = replace(value, text=f"{self.scope.like}.new_tensor({value.text})", constant=False)
         value = self.real(value)  # of whole numbers torch would give its own choice of real ones
         row = FUNCTIONS[function]
+        value = value if row.finite else self.safe(value)
         options = "".join(f", {word}={given}" for word, given in row.options)
         return Value(f"{row.torch}({value.text}{options})", value.axes)
 
@@ -214,7 +236,8 @@ class Expressions:
 
     def masked(self, node: T.Softmax | T.Reduce, fill: str) -> Value:
         """The body over all of its indices, `fill` where the condition fails."""
-        value = self.value(node.body)
+        guards = [(node.where, True)] if node.where is not None else []
+        value = self.under(guards, lambda: self.value(node.body))
         if node.where is not None:
             mask = self.condition(node.where)
             axes = self.order({*value.axes, *mask.axes, *node.indices})
@@ -288,13 +311,18 @@ class Expressions:
         pairs = list(zip(values, node.slices, strict=True))
         lead = self.order({a for v, s in pairs for a in v.axes if a not in s})
         texts = [self.expanded(v, (*lead, *s)).text for v, s in pairs]
-        name = self.scope.function(node.function)
-        return Value(f"{name}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
+        return Value(f"{self.opaque(node, len(lead))}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
+
+    def opaque(self, node: T.Apply, lead: int) -> str:
+        return self.scope.function(node.function)
 
     def cases(self, branches: Sequence[tuple[T.Expr, T.Condition]], otherwise: T.Expr) -> Value:
-        value = self.real(self.value(otherwise))
-        for branch, condition in reversed(branches):
-            chosen, holds = self.real(self.value(branch)), self.condition(condition)
+        failed = [(condition, False) for _, condition in branches]
+        value = self.under(failed, lambda: self.real(self.value(otherwise)))
+        for k, (branch, condition) in reversed(list(enumerate(branches))):
+            guards = [*failed[:k], (condition, True)]
+            chosen = self.under(guards, partial(self.value, branch))
+            chosen, holds = self.real(chosen), self.condition(condition)
             if holds.constant:
                 (a, b), axes = self.together([chosen, value])
                 axes = self.order({*a.axes, *b.axes})

@@ -14,14 +14,15 @@ def assignment(left: str, right: str, comment: str = "", indent: int = 4) -> lis
     return [" " * indent + line for line in lines]
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """The same on one line."""
     return text.replace(SIGN, " ").replace(COMMA, " ")
 
 
 def _lines(head: str, text: str, tail: str, width: int) -> list[str]:
     places = [(d, k) for k, (c, d) in enumerate(zip(text, _depths(text), strict=True)) if c in (SIGN, COMMA)]
-    if not places or len(_flat(head + text + tail)) <= width:
-        return [_flat(head + text + tail)]
+    if not places or len(flat(head + text + tail)) <= width:
+        return [flat(head + text + tail)]
     level, first = min(places)
     if level == 0:
         return _broken(f"{head}(", text, f"){tail}", width)
@@ -33,11 +34,11 @@ def _lines(head: str, text: str, tail: str, width: int) -> list[str]:
 
 def _broken(head: str, text: str, tail: str, width: int) -> list[str]:
     """The inside of a pair of brackets on one line, or each of its parts on one."""
-    if len(_flat(text)) <= width - 4:
-        body = [_flat(text)]
+    if len(flat(text)) <= width - 4:
+        body = [flat(text)]
     else:
         body = [line for part, end in _parts(text) for line in _lines("", part, end, width - 4)]
-    return [_flat(head), *(f"    {line}" for line in body), _flat(tail)]
+    return [flat(head), *(f"    {line}" for line in body), flat(tail)]
 
 
 def _parts(text: str) -> list[tuple[str, str]]:

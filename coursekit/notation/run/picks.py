@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from .. import tree as T
+from ..code.value import Value
 from ..indices import equality, put, solve
-from .named import LANE, Code, Env
-from .reads import affine_code
+from .names import LANE
 
 if TYPE_CHECKING:
-    from .compile import Compiler
+    from .writer import Writer
 
 
 @dataclass
@@ -32,33 +32,33 @@ class Flat:
     summed: list[str] = field(default_factory=list)
 
 
-def _equality(compiler: Compiler, factor: T.Expr) -> T.Affine | None:
+def _equality(write: Writer, factor: T.Expr) -> T.Affine | None:
     """`left - right` of `[left == right]`; None for other factors.
 
     Only whole numbers count here: a real number that equals an index is a condition like any other.
     """
     gap = equality(factor)
     atoms = () if gap is None else (a for _, a in gap.terms)
-    real = any(isinstance(a, T.Lookup) and a.ref.name not in compiler.whole_numbers for a in atoms)
+    real = any(isinstance(a, T.Lookup) and a.ref.name not in write.scope.whole_numbers for a in atoms)
     return None if real else gap
 
 
-def pick(compiler: Compiler, flat: Flat) -> bool:
+def pick(write: Writer, flat: Flat) -> bool:
     """Use up one `[s == …]` by putting the right side in place of the summed `s`."""
     for place, factor in enumerate(flat.factors):
-        gap = _equality(compiler, factor)
+        gap = _equality(write, factor)
         if gap is None:
             continue
         for name in list(flat.summed):
             value = solve(gap, name)
-            if value is None or compiler.inside(value) or _row(flat, gap, place) is not None:
+            if value is None or write.inside(value) or _row(flat, gap, place) is not None:
                 continue
             others = [f for n, f in enumerate(flat.factors) if n != place]
             if not all(_can_replace(f, name, value) for f in others):
                 continue
-            span = compiler.values(name)
+            span = write.values(name)
             flat.factors = [put(f, {name: value}) for f in others]
-            flat.factors += _inside_range(compiler, value, span)
+            flat.factors += _inside_range(write, value, span)
             flat.summed.remove(name)
             return True
     return False
@@ -86,9 +86,9 @@ def _can_replace(node: T.Expr, name: str, value: T.Affine) -> bool:
     return not any(names & T.named(n) for n in T.walk(node) if not isinstance(n, T.Affine))
 
 
-def _inside_range(compiler: Compiler, value: T.Affine, span: range) -> list[T.Expr]:
+def _inside_range(write: Writer, value: T.Affine, span: range) -> list[T.Expr]:
     """Conditions that keep `value` in `span`, where the index ranges do not do so by themselves."""
-    bounds = compiler.interval(value, compiler.ranges)
+    bounds = write.extents.interval(value, write.ranges)
     conditions = []
     if bounds is None or bounds[0] < span.start:
         conditions.append(T.Compare(value, ">=", T.Affine((), span.start)))
@@ -97,46 +97,44 @@ def _inside_range(compiler: Compiler, value: T.Affine, span: range) -> list[T.Ex
     return [T.Iverson(c) for c in conditions]
 
 
-def scatter(compiler: Compiler, flat: Flat, assemble: Callable[[Compiler, Flat], Code]) -> Code | None:
+def scatter(write: Writer, flat: Flat, assemble: Callable[[Writer, Flat], Value]) -> Value | None:
     """`Σ [v == address] rest`: add every entry of `rest` to the row that its address names."""
     for place, factor in enumerate(flat.factors):
-        gap = _equality(compiler, factor)
+        gap = _equality(write, factor)
         row = _row(flat, gap, place) if gap is not None else None
         if row is None:
             continue
         name, address = row
-        if compiler.inside(address) or (compiler.frame is not None and name in compiler.frame.looped):
+        if write.inside(address) or (write.frame is not None and name in write.frame.looped):
             continue
-        where = affine_code(compiler, address)
+        where = write.position(address)
         inner = Flat(flat.scale, [f for n, f in enumerate(flat.factors) if n != place], [])
         inner.summed = [s for s in flat.summed if s not in where.axes]
         if LANE in where.axes:
             continue
-        rest = compiler.full(assemble(compiler, inner), where.axes)
-        return _add_to_rows(compiler, name, where, rest, set(flat.summed))
+        rest = write.full(write.tensor(assemble(write, inner)), where.axes)
+        return _add_to_rows(write, name, where, rest, set(flat.summed))
     return None
 
 
-def _add_to_rows(compiler: Compiler, name: str, where: Code, rest: Code, summed: set[str]) -> Code:
+def _add_to_rows(write: Writer, name: str, where: Value, rest: Value, summed: set[str]) -> Value:
     kept = [a for a in where.axes if a not in summed]  # rows of their own for each of these
     gone = [a for a in where.axes if a in summed]
     others = [a for a in rest.axes if a not in where.axes]
-    rows, start = len(compiler.values(name)), compiler.values(name).start
+    rows, start = len(write.values(name)), write.values(name).start
     to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *others])
     address = tuple(where.axes.index(a) for a in [*kept, *gone])
-    width = [compiler.length(a) for a in kept]
+    width = [write.length(a) for a in kept]
     count = prod(width)
 
-    def run(env: Env) -> Tensor:
-        x = rest.run(env).permute(to_front)
-        index = where.run(env).permute(address) - start
+    def add(x: Tensor, index: Tensor) -> Tensor:
+        x, index = x.permute(to_front), index.permute(address) - start
         # Addresses outside the range name no row: they are added to one that is thrown away.
         index = torch.where((index >= 0) & (index < rows), index, rows).reshape(count, -1)
         base = torch.arange(count, device=index.device).unsqueeze(1) * (rows + 1)
         tail = x.shape[len(kept) + len(gone) :]
-        flat_x = x.reshape(-1, *tail)
         into = torch.zeros((count * (rows + 1), *tail), dtype=x.dtype, device=x.device)
-        total = into.index_add(0, (index + base).reshape(-1), flat_x)
+        total = into.index_add(0, (index + base).reshape(-1), x.reshape(-1, *tail))
         return total.reshape(*width, rows + 1, *tail).narrow(len(kept), 0, rows)
 
-    return Code((*kept, name, *others), run)
+    return Value(f"{write.scope.object(add)}({rest.text}, {where.text})", (*kept, name, *others))

@@ -6,26 +6,27 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from math import prod
+from math import inf, nan, prod
 from numbers import Real
 from threading import Lock
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from ..meaning.links import needed
 from ..meaning.reach import Doubt, check_reads, fail, outside
 from ..meaning.sizes import Shape, infer_sizes, sides, span_of
 from ..system import Block, System
 from ..tree import Affine, Compare, references
-from .compile import Compiler
-from .named import Env, elementwise
-from .reads import whole_name
+from .names import Names
 from .recur import Frame
+from .writer import Writer
 
 
 def run(
@@ -55,13 +56,19 @@ def run(
     whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
     wanted = tuple(system.outputs if outputs is None else dict.fromkeys(outputs))
     prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers, wanted)
-    tensors: dict[str, Tensor] = {}
-    for name, x in inputs.items():
-        tensors[whole_name(name)] = x
-        tensors[name] = x if x.is_floating_point() else x.to(dtype)
-    env = Env(tensors, edges, dict(functions or {}), dtype, device, prepared.constants)
+    given: dict[str, Any] = {}
+    for number, name in enumerate(system.tensors):
+        if name in inputs:
+            x = inputs[name]
+            given[f"x{number}"] = x if x.is_floating_point() else x.to(dtype)
+            given[f"w{number}"] = x if x.is_floating_point() else x.long()
+        given.update(
+            (f"e{n}_{number}", float(v) if isinstance(v, Real) else v)
+            for n, v in enumerate(edges.get(name, ()))
+        )
+    like = torch.empty((), dtype=dtype, device=device)
     try:
-        prepared.run(env)
+        prepared.run(given, like, functions or {})
     except (
         RuntimeError
     ) as error:  # torch.OutOfMemoryError is one; on a CPU there is no other sign than the words
@@ -69,63 +76,88 @@ def run(
             raise
         message = "the memory does not hold what these equations need at these sizes: give smaller tensors"
         raise fail(system, message) from error
-    return {name: env.tensors[name] for name in wanted}
+    return {name: given[f"x{number}"] for number, name in enumerate(system.tensors) if name in wanted}
 
 
 _MOST = 2**31  # entries of one tensor: beyond, it is a slip of the pen and not a model
 
 
 class Plan:
-    """How to get the tensors `wanted` of one system at given sizes. It is not changed by a run: `constants` only keeps
-    what depends on the sizes, for each device and type of number."""
+    """How to get the tensors `wanted` of one system at given sizes: a function a block, of a text in which there are
+    numbered variables, numbers and words of torch, and nothing that a person typed. It is not changed by a run:
+    `constants` only keeps what depends on the sizes, for each device and type of number."""
 
     def __init__(
         self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], wanted: tuple[str, ...]
     ):
-        self.sizes = sizes
         self.constants: dict[object, Any] = {}
         for tensor in system.tensors.values():
             if (count := prod(sizes[d] for d in tensor.dims)) > _MOST:
                 told = ", ".join(f"`{d}` is {sizes[d]:,}" for d in tensor.dims)
                 message = f"`{tensor.name}` would have {count:,} entries ({told}): give smaller sizes"
                 raise fail(system, message, span_of(system, tensor.name))
+        numbers = itertools.count()
+        scope: Callable[[], Names] = lambda: Names(system, sizes, whole_numbers, numbers)
         for doubt in check_reads(system, sizes):
-            _settle(system, sizes, doubt)
-        self.blocks = [_block(system, sizes, b, whole_numbers, used) for b, used in needed(system, wanted)]
+            self._settle(scope(), doubt)
+        self.blocks = [Function(scope(), block, used) for block, used in needed(system, wanted)]
 
-    def run(self, env: Env) -> None:
+    def run(
+        self, given: dict[str, Any], like: Tensor, functions: Mapping[str, Callable[..., Tensor]]
+    ) -> None:
+        def keep(key: object, make: Callable[[], Any]) -> Any:
+            """What depends on sizes alone: made once for each device and dtype."""
+            key = (key, like.device, like.dtype)
+            if key not in self.constants:
+                with torch.inference_mode(False):  # so that a later run, which wants gradients, can use it
+                    self.constants[key] = make()
+            return self.constants[key]
+
         for block in self.blocks:
-            block(env)
+            found = block.call(like, keep, functions, *[given[word] for word in block.parameters])
+            given.update(zip(block.made, found, strict=True))
+
+    def _settle(self, scope: Names, doubt: Doubt) -> None:
+        """Refuse a read that the conditions do not keep inside its tensor. What they say depends on sizes alone; those
+        on values are taken to hold."""
+        write, affine = Writer(scope, doubt.equation), doubt.ref.indices[doubt.axis]
+        sides = [Compare(affine, "<", Affine((), doubt.low)), Compare(affine, ">", Affine((), doubt.high))]
+        conditions = [(g, s) for g, s in doubt.guards if not any(True for _ in references(g))]
+        values = [write.condition(c) for c in (*sides, *(c for c, _ in conditions))]
+        (low, high, *others), _ = write.together(values)
+        holds = [f" & {'' if s else '~'}{o.text}" for o, (_, s) in zip(others, conditions, strict=True)]
+        text = scope.text([f"    return (({low.text} | {high.text}){''.join(holds)}).any()"])
+        like = torch.empty((), dtype=torch.float64, device="cpu")
+        if bool(_executed(text, scope)(like, lambda _, make: make(), {})):
+            raise outside(scope.system, scope.extents.sizes, doubt)
 
 
-def _block(
-    system: System, sizes: dict[str, int], block: Block, whole_numbers: frozenset[str], used: set[str]
-) -> Callable[[Env], None]:
-    frame = Frame(system, sizes, block, used) if block.loops else None
-    steps = [
-        (e.left.name, Compiler(system, sizes, e, whole_numbers, frame).define().run) for e in block.equations
-    ]
-    if frame is not None:
-        return partial(frame.run, equations=steps)
-    ((name, compute),) = steps  # without a loop it is one equation
-    return lambda env: env.tensors.update({name: compute(env)})
+class Function:
+    """One block as a function of `parameters`, which gives what it has `made`."""
+
+    def __init__(self, scope: Names, block: Block, used: set[str]):
+        frame = Frame(scope, block, used) if block.loops else None
+        for equation in block.equations:
+            name = equation.left.name
+            text = f"{scope.own(name)} = {Writer(scope, equation, frame).define()}"
+            if frame is None:  # then it is one equation
+                scope.before.lines.append(text)
+            else:
+                frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
+        self.made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
+        loop = frame.told() if frame is not None else []
+        self.text = scope.text([*scope.before.told(), *loop, f"    return ({', '.join(self.made)},)"])
+        self.parameters = list(scope.parameters)
+        self.call = _executed(self.text, scope)
 
 
-def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> None:
-    """Refuse a read that the conditions do not keep inside its tensor. What they say depends on sizes alone; those on
-    values are taken to hold."""
-    compiler = Compiler(system, sizes, doubt.equation)
-    affine = doubt.ref.indices[doubt.axis]
-    conditions = [(g, s) for g, s in doubt.guards if not any(True for _ in references(g))]
-    bounds = [Compare(affine, "<", Affine((), doubt.low)), Compare(affine, ">", Affine((), doubt.high))]
-    codes = [(compiler.condition(c), s) for c, s in conditions]
-    wrong = elementwise(torch.logical_or, [compiler.condition(c) for c in bounds], compiler.order)
-    for code, holds in codes:
-        join = (lambda a, b: a & b) if holds else (lambda a, b: a & ~b)
-        wrong = elementwise(join, [wrong, code], compiler.order)
+_WORDS = {"torch": torch, "einsum": torch.einsum, "pad": pad, "partial": partial, "inf": inf, "nan": nan}
 
-    if bool(wrong.run(Env({}, {}, {}, torch.float64, torch.device("cpu"), {})).any()):
-        raise outside(system, sizes, doubt)
+
+def _executed(text: str, scope: Names) -> Any:
+    space = {**_WORDS, **scope.objects}
+    exec(text, space)
+    return space["function"]
 
 
 _KEPT = 256
