@@ -249,19 +249,23 @@ class Expressions:
         return self.full(self.real(value), node.indices)
 
     def softmax(self, node: T.Softmax, function: str) -> Value:
-        value = self.masked(node, "-torch.inf")
-        if len(node.indices) == 1:
-            text = f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})"
-        else:
-            rest = self.order(set(value.axes) - set(node.indices))
-            value = permuted(value, (*rest, *node.indices))
-            sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
-            flat = f"{at_level(value, ATOM)}.flatten({len(rest)})"
-            text = f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))"
+        value = self.soft(node, function, self.masked(node, "-torch.inf"))
         # Where nothing at all is allowed there is no weight, not nan.
-        if node.where is not None and not self.never_empty(node):
-            text += ".nan_to_num()"
-        return Value(text, value.axes)
+        empty = node.where is not None and not self.never_empty(node)
+        return replace(value, text=f"{value.text}.nan_to_num()") if empty else value
+
+    def soft(self, node: T.Softmax, function: str, value: Value) -> Value:
+        if len(node.indices) == 1:
+            return replace(
+                value,
+                text=f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})",
+                level=ATOM,
+            )
+        rest = self.order(set(value.axes) - set(node.indices))
+        value = permuted(value, (*rest, *node.indices))
+        sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
+        flat = f"{at_level(value, ATOM)}.flatten({len(rest)})"
+        return Value(f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))", value.axes)
 
     def never_empty(self, node: T.Softmax) -> bool:
         """`t2 <= t1`, both over one range, always leaves `t2 == t1`."""

@@ -48,7 +48,7 @@ class Names(Scope):
         self.parameters: dict[str, None] = {}
         self.objects: dict[str, Any] = {}
         self.imports = set()
-        self.constants, self.before = Lines(count), Lines(count)
+        self.before = Lines(count)
 
     def own(self, name: str) -> str:
         """A tensor that the block itself makes."""
@@ -75,7 +75,7 @@ class Names(Scope):
 
     def kept(self, text: str) -> str:
         """What depends on sizes alone: made once for each device and type of number."""
-        return self.constants.set(text, f"keep({next(self.count)}, lambda: {text})")
+        return self.before.set(text, f"keep({next(self.count)}, lambda: {text})")
 
     @property
     def like(self) -> str:
@@ -90,11 +90,14 @@ class Names(Scope):
 
     def text(self, lines: list[str]) -> str:
         """The block as a function."""
-        head = f"def function({', '.join(['like', 'keep', 'functions', *self.parameters])}):"
-        return flat("\n".join([head, *self.constants.told(), *lines]))
+        lines = [*self.before.told(), *lines]  # the parameters are known when all lines are
+        return flat(
+            "\n".join(
+                [f"def function({', '.join(['like', 'keep', 'functions', *self.parameters])}):", *lines]
+            )
+        )
 
 
 def literal(value: float) -> Value:
-    if value == round(value, 0) and abs(value) < 1e15:
-        return number(str(int(value)), ATOM if value >= 0 else MUL)
-    return number(repr(value), ATOM if value >= 0 else MUL)
+    whole = value.is_integer() and abs(value) < 1e15
+    return number(str(int(value)) if whole else repr(value), ATOM if value >= 0 else MUL)

@@ -120,7 +120,6 @@ def _filler(
             return []
         if not isinstance(value, Tensor):
             return [x.new_full((), value).expand([*x.shape[:place], count, *x.shape[place + 1 :]])]
-        value = value.unsqueeze(axis) if value.ndim < len(ref.indices) else value
         value = value.narrow(axis, value.shape[axis] + first if is_before else first, count)
         if value.ndim != x.ndim or any(
             n != place and a != b for n, (a, b) in enumerate(zip(value.shape, x.shape, strict=True))

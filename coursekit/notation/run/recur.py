@@ -8,7 +8,7 @@ Nothing is written in place, so that gradients flow.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -41,7 +41,6 @@ class Frame:
         self.looped = frozenset(name for name, _ in block.loops)
         self.step = Lines(scope.count)
         self.groups: dict[object, Linear] = {}
-        self.stacks: list[Linear] = []
         self.moving: dict[int, tuple[object, bool]] = {}
         self.around = dict.fromkeys(self.names, (0, 0))  # how many steps outside are read, before and after
         ranges = self.system.ranges[block.equations[0]]
@@ -62,10 +61,10 @@ class Frame:
             found = self.moving[id(node)] = (node, answer)  # the node is kept, so its id stays its own
         return found[1]
 
-    def axes(self, left: list[str]) -> list[str]:
+    def axes(self, left: tuple[str, ...]) -> tuple[str, ...]:
         """The axes of one step of a left side."""
-        rest = [a for a in left if a not in self.looped]
-        return rest if self.lanes is None else [LANE, *rest]
+        rest = tuple(a for a in left if a not in self.looped)
+        return rest if self.lanes is None else (LANE, *rest)
 
     def state(self, name: str, place: str = "t") -> str:
         return f"s{self.scope.number[name]}[b{self.scope.number[name]} + {place}]"
@@ -81,10 +80,8 @@ class Frame:
             steps = f"{self.scope.object(apart)}({value.text}, keep)"
         else:
             place = next(n for n, a in enumerate(value.axes) if a in self.looped)
-            axes, steps = (
-                value.axes[:place] + value.axes[place + 1 :],
-                f"{at_level(value, ATOM)}.unbind({place})",
-            )
+            axes = value.axes[:place] + value.axes[place + 1 :]
+            steps = f"{at_level(value, ATOM)}.unbind({place})"
         return Value(f"{self.scope.before.set(steps)}[t]", axes, ATOM, value.kind)
 
     def read(self, write: Writer, ref: Ref) -> Value:
@@ -183,11 +180,11 @@ class Frame:
     def told(self) -> list[str]:
         """The lines of the loop, when its equations are written."""
         steps = self.counts[0] if self.lanes is None else self.lanes.waves
-        start = [line for name in self.names for line in self._start(name, steps)]
+        start = [line for name in self.places for line in self._start(name, steps)]
         backward = self.lanes is None and self.block.loops[0][1] < 0
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
         lane = [] if self.lanes is None else [f"        lane = {self.lanes_name}.widths[t]"]
-        stacks = [group.stack() for group in self.stacks]
+        stacks = [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
         ends = [f"{self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
         return [
             *(f"    {line}" for line in [*stacks, *start]),
@@ -213,7 +210,7 @@ class Frame:
             rest = shape[:place] + shape[place + 1 :]
             if not isinstance(edge, Tensor):
                 return [like.new_full((), edge).expand(rest)] * depth
-            known = (edge.unsqueeze(place) if edge.ndim < len(shape) else edge).unbind(place)
+            known = edge.unbind(place)
             lacking = [like.new_zeros(()).expand(rest)] * (depth - len(known))
             return [*lacking, *known[-depth:]] if before else [*known[:depth], *lacking]
 
@@ -241,7 +238,7 @@ class Linear:
         summed: list[str],
         before: bool,
     ):
-        self.left, self.inner = left, prod(write.length(a) for a in summed)
+        self.left, self.before, self.inner = left, before, prod(write.length(a) for a in summed)
         self.matrices: list[str] = []  # each inner × its width
         self.widths: list[int] = []
         self.name = f"v{next(write.scope.count)}"
@@ -249,20 +246,13 @@ class Linear:
         x = at_level(permuted(state, (*left, *summed)), ATOM)
         x = x if len(left) == len(summed) == 1 else f"{x}.reshape(-1, {self.inner})"
         # The stacked matrix is made before the loop; what itself comes before the loop makes it on the spot.
-        lines = write.scope.before if before else frame.step
-        lines.lines.append(lambda: f"{self.name} = {self.product(x, before)}")
-        if not before:
-            frame.stacks.append(self)
-
-    def product(self, x: str, before: bool) -> str:
-        y = f"torch.mm({x}, {self.stacked() if before else self.name + '_'})"
-        return f"{y}.split({self.widths}, 1)" if len(self.widths) > 1 else f"({y},)"
+        product: Callable[[], str] = lambda: (
+            f"{self.name} = torch.mm({x}, {self.stacked() if before else self.name + '_'}).split({self.widths}, 1)"
+        )
+        (write.scope.before if before else frame.step).lines.append(product)
 
     def stacked(self) -> str:
         return self.matrices[0] if len(self.matrices) == 1 else f"torch.cat([{', '.join(self.matrices)}], 1)"
-
-    def stack(self) -> str:
-        return f"{self.name}_ = {self.stacked()}"
 
     def part(self, write: Writer, weights: Value, summed: list[str], right: list[str]) -> Value:
         """`summed` are this matrix's own names for the state's summed axes, in the state's order."""

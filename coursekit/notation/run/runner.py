@@ -62,10 +62,11 @@ def run(
             x = inputs[name]
             given[f"x{number}"] = x if x.is_floating_point() else x.to(dtype)
             given[f"w{number}"] = x if x.is_floating_point() else x.long()
-        given.update(
-            (f"e{n}_{number}", float(v) if isinstance(v, Real) else v)
-            for n, v in enumerate(edges.get(name, ()))
-        )
+        for n, ((axis, _), v) in enumerate(
+            zip(system.boundary.get(name, ()), edges.get(name, ()), strict=False)
+        ):
+            lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
+            given[f"e{n}_{number}"] = v.unsqueeze(axis) if lacking else v
     like = torch.empty((), dtype=dtype, device=device)
     try:
         prepared.run(given, like, functions or {})
@@ -146,7 +147,7 @@ class Function:
                 frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
         self.made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
         loop = frame.told() if frame is not None else []
-        self.text = scope.text([*scope.before.told(), *loop, f"    return ({', '.join(self.made)},)"])
+        self.text = scope.text([*loop, f"    return ({', '.join(self.made)},)"])
         self.parameters = list(scope.parameters)
         self.call = _executed(self.text, scope)
 

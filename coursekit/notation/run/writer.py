@@ -16,7 +16,7 @@ from torch import Tensor
 
 from .. import tree as T
 from ..code.expressions import Expressions
-from ..code.value import MUL, Value, aligned, at_level
+from ..code.value import MUL, Value, aligned, at_level, permuted
 from ..functions import FUNCTIONS
 from ..meaning.evaluate import constant_value
 from ..meaning.reach import Guard, conditions, fail
@@ -49,14 +49,9 @@ class Writer(Expressions):
 
     def define(self) -> str:
         """The equation's right side, laid out as its left side is."""
-        left = []
-        for affine in self.equation.left.indices:
-            if affine.plain is None:
-                raise fail(self.system, "a left side is written with bare indices", self.equation.left.span)
-            left.append(affine.plain)
-        if self.frame is not None:
-            left = self.frame.axes(left)
-        return self.expanded(self.value(self.equation.right), tuple(left)).text
+        left = tuple(a.plain or "" for a in self.equation.left.indices)
+        axes = left if self.frame is None else self.frame.axes(left)
+        return self.expanded(self.value(self.equation.right), axes).text
 
     # ── indices ──────────────────────────────────────────────────────────────────────────────
 
@@ -67,9 +62,8 @@ class Writer(Expressions):
         return 1 if name == LANE else len(self.values(name))
 
     def counter(self, name: str) -> Value:
-        if self.frame is not None and name in self.frame.looped:
-            return self.frame.hoist(self.outer.counter(name))
-        return super().counter(name)
+        value = super().counter(name)
+        return value if self.frame is None else self.frame.hoist(value)
 
     def position(self, affine: T.Affine) -> Value:
         return replace(
@@ -196,7 +190,6 @@ class Writer(Expressions):
             return super().softmax(node, function)
         value, mask = self.masked(node, "-torch.inf"), self.condition(node.where)
         along = [value.axes.index(i) - len(value.axes) for i in node.indices if i in mask.axes]
-        over = softmax_over(tuple(value.axes.index(i) for i in node.indices))
         once = self.frame is None and not any(True for _ in T.references(node.where))
 
         def some(mask: Tensor) -> Tensor:
@@ -204,15 +197,19 @@ class Writer(Expressions):
                 mask = mask.any(d, keepdim=True)
             return mask
 
-        def masked(scores: Tensor, mask: Tensor, keep: Callable[..., Any]) -> Tensor:
+        def masked(
+            scores: Tensor, mask: Tensor, keep: Callable[..., Any], soft: Callable[[Tensor], Tensor]
+        ) -> Tensor:
             # Where the condition is on indices alone, whether it leaves a row empty is asked but once.
             if once and keep(masked, lambda: not mask.is_meta and bool(some(mask).all())):
-                return over(scores)
+                return soft(scores)
             # A row in which nothing is allowed has weight nowhere, and hands no gradient back.
-            return torch.where(mask, over(torch.where(some(mask), scores, 0.0)), 0.0)
+            return torch.where(mask, soft(torch.where(some(mask), scores, 0.0)), 0.0)
 
-        holds = aligned(mask, value.axes).text
-        return Value(f"{self.scope.object(masked)}({value.text}, {holds}, keep)", value.axes)
+        soft = self.soft(node, function, Value("x", value.axes))
+        lay = permuted(soft, value.axes).text
+        given = f"{value.text}, {aligned(mask, value.axes).text}, keep, lambda x: {lay}"
+        return Value(f"{self.scope.object(masked)}({given})", value.axes)
 
     # ── conditions ───────────────────────────────────────────────────────────────────────────
 
@@ -243,16 +240,3 @@ class Writer(Expressions):
         rest = tuple(t for t in side.terms if not isinstance(t[1], T.Lookup))
         reals = tuple(T.Mul((T.Num(Fraction(c)), ref)) for c, ref in looked_up)
         return self.value(T.Add((*reals, T.Position(T.Affine(rest, side.const)))))
-
-
-def softmax_over(dims: tuple[int, ...]) -> Callable[[Tensor], Tensor]:
-    if len(dims) == 1:
-        return lambda x: torch.softmax(x, dims[0])
-
-    def over(x: Tensor) -> Tensor:
-        ends = tuple(range(x.ndim - len(dims), x.ndim))
-        moved = x.movedim(dims, ends)
-        x = torch.softmax(moved.flatten(ends[0]), -1).unflatten(-1, moved.shape[ends[0] :])
-        return x.movedim(ends, dims)
-
-    return over
