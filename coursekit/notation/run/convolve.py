@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -20,91 +19,65 @@ if TYPE_CHECKING:
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """An axis read at `stride * out + dilation * tap`, up to sign and shift."""
-
-    out: str
-    tap: str
-    stride: int
-    dilation: int
-
-
 def convolution(write: Writer, factors: Sequence[Expr], summed: Sequence[str]) -> Value | None:
     """A product of two factors, one of them read through windows; None if it is not one."""
-    if len(factors) != 2 or any(isinstance(f, Iverson) for f in factors):
-        return None
-    for image, kernel in (factors, factors[::-1]):
-        if isinstance(image, Ref):
-            found = _windows(write, image, summed)
-            if found and (value := _convolve(write, image, kernel, found, summed)) is not None:
+    if len(factors) == 2 and not any(isinstance(f, Iverson) for f in factors):
+        for image, kernel in (factors, factors[::-1]):
+            if isinstance(image, Ref) and (value := _convolve(write, image, kernel, summed)) is not None:
                 return value
     return None
 
 
-def _windows(write: Writer, image: Ref, summed: Sequence[str]) -> dict[int, _Window] | None:
-    """By axis: its window. None if some axis is neither a window nor a single index."""
-    found: dict[int, _Window] = {}
-    names: list[str] = []
-    for axis, affine in enumerate(image.indices):
-        if any(isinstance(atom, Lookup) for _, atom in affine.terms):
-            return None
-        terms, _ = write.extents.terms(affine)
-        names += [n for _, n in terms]
-        free = [(f, n) for f, n in terms if n not in summed]
-        taps = [(f, n) for f, n in terms if n in summed]
-        if len(free) == 1 and len(taps) == 1:
-            found[axis] = _Window(free[0][1], taps[0][1], free[0][0], taps[0][0])
-        elif len(terms) != 1:
-            return None
-    return found if 1 <= len(found) <= 3 and len(set(names)) == len(names) else None
-
-
-def _convolve(
-    write: Writer, image: Ref, kernel: Expr, found: dict[int, _Window], summed: Sequence[str]
-) -> Value | None:
-    weights, windows = write.value(kernel), list(found.values())
-    names = {
-        a: write.extents.terms(i)[0][0] for a, i in enumerate(image.indices) if a not in found
-    }  # of the plain axes
-    channels = [n for _, n in names.values() if n in summed]
-    batch = [n for _, n in names.values() if n not in summed]
-    taps = [w.tap for w in windows]
-    outs = [n for n in weights.axes if n not in channels and n not in taps]
+def _convolve(write: Writer, image: Ref, kernel: Expr, summed: Sequence[str]) -> Value | None:
+    terms = [write.extents.terms(affine)[0] for affine in image.indices]
+    plain = {axis: found[0] for axis, found in enumerate(terms) if len(found) == 1}
+    # A window is read at `stride * out + dilation * tap`, up to sign and shift.
+    windows = {
+        axis: sorted(found, key=lambda term: term[1] in summed)
+        for axis, found in enumerate(terms)
+        if len(found) == 2 and len({name in summed for _, name in found}) == 2
+    }
+    names = [name for found in terms for _, name in found]
+    looked_up = any(isinstance(atom, Lookup) for affine in image.indices for _, atom in affine.terms)
+    if looked_up or len(windows) not in _CONV or len(windows) + len(plain) < len(terms):
+        return None
+    weights = write.value(kernel)
+    channels = [name for _, name in plain.values() if name in summed]
+    batch = [name for _, name in plain.values() if name not in summed]
+    places, taps = ([window[k][1] for window in windows.values()] for k in (0, 1))
+    kinds = [n for n in weights.axes if n not in channels and n not in taps]
     lengths: Callable[[Sequence[str]], list[int]] = lambda axes: [write.length(a) for a in axes]
     fits = (
-        all(n in weights.axes for n in channels + taps)
-        and not any(n in weights.axes for n in batch + [w.out for w in windows])
-        and not any(n in summed for n in outs)
+        len(set(names)) == len(names)
+        and {*channels, *taps} <= set(weights.axes)
+        and not {*batch, *places} & set(weights.axes)
+        and not set(summed) & set(kinds)
     )
     # With more taps than places the roles are the other way round: a gradient of weights, better as einsum.
-    if not fits or prod(lengths(taps)) > prod(lengths([w.out for w in windows])):
+    if not fits or prod(lengths(taps)) > prod(lengths(places)):
         return None
-    where = {name: axis for axis, (_, name) in names.items()}
-    order = tuple([where[n] for n in batch + channels] + list(found))
-    lay = tuple(weights.axes.index(n) for n in outs + channels + taps)
-    flip = [2 + n for n, w in enumerate(windows) if w.dilation < 0]
-    back = [len(batch + outs) + n for n, w in enumerate(windows) if w.stride < 0]
-    stride, dilation = [abs(w.stride) for w in windows], [abs(w.dilation) for w in windows]
-    conv = _CONV[len(found)]
-    n, c, o = prod(lengths(batch)), prod(lengths(channels)), prod(lengths(outs))
-    shape = lengths(batch) + lengths(outs)
+    where = {name: axis for axis, (_, name) in plain.items()}
+    order = tuple([where[n] for n in batch + channels] + list(windows))
+    lay = tuple(weights.axes.index(n) for n in kinds + channels + taps)
+    strides, dilations = ([window[k][0] for window in windows.values()] for k in (0, 1))
+    flip = [2 + n for n, dilation in enumerate(dilations) if dilation < 0]
+    back = [len(batch + kinds) + n for n, stride in enumerate(strides) if stride < 0]
+    n, c, o = prod(lengths(batch)), prod(lengths(channels)), prod(lengths(kinds))
+    shape = lengths(batch) + lengths(kinds)
+    conv = _CONV[len(windows)]
 
     def convolve(x: Tensor, w: Tensor) -> Tensor:
         x, w = x.permute(order), w.permute(lay)
         x = x.reshape(n, c, *x.shape[len(batch + channels) :])
-        w = w.reshape(o, c, *w.shape[len(outs + channels) :])
-        y = conv(x, w.flip(flip) if flip else w, stride=stride, dilation=dilation)
+        w = w.reshape(o, c, *w.shape[len(kinds + channels) :])
+        w = w.flip(flip) if flip else w
+        y = conv(x, w, stride=list(map(abs, strides)), dilation=list(map(abs, dilations)))
         y = y.reshape(*shape, *y.shape[2:])
         return y.flip(back) if back else y
 
     # Each axis is cut or filled to the positions that are read; window axes are left whole.
-    steps = []
-    for axis, affine in enumerate(image.indices):
-        ends = write.extents.interval(affine, write.ranges)
-        steps.append((*cut(write, image, axis, axis, ends, len(image.indices)), axis))
+    steps = [cut(write, image, axis, axis, len(terms)) for axis in range(len(terms))]
     text = write.scope.use(image.name)
-    for _, step, axis in sorted(steps, key=lambda s: not s[0]):
-        text = step(text) + (every(axis, names[axis][0]) if axis in names else "")
-    axes = (*batch, *outs, *(w.out for w in windows))
-    return Value(f"{write.scope.object(convolve)}({text}, {weights.text})", axes)
+    for axis in sorted(range(len(terms)), key=lambda axis: not steps[axis][0]):
+        text = steps[axis][1](text) + (every(axis, plain[axis][0]) if axis in plain else "")
+    return Value(f"{write.scope.object(convolve)}({text}, {weights.text})", (*batch, *kinds, *places))

@@ -108,7 +108,7 @@ class Lanes:
             axis = places[loop]
             wide[loop] += abs(shifts[loop])
             low = spans[axis].start - before[loop]
-            text = cut(write, ref, axis, axis, (low, low + wide[loop] - 1), len(spans))[1](text)
+            text = cut(write, ref, axis, axis, len(spans), (low, low + wide[loop] - 1))[1](text)
         front = tuple(range(len(places)))
         row: Callable[[tuple[int, ...]], int] = lambda source: flat(
             [p + b for p, b in zip(source, before, strict=True)], wide

@@ -13,9 +13,7 @@ import torch
 from torch import Tensor
 
 from ..code.value import Value, slots
-from ..errors import NotationError
 from ..meaning.reach import fail, nth
-from ..system import System
 from ..tree import Lookup, Ref
 
 if TYPE_CHECKING:
@@ -47,8 +45,7 @@ def read(
             looked_up.append(axis)
             continue
         terms, _ = write.extents.terms(affine)
-        ends = write.extents.interval(affine, write.ranges)
-        put_on, step = cut(write, ref, axis, place, ends, len(lead) + len(axes))
+        put_on, step = cut(write, ref, axis, place, len(lead) + len(axes))
         (filled if put_on else cuts).append(step)
         for factor, name in terms[1:]:
             splits += f".unfold({place}, {(write.length(name) - 1) * abs(factor) + 1}, 1)"
@@ -82,57 +79,45 @@ def every(place: int, factor: int) -> str:
 
 
 def cut(
-    write: Writer, ref: Ref, axis: int, place: int, ends: tuple[int, int] | None, rank: int
+    write: Writer, ref: Ref, axis: int, place: int, rank: int, ends: tuple[int, int] | None = None
 ) -> tuple[bool, Step]:
-    """Make the axis at `place`, of `rank` many, hold exactly the positions between `ends`, filled where it must be.
-
-    The first answer is whether boundary values are put on.
-    """
-    assert ends is not None
+    """Make the axis at `place`, of `rank` many, hold exactly the positions that are read (those between `ends`), filled
+    where it must be. The first answer is whether boundary values are put on."""
+    low, high = ends or write.extents.interval(ref.indices[axis], write.ranges) or (0, 0)
     span = write.extents.span(write.system.tensors[ref.name].dims[axis])
-    size, low, high = len(span), ends[0] - span.start, ends[1] - span.start
+    size, low, high = len(span), low - span.start, high - span.start
     # The positions asked for: so many before the range, from `begin` to `end` inside it, so many after.
     before, after = max(0, min(high, -1) - low + 1), max(0, high - max(low, size) + 1)
     begin, end = min(max(0, low), size), max(0, min(size, high + 1))
     core = "" if (begin, end) == (0, size) else f".narrow({place}, {begin}, {max(0, end - begin)})"
     if before == 0 and after == 0:
         return False, lambda text: text + core
-    sides = {True: (low, before), False: (max(low, size) - size, after)}
     deep = {s < 0: abs(s) for a, s in write.system.boundary.get(ref.name, ()) if a == axis}
-    away = {True: -low, False: high + 1 - size}
     # `sizes` refuses every read beyond the boundary, but for those that a condition keeps from being looked at.
-    if ref.name in write.system.padded or any(n and away[b] > deep.get(b, 0) for b, (_, n) in sides.items()):
+    lost = (before and -low > deep.get(True, 0)) or (after and high + 1 - size > deep.get(False, 0))
+    if ref.name in write.system.padded or lost:
         return False, lambda text: f"pad({text}{core}, ({'0, 0, ' * (rank - 1 - place)}{before}, {after}))"
-    fill = write.scope.object(_filler(write.system, ref, axis, place, sides))
-    both = ", ".join(write.scope.beyond(ref.name, axis, side) for side in (True, False))
-    return True, lambda text: f"{fill}({text}{core}, {both})"
 
-
-def _filler(
-    system: System, ref: Ref, axis: int, place: int, ends: dict[bool, tuple[int, int]]
-) -> Callable[[Tensor, Tensor | float, Tensor | float], Tensor]:
-    """What puts boundary values before and after an axis: `ends` has, before (True) and after (False) the range, the
-    first position and how many there are."""
-
-    def rows(x: Tensor, value: Tensor | float, is_before: bool) -> list[Tensor]:
-        first, count = ends[is_before]
+    def rows(x: Tensor, edge: Tensor | float, first: int, count: int) -> list[Tensor]:
         if count == 0:
             return []
-        if not isinstance(value, Tensor):
-            return [x.new_full((), value).expand([*x.shape[:place], count, *x.shape[place + 1 :]])]
-        value = value.narrow(axis, value.shape[axis] + first if is_before else first, count)
-        if value.ndim != x.ndim or any(
-            n != place and a != b for n, (a, b) in enumerate(zip(value.shape, x.shape, strict=True))
+        if not isinstance(edge, Tensor):
+            return [x.new_full((), edge).expand([*x.shape[:place], count, *x.shape[place + 1 :]])]
+        edge = edge.narrow(axis, first % edge.shape[axis], count)
+        if edge.ndim != x.ndim or any(
+            n != place and a != b for n, (a, b) in enumerate(zip(edge.shape, x.shape, strict=True))
         ):
-            raise at_a_corner(system, ref)
-        return [value]
+            message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
+            raise fail(write.system, message, ref.span)
+        return [edge]
 
-    return lambda x, before, after: torch.cat([*rows(x, before, True), x, *rows(x, after, False)], place)
+    def fill(x: Tensor, first: Tensor | float, last: Tensor | float) -> Tensor:
+        return torch.cat(
+            [*rows(x, first, low, before), x, *rows(x, last, max(low, size) - size, after)], place
+        )
 
-
-def at_a_corner(system: System, ref: Ref) -> NotationError:
-    message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
-    return fail(system, message, ref.span)
+    both = ", ".join(write.scope.beyond(ref.name, axis, side) for side in (True, False))
+    return True, lambda text: f"{write.scope.object(fill)}({text}{core}, {both})"
 
 
 def look_up(write: Writer, ref: Ref, axis: int, mark: str, value: Value) -> Value:
