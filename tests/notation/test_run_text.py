@@ -15,7 +15,7 @@ from coursekit.notation.run import runner
 from coursekit.notation.run.runner import run
 from coursekit.notation.tree import rename_tensors, substitute
 
-KNOWN = "like keep functions torch einsum pad partial inf nan range None lane t function True False"
+KNOWN = "like keep functions torch einsum pad partial inf nan range None lane t x function True False"
 METHODS = """
 tanh sigmoid relu exp log sqrt abs sin cos erf nn functional gelu silu softplus minimum maximum softmax log_softmax
 where cat stack mm arange tensor expand permute transpose T reshape unsqueeze narrow unfold flip diagonal unbind split
