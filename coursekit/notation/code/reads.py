@@ -13,6 +13,7 @@ from .value import ATOM, Value, aligned, at_level, slots
 
 if TYPE_CHECKING:
     from .expressions import Expressions
+    from .loop import Loop
 
 
 @dataclass
@@ -33,18 +34,16 @@ def read(write: Expressions, ref: Ref) -> Value:
     if loop is not None:
         if ref.name in loop.tensors:
             text, numbers = loop.read(ref), loop.rest(ref.name)
-        elif any(_moves(write, a) or _computed(write, a) for a in ref.indices):
+        elif any(_computed(write, a) or _moves(loop, a) for a in ref.indices):
             return _hoisted(write, ref)
     axes = [Axis(ref.indices[k], dims[k], k, place) for place, k in enumerate(numbers)]
     kind = "whole" if write.system.tensors[ref.name].indexes else "real"
     return Reader(write, ref, axes).value(text, kind)
 
 
-def _moves(write: Expressions, affine: Affine) -> bool:
+def _moves(loop: Loop, affine: Affine) -> bool:
     """Does an index go with the loop, but not step by step?"""
-    looped = set(write.loop.names) if write.loop else set()
-    own = {a for _, a in affine.terms if isinstance(a, str)} & looped
-    return bool(own) and affine.plain is None
+    return affine.plain is None and any(atom in loop.names for _, atom in affine.terms)
 
 
 def _computed(write: Expressions, affine: Affine) -> bool:
@@ -61,13 +60,8 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     outer = write.outside()
     outer.ranges = outer.ranges | {name: dims[n] for name, n in computed.items()}
     whole = read(outer, replace(ref, indices=tuple(every.values())))
-    write.loop.before += [line.strip() for line in outer.before]
-    line = next((li for li in write.loop.before if li.endswith(f" = {whole.text}")), None)
-    if line is None:
-        name = write.scope.fresh(f"{write.scope.tensor[ref.name]}_at")
-        write.loop.before.append(f"{name} = {whole.text}")
-    else:
-        name = line.split(" = ")[0]
+    name = outer.named(f"{write.scope.tensor[ref.name]}_at", whole.text)
+    write.loop.before += [line[4:] for line in outer.before]
     places = [write.loop.names.get(a, ":") for a in whole.axes]
     axes = tuple(a for a in whole.axes if a not in write.loop.names)
     value = Value(name + slots(places), axes, ATOM, whole.kind)

@@ -46,10 +46,6 @@ class Words(Scope):
             self.lines.append(f"const {self.sizes[dim]} = size({key}, {told});")
         return self.sizes[dim]
 
-    def first(self, dim: str) -> str:
-        """The first value of an index over a dimension."""
-        return self.spelled(self.span(dim)[0])
-
     def length(self, dims: Iterable[str]) -> str:
         return " * ".join(self.size(d) for d in dims) or "1"
 
@@ -63,15 +59,14 @@ class Level:
 
 
 class Levels:
-    """The function of one block. `used` are the arrays and sizes that it is handed."""
+    """The function of one block."""
 
     def __init__(self, scope: Words, block: Block) -> None:
         self.scope, self.system, self.block = scope, scope.system, block
         self.own = {e.left.name for e in block.equations}
-        self.taken = set(scope.taken)
+        self.taken: set[str] = set()
         self.stack = [Level()]
         self.ranges: dict[str, str] = {}
-        self.used: dict[str, None] = {}
         self.inner = 0  # below this level a tensor of the block is still being made
         self.guarded = False  # is a condition asked before what is now written is looked at?
 
@@ -79,7 +74,7 @@ class Levels:
 
     def fresh(self, word: str) -> str:
         name, number = word, 1
-        while name in self.taken:
+        while name in self.taken | self.scope.taken:
             number += 1
             name = f"{word}{'_' if word[-1].isdigit() else ''}{number}"
         self.taken.add(name)
@@ -88,27 +83,13 @@ class Levels:
     def variable(self, index: str) -> str:
         return self.fresh(identifier(index).lower() or "n")
 
-    def use(self, name: str) -> str:
-        self.used[name] = None
-        self.taken.add(name)
-        return name
-
-    def size(self, dim: str) -> str:
-        return self.use(self.scope.size(dim))
-
-    def array(self, name: str) -> str:
-        return self.use(self.scope.tensor[name])
-
     def first(self, dim: str) -> str:
-        self.size(dim)
-        return self.put(0, self.scope.first(dim))
+        """The first value of an index over a dimension."""
+        return self.put(0, self.scope.spelled(self.scope.span(dim)[0]))
 
     def stop(self, dim: str) -> str:
-        first, size = self.first(dim), self.size(dim)
+        first, size = self.first(dim), self.scope.size(dim)
         return size if first == "0" else self.put(0, f"{size} + {first}")
-
-    def length(self, dims: Iterable[str]) -> str:
-        return " * ".join(self.size(d) for d in dims) or "1"
 
     # ── levels ───────────────────────────────────────────────────────────────────────────────
 

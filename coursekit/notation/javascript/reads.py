@@ -38,7 +38,7 @@ class Reads(Levels):
 
     def atom(self, part: IndexAtom) -> str:
         if isinstance(part, SizeOf):
-            return self.size(part.name)
+            return self.scope.size(part.name)
         return self.value(part.ref) if isinstance(part, Lookup) else self.var(part)
 
     def affine(self, affine: Affine) -> str:
@@ -57,7 +57,7 @@ class Reads(Levels):
         for i in indices:
             first = self.first(self.ranges[i])
             own = self.var(i) if first == "0" else f"({self.var(i)} - {first})"
-            text = f"({text}) * {self.size(self.ranges[i])} + {own}" if text else own
+            text = f"({text}) * {self.scope.size(self.ranges[i])} + {own}" if text else own
         return text or "0"
 
     def nest(self, indices: Sequence[str], conditions: Sequence[Condition | None] = ()) -> int:
@@ -114,7 +114,7 @@ class Reads(Levels):
             if axis in dropped or (axis == axis_ and deep == 1):
                 continue
             rest = [n for n in range(axis + 1, len(dims)) if n not in dropped]
-            sizes = [str(deep) if n == axis_ else self.size(dims[n]) for n in rest]
+            sizes = [str(deep) if n == axis_ else self.scope.size(dims[n]) for n in rest]
             stride = self.put(0, " * ".join(s for s in sizes if s != "1") or "1")
             scaled: Callable[..., str] = lambda *words, by=stride: (
                 " * ".join(w for w in (*words, by) if w != "1") or "1"
@@ -154,7 +154,7 @@ class Reads(Levels):
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 
     def read(self, ref: Ref) -> str:
-        array, others = self.array(ref.name), self.elsewhere(ref)
+        array, others = self.scope.tensor[ref.name], self.elsewhere(ref)
         if len(others) == 1:
             return self.chosen(ref, array, others[0])
         text = f"{array}[{self.offset(ref)}]"
@@ -190,7 +190,7 @@ class Reads(Levels):
         if ref.name in self.system.padded:
             tests = [t for n in open_ for _, t in self.leaves(ref, n)]
             level = self.level_of(*(ref.indices[n] for n in open_))
-            length = self.length(d for n, d in enumerate(dims) if n not in open_)
+            length = self.scope.length(d for n, d in enumerate(dims) if n not in open_)
             zeros = self.put(0, f"new Float64Array({length})") if tests else ""
             return [Elsewhere(" || ".join(tests), level, zeros, tuple(open_))] if tests else []
         for axis, steps in self.system.boundary.get(ref.name, ()):
@@ -199,7 +199,7 @@ class Reads(Levels):
                     first, level = self.first(dims[axis]), self.level_of(ref.indices[axis])
                     start = f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
                     shift = start if way < 0 else f"-{self.stop(dims[axis])}"
-                    edge = self.use(self.scope.edge[ref.name, axis, way])
+                    edge = self.scope.edge[ref.name, axis, way]
                     found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
         return sorted(found, key=lambda e: e.axis)
 
