@@ -15,8 +15,8 @@ from typing import Literal
 
 from .. import tree as T
 from ..errors import NotationError
-from ..meaning.arithmetic import COMPARE
 from ..meaning.reach import Guard, reads
+from ..meaning.table import COMPARE
 from ..names import capital_of, small_of
 from ..system import Derived, Joined, Reach, Tensor
 from ..tree import references, single, transform, walk

@@ -6,19 +6,36 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import spelled
 from ..meaning.reach import Guard, has_conditions
 from ..system import System
-from .layout import COMMA, SIGN, assignment
-from .loop import Loop
 from .products import product
 from .reads import read
 from .scope import Scope
-from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, joint, number, permuted
+from .value import (
+    ADD,
+    ATOM,
+    COMMA,
+    COMPARE,
+    MUL,
+    POWER,
+    SIGN,
+    Value,
+    aligned,
+    assignment,
+    at_level,
+    fraction,
+    joint,
+    number,
+    permuted,
+)
+
+if TYPE_CHECKING:
+    from .function import Loop
 
 
 class Expressions:

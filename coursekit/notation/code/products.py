@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..indices import each
 from ..tree import And, Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
-from .layout import COMMA
-from .value import ADD, ATOM, MUL, POWER, Value, at_level, joint
+from .value import ADD, ATOM, COMMA, MUL, POWER, Value, at_level, joint
 
 if TYPE_CHECKING:
     from .expressions import Expressions

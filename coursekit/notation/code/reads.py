@@ -13,7 +13,7 @@ from .value import ATOM, Value, aligned, at_level, slots
 
 if TYPE_CHECKING:
     from .expressions import Expressions
-    from .loop import Loop
+    from .function import Loop
 
 
 @dataclass

@@ -21,7 +21,7 @@ from ..meaning.reach import extent, reads, shifted
 from ..system import Block, System
 from ..tree import Affine, Equation, references
 from .factor import factored
-from .levels import Words
+from .reads import Words
 from .values import Values
 
 _HELPERS = """

@@ -13,10 +13,9 @@ from typing import Any
 from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
-from .arithmetic import COMPARE, divide, power, real
 from .closures import At, Spot, Value, always, apart, entry, linear, nested, plus, times
 from .reach import Extents, conditions, fail, nth
-from .table import Place, Table, strides
+from .table import COMPARE, Place, Table, divide, power, real, strides
 
 Functions = Mapping[str, Callable[..., Any]]  # those that the language does not know, by name
 

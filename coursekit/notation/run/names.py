@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..code.layout import flat
 from ..code.scope import Scope
-from ..code.value import ATOM, MUL, Value, number
+from ..code.value import ATOM, MUL, Value, flat, number
 from ..meaning.reach import Extents
 from ..system import System
 

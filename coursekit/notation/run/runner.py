@@ -19,9 +19,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from ..meaning.evaluate import Engine, Opaque
 from ..meaning.links import needed
 from ..meaning.reach import Doubt, check_reads, fail, outside
 from ..meaning.sizes import Shape, infer_sizes, sides, span_of
+from ..meaning.table import Table
 from ..system import Block, System
 from ..tree import Affine, Compare, references
 from .names import Names
@@ -235,3 +237,33 @@ def _kind(
             raise fail(system, message, span_of(system, name))
     dtype = real[0][2].dtype if real else torch.get_default_dtype()
     return dtype, named[0][2].device if named else torch.get_default_device()
+
+
+Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
+
+
+class Torch(Engine):
+    def give(self, table: Table) -> Tensor:
+        whole = bool(table.flat) and isinstance(table.flat[0], int)
+        return torch.tensor(table.flat, dtype=torch.long if whole else torch.float64).reshape(table.shape)
+
+    def run(
+        self, system: System, inputs: Given, edges: Given, sizes: Given, opaque: Given, functions: Given
+    ) -> dict[str, Table]:
+        known = {name: partial(_on_tensors, function) for name, function in opaque.items()}
+        boundary = {name: tuple(parts) for name, parts in edges.items()}
+        with torch.no_grad():
+            found = run(system, inputs, boundary, sizes, {**known, **functions})
+        return {n: Table(x.shape, x.flatten().tolist()) for n, x in found.items()}
+
+    def on_lists(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: function(*(torch.tensor(a, dtype=torch.float64) for a in args)).tolist()
+
+
+def _on_tensors(function: Opaque, *args: Tensor) -> Tensor:
+    """A function of lists, at every value of the axes that stand before those of its arguments."""
+    ranks = [*function.ranks, *[1] * len(args)]
+    lead = args[0].shape[: args[0].ndim - ranks[0]]
+    rows = [a.reshape(-1, *a.shape[a.ndim - rank :]) for a, rank in zip(args, ranks, strict=False)]
+    found = [function(*(row[k].tolist() for row in rows)) for k in range(lead.numel())]
+    return torch.tensor(found, dtype=torch.float64).reshape(*lead, *function.shape)
