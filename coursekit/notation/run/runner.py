@@ -7,7 +7,6 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import inf, nan, prod
@@ -49,26 +48,26 @@ def run(
     vectors it is applied to, and whose leading axes are everything else.
     """
     edges = {name: sides(system, name, value) for name, value in (boundary or {}).items()}
-    _check_tensors(system, inputs, edges)
+    dtype, device = _checked(system, inputs, edges)
     shapes = {name: tuple(x.shape) for name, x in inputs.items()}
     edge_shapes = {
-        n: [tuple(v.shape) if isinstance(v, Tensor) else None for v in e] for n, e in edges.items()
+        n: tuple(tuple(v.shape) if isinstance(v, Tensor) else None for v in e) for n, e in edges.items()
     }
-    dtype, device = _kind(system, inputs, edges)
     whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
     wanted = tuple(system.outputs if outputs is None else dict.fromkeys(outputs))
     prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers, wanted)
     given: dict[str, Any] = {}
-    for number, name in enumerate(system.tensors):
-        if name in inputs:
-            x = inputs[name]
-            given[f"x{number}"] = x if x.is_floating_point() else x.to(dtype)
-            given[f"w{number}"] = x if x.is_floating_point() else x.long()
-        for n, ((axis, _), v) in enumerate(
-            zip(system.boundary.get(name, ()), edges.get(name, ()), strict=False)
-        ):
+    numbers = {name: number for number, name in enumerate(system.tensors)}
+    for name, x in inputs.items():
+        real = x.is_floating_point()
+        given |= {
+            f"x{numbers[name]}": x if real else x.to(dtype),
+            f"w{numbers[name]}": x if real else x.long(),
+        }
+    for name, parts in edges.items():
+        for n, ((axis, _), v) in enumerate(zip(system.boundary.get(name, ()), parts, strict=False)):
             lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
-            given[f"e{n}_{number}"] = v.unsqueeze(axis) if lacking else v
+            given[f"e{n}_{numbers[name]}"] = v.unsqueeze(axis) if lacking else v
     like = torch.empty((), dtype=dtype, device=device)
     try:
         prepared.run(given, like, functions or {})
@@ -79,7 +78,7 @@ def run(
             raise
         message = "the memory does not hold what these equations need at these sizes: give smaller tensors"
         raise fail(system, message) from error
-    return {name: given[f"x{number}"] for number, name in enumerate(system.tensors) if name in wanted}
+    return {name: given[f"x{numbers[name]}"] for name in wanted}
 
 
 _MOST = 2**31  # entries of one tensor: beyond, it is a slip of the pen and not a model
@@ -164,7 +163,7 @@ def _executed(text: str, scope: Names) -> Any:
 
 
 _KEPT = 256
-_plans: OrderedDict[tuple[object, ...], tuple[System, Plan]] = OrderedDict()
+_plans: dict[object, tuple[System, Plan]] = {}
 _lock = Lock()
 
 
@@ -177,66 +176,49 @@ def plan(
     wanted: tuple[str, ...],
 ) -> Plan:
     """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
-    edges = tuple((n, tuple(e)) for n, e in sorted(edge_shapes.items()))
-    given = tuple(sorted(sizes.items()))
-    key = (id(system), tuple(sorted(shapes.items())), edges, given, whole_numbers, wanted)
+    given = (frozenset(some.items()) for some in (shapes, edge_shapes, sizes))
+    key = (id(system), *given, whole_numbers, wanted)
     with _lock:
         if key in _plans:
-            _plans.move_to_end(key)
+            _plans[key] = _plans.pop(key)  # the last that was used
             return _plans[key][1]
     made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers, wanted)
     with _lock:
         _plans[key] = (system, made)
         while len(_plans) > _KEPT:
-            _plans.popitem(last=False)
+            del _plans[next(iter(_plans))]
     return made
 
 
-def _check_tensors(system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]) -> None:
-    for name, value in inputs.items():
-        if not isinstance(value, Tensor):
-            message = f"`{name}` is {_a(value)}, not a tensor: give torch.tensor(…)"
-            raise fail(system, message, span_of(system, name))
-        indexes = system.tensors[name].indexes if name in system.tensors else None
-        if indexes is not None and value.is_floating_point() and not _whole(value):
-            message = f"`{name}` is used as an index, so it must hold whole numbers: "
-            raise fail(system, f"{message}give {name}.long(), not {value.dtype}", span_of(system, name))
-    for name, parts in edges.items():
-        for value in parts:
-            if not isinstance(value, (Tensor, Real)):
-                message = f"the boundary of `{name}` is {_a(value)}: give a tensor or a number"
-                raise fail(system, message, span_of(system, name))
-
-
-def _whole(value: Tensor) -> bool:
-    """Whole numbers that an equation computed (`argmax`) are real by their type."""
-    return value.is_meta or bool((value == value.round()).all())
-
-
-def _a(value: object) -> str:
-    kind = type(value).__name__
-    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
-
-
-def _kind(
-    system: System, inputs: Mapping[str, Tensor], edges: Mapping[str, list[Any]]
+def _checked(
+    system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]
 ) -> tuple[torch.dtype, torch.device]:
     """The one float type and device of all tensors."""
-    named = [(n, f"`{n}`", x) for n, x in inputs.items()]
-    named += [(n, f"the boundary of `{n}`", v) for n, e in edges.items() for v in e if isinstance(v, Tensor)]
-    real = [each for each in named if each[2].is_floating_point()]
-    for name, words, x in real[1:]:
-        _, other, first = real[0]
-        if x.dtype != first.dtype:
-            message = f"{other} is {first.dtype} but {words} is {x.dtype}: give them one type"
-            raise fail(system, message, span_of(system, name))
-    for name, words, x in named[1:]:
-        _, other, first = named[0]
-        if x.device != first.device:
-            message = f"{other} is on {first.device} but {words} is on {x.device}"
-            raise fail(system, message, span_of(system, name))
-    dtype = real[0][2].dtype if real else torch.get_default_dtype()
-    return dtype, named[0][2].device if named else torch.get_default_device()
+    named = [(n, f"`{n}`", "", x) for n, x in inputs.items()]
+    sides = [(n, v) for n, e in edges.items() for v in e if not isinstance(v, Real)]
+    named += [(n, f"the boundary of `{n}`", " or a number", v) for n, v in sides]
+    for name, words, other, x in named:
+        if not isinstance(x, Tensor):
+            kind = type(x).__name__
+            message = f"{words} is {'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}, not a tensor: "
+            raise fail(system, f"{message}give torch.tensor(…){other}", span_of(system, name))
+    for name, x in inputs.items():
+        indexes = system.tensors[name].indexes if name in system.tensors else None
+        # Whole numbers that an equation computed (`argmax`) are real by their type.
+        real_index = indexes is not None and x.is_floating_point() and not x.is_meta
+        if real_index and bool((x != x.round()).any()):
+            message = f"`{name}` is used as an index, so it must hold whole numbers: "
+            raise fail(system, f"{message}give {name}.long(), not {x.dtype}", span_of(system, name))
+    real = [each for each in named if each[3].is_floating_point()]
+    for some, what, on, tail in ((real, "dtype", "", ": give them one type"), (named, "device", "on ", "")):
+        for name, words, _, x in some[1:]:
+            _, other, _, first = some[0]
+            one, two = getattr(first, what), getattr(x, what)
+            if one != two:
+                message = f"{other} is {on}{one} but {words} is {on}{two}{tail}"
+                raise fail(system, message, span_of(system, name))
+    dtype = real[0][3].dtype if real else torch.get_default_dtype()
+    return dtype, named[0][3].device if named else torch.get_default_device()
 
 
 Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
