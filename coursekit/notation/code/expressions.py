@@ -12,7 +12,6 @@ from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import spelled
 from ..meaning.reach import Guard, has_conditions
-from ..system import System
 from .products import product
 from .reads import read
 from .scope import Scope
@@ -41,16 +40,13 @@ if TYPE_CHECKING:
 class Expressions:
     """Writes what stands on the right of one equation; inside a recurrence, `loop` is it."""
 
-    def __init__(self, system: System, scope: Scope, equation: T.Equation, loop: Loop | None = None) -> None:
-        self.system, self.scope, self.equation, self.loop = system, scope, equation, loop
-        self.ranges = system.ranges[equation]
+    def __init__(self, scope: Scope, equation: T.Equation, loop: Loop | None = None) -> None:
+        self.system, self.scope, self.equation, self.loop = scope.system, scope, equation, loop
+        self.ranges = self.system.ranges[equation]
         left = [a.plain or "" for a in equation.left.indices]
         self.rank = {name: k for k, name in enumerate(left)}
         self.guarded = has_conditions(equation.right)
         self.before: list[str] = []  # lines that come before the equation's own
-
-    def outside(self) -> Expressions:
-        return Expressions(self.system, self.scope, self.equation)
 
     @property
     def left(self) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     dims = write.system.tensors[ref.name].dims
     computed = {f"{n} of {ref.name}": n for n, a in enumerate(ref.indices) if _computed(write, a)}
     every = dict(enumerate(ref.indices)) | {n: index(name) for name, n in computed.items()}
-    outer = write.outside()
+    outer = type(write)(write.scope, write.equation)
     outer.ranges = outer.ranges | {name: dims[n] for name, n in computed.items()}
     whole = read(outer, replace(ref, indices=tuple(every.values())))
     name = outer.named(f"{write.scope.tensor[ref.name]}_at", whole.text)

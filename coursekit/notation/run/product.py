@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,7 +23,6 @@ from ..indices import each, equality, put, solve
 from ..meaning.evaluate import constant_value
 from ..meaning.pairing import Pairing, cheapest, leaves
 from ..meaning.table import divide
-from ..tree import Expr, Iverson, Lookup, Ref
 from .names import LANE, literal
 from .reads import cut, every
 
@@ -34,16 +33,16 @@ if TYPE_CHECKING:
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 
-def convolution(write: Writer, factors: Sequence[Expr], summed: Sequence[str]) -> Value | None:
+def convolution(write: Writer, factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
     """A product of two factors, one of them read through windows; None if it is not one."""
-    if len(factors) == 2 and not any(isinstance(f, Iverson) for f in factors):
+    if len(factors) == 2 and not any(isinstance(f, T.Iverson) for f in factors):
         for image, kernel in (factors, factors[::-1]):
-            if isinstance(image, Ref) and (value := _convolve(write, image, kernel, summed)) is not None:
+            if isinstance(image, T.Ref) and (value := _convolve(write, image, kernel, summed)) is not None:
                 return value
     return None
 
 
-def _convolve(write: Writer, image: Ref, kernel: Expr, summed: Sequence[str]) -> Value | None:
+def _convolve(write: Writer, image: T.Ref, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
     terms = [write.extents.terms(affine)[0] for affine in image.indices]
     plain = {axis: found[0] for axis, found in enumerate(terms) if len(found) == 1}
     # A window is read at `stride * out + dilation * tap`, up to sign and shift.
@@ -53,7 +52,7 @@ def _convolve(write: Writer, image: Ref, kernel: Expr, summed: Sequence[str]) ->
         if len(found) == 2 and len({name in summed for _, name in found}) == 2
     }
     names = [name for found in terms for _, name in found]
-    looked_up = any(isinstance(atom, Lookup) for affine in image.indices for _, atom in affine.terms)
+    looked_up = any(isinstance(atom, T.Lookup) for affine in image.indices for _, atom in affine.terms)
     if looked_up or len(windows) not in _CONV or len(windows) + len(plain) < len(terms):
         return None
     weights = write.value(kernel)
@@ -107,88 +106,66 @@ class Flat:
     summed: list[str] = field(default_factory=list)
 
 
-def _equality(write: Writer, factor: T.Expr) -> T.Affine | None:
-    """`left - right` of `[left == right]`; None for other factors.
+def _equalities(write: Writer, flat: Flat) -> Iterator[tuple[T.Affine, list[T.Expr]]]:
+    """`left - right` of each factor `[left == right]`, and the other factors.
 
     Only whole numbers count here: a real number that equals an index is a condition like any other.
     """
-    gap = equality(factor)
-    atoms = () if gap is None else (a for _, a in gap.terms)
-    real = any(isinstance(a, T.Lookup) and a.ref.name not in write.scope.whole_numbers for a in atoms)
-    return None if real else gap
+    for place, factor in enumerate(flat.factors):
+        gap = equality(factor)
+        looked_up = [a.ref.name for _, a in gap.terms if isinstance(a, T.Lookup)] if gap is not None else []
+        if gap is not None and write.scope.whole_numbers.issuperset(looked_up):
+            yield gap, [f for n, f in enumerate(flat.factors) if n != place]
 
 
 def pick(write: Writer, flat: Flat) -> bool:
     """Use up one `[s == …]` by putting the right side in place of the summed `s`."""
-    for place, factor in enumerate(flat.factors):
-        gap = _equality(write, factor)
-        if gap is None:
-            continue
-        for name in list(flat.summed):
+    for gap, others in _equalities(write, flat):
+        for name in () if _row(flat, gap, others) else tuple(flat.summed):
             value = solve(gap, name)
-            if value is None or write.inside(value) or _row(flat, gap, place) is not None:
+            if value is None or write.inside(value):
                 continue
-            others = [f for n, f in enumerate(flat.factors) if n != place]
-            if not all(_can_replace(f, name, value) for f in others):
+            # Entries and conditions can take an expression for an index; a softmax or a concatenation over it cannot,
+            # nor may the expression's own indices be used up inside.
+            names = {name} | T.free_indices(value)
+            below = (n for f in others for n in T.walk(f) if not isinstance(n, T.Affine))
+            if any(names & T.named(n) for n in below):
                 continue
-            span = write.values(name)
+            # Conditions keep it in its range, where the index ranges do not do so by themselves.
+            span, (low, high) = write.values(name), write.extents.interval(value, write.ranges) or (-inf, inf)
+            ends = [(">=", span.start)] * (low < span.start) + [("<", span.stop)] * (high >= span.stop)
             flat.factors = [put(f, {name: value}) for f in others]
-            flat.factors += _inside_range(write, value, span)
+            flat.factors += [T.Iverson(T.Compare(value, sign, T.Affine((), end))) for sign, end in ends]
             flat.summed.remove(name)
             return True
     return False
 
 
-def _row(flat: Flat, gap: T.Affine, place: int) -> tuple[str, T.Affine] | None:
+def _row(flat: Flat, gap: T.Affine, others: list[T.Expr]) -> tuple[str, T.Affine] | None:
     """The index and its address, if the equality says to which row something is added (see `scatter`)."""
-    others = set().union(*(T.free_indices(f) for n, f in enumerate(flat.factors) if n != place))
+    taken = set(flat.summed).union(*map(T.free_indices, others))
     for _, atom in gap.terms:
-        if isinstance(atom, str) and atom not in flat.summed and atom not in others:
-            value = solve(gap, atom)
-            names = T.free_indices(value) if value is not None else set()
+        value = solve(gap, atom) if isinstance(atom, str) and atom not in taken else None
+        if value is not None:
             # Two or more summed indices, or a lookup: reading backwards would not be a view.
-            several = len(names & set(flat.summed)) > 1
-            looked = value is not None and any(isinstance(a, T.Lookup) for _, a in value.terms)
-            if value is not None and names & set(flat.summed) and (several or looked):
-                return atom, value
+            summed = T.free_indices(value) & set(flat.summed)
+            looked_up = any(isinstance(a, T.Lookup) for _, a in value.terms)
+            if len(summed) > 1 or (summed and looked_up):
+                return str(atom), value
     return None
 
 
-def _can_replace(node: T.Expr, name: str, value: T.Affine) -> bool:
-    """Entries and conditions can take an expression for an index; a softmax or a concatenation over it cannot,
-    nor may the expression's own indices be used up inside."""
-    names = {name} | T.free_indices(value)
-    return not any(names & T.named(n) for n in T.walk(node) if not isinstance(n, T.Affine))
-
-
-def _inside_range(write: Writer, value: T.Affine, span: range) -> list[T.Expr]:
-    """Conditions that keep `value` in `span`, where the index ranges do not do so by themselves."""
-    bounds = write.extents.interval(value, write.ranges)
-    conditions = []
-    if bounds is None or bounds[0] < span.start:
-        conditions.append(T.Compare(value, ">=", T.Affine((), span.start)))
-    if bounds is None or bounds[1] >= span.stop:
-        conditions.append(T.Compare(value, "<", T.Affine((), span.stop)))
-    return [T.Iverson(c) for c in conditions]
-
-
-def scatter(write: Writer, flat: Flat, assemble: Callable[[Writer, Flat], Value]) -> Value | None:
+def scatter(write: Writer, flat: Flat) -> Value | None:
     """`Σ [v == address] rest`: add every entry of `rest` to the row that its address names."""
-    for place, factor in enumerate(flat.factors):
-        gap = _equality(write, factor)
-        row = _row(flat, gap, place) if gap is not None else None
-        if row is None:
-            continue
-        name, address = row
-        if write.inside(address) or (write.frame is not None and name in write.frame.looped):
+    for gap, others in _equalities(write, flat):
+        name, address = _row(flat, gap, others) or ("", None)
+        if address is None or write.inside(address) or (write.frame and name in write.frame.looped):
             continue
         where = write.position(address)
-        inner = Flat(flat.scale, [f for n, f in enumerate(flat.factors) if n != place], [])
-        inner.summed = [s for s in flat.summed if s not in where.axes]
-        if LANE in where.axes:
-            continue
-        rest = write.full(write.tensor(assemble(write, inner)), where.axes)
-        return _add_to_rows(write, name, where, rest, set(flat.summed))
+        if LANE not in where.axes:
+            inner = Flat(flat.scale, others, [s for s in flat.summed if s not in where.axes])
+            rest = write.full(write.tensor(_assemble(write, inner)), where.axes)
+            return _add_to_rows(write, name, where, rest, set(flat.summed))
     return None
 
 
@@ -249,37 +226,29 @@ def _flatten(write: Writer, node: T.Expr, flat: Flat, taken: set[str]) -> None:
             flat.scale = divide(flat.scale, below)
         _flatten(write, node.above, flat, taken)
     elif isinstance(node, T.Sum) and not isinstance(node.body, T.Add):
-        inner = node
-        for name in set(node.indices) & taken:
-            inner = _renamed(write, inner, name)
-        taken.update(inner.indices)
-        flat.summed += inner.indices
-        flat.factors += map(T.Iverson, each(inner.where))
-        _flatten(write, inner.body, flat, taken)
+        for name in set(node.indices) & taken:  # another name, so that it can be merged with its neighbours
+            fresh = name
+            while fresh in write.ranges:
+                fresh += "′"
+            write.ranges[fresh] = write.ranges[name]
+            node = T.substitute(node, {name: fresh})
+        taken.update(node.indices)
+        flat.summed += node.indices
+        flat.factors += map(T.Iverson, each(node.where))
+        _flatten(write, node.body, flat, taken)
     elif isinstance(node, T.Iverson):
         flat.factors += map(T.Iverson, each(node.condition))
     else:
         flat.factors.append(node)
 
 
-def _renamed(write: Writer, node: T.Sum, name: str) -> T.Sum:
-    """The same sum with another name for one of its indices, so that it can be merged with its neighbours."""
-    fresh = name
-    while fresh in write.ranges:
-        fresh += "′"
-    write.ranges[fresh] = write.ranges[name]
-    return T.substitute(node, {name: fresh})
-
-
 def _assemble(write: Writer, flat: Flat) -> Value:
     while pick(write, flat):
         pass
-    scattered = scatter(write, flat, _assemble)
+    scattered = scatter(write, flat)
     if scattered is not None:
         return scattered
-    guards: list[tuple[T.Condition, bool]] = [
-        (f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)
-    ]
+    guards = [(f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)]
     return write.under(guards, lambda: _contract(write, flat))
 
 

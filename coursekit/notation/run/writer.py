@@ -34,7 +34,7 @@ class Writer(Expressions):
     """Writes one equation. Inside a recurrence, `frame` is its loop, and `outer` writes what comes before it."""
 
     def __init__(self, scope: Names, equation: T.Equation, frame: Frame | None = None):
-        super().__init__(scope.system, scope, equation)
+        super().__init__(scope, equation)
         self.scope: Names = scope
         self.extents, self.frame = scope.extents, frame
         self.ranges = {LANE: LANE, **self.ranges}
