@@ -15,23 +15,7 @@ from ..meaning.reach import Guard, has_conditions
 from .products import product
 from .reads import read
 from .scope import Scope
-from .value import (
-    ADD,
-    ATOM,
-    COMMA,
-    COMPARE,
-    MUL,
-    POWER,
-    SIGN,
-    Value,
-    aligned,
-    assignment,
-    at_level,
-    fraction,
-    joint,
-    number,
-    permuted,
-)
+from .value import ADD, ATOM, COMMA, COMPARE, MUL, POWER, SIGN, Value, assignment, fraction, joint, number
 
 if TYPE_CHECKING:
     from .function import Loop
@@ -78,9 +62,9 @@ class Expressions:
             else:
                 values[atom] = self.counter(atom)
         axes = self.order({a for v in values.values() for a in v.axes})
-        spread = {atom: aligned(value, axes) for atom, value in values.items()}
+        spread = {atom: value.beside(axes) for atom, value in values.items()}
         levels = {atom: MUL if abs(f) == 1 else POWER for f, atom in affine.terms}
-        text = spelled(affine, lambda atom: at_level(spread[atom], levels[atom]))
+        text = spelled(affine, lambda atom: spread[atom].at(levels[atom]))
         match affine.terms:
             case ():
                 level = ATOM
@@ -126,9 +110,7 @@ class Expressions:
         """As real numbers, for what will not mix whole numbers with them."""
         if value.kind == "real" or value.constant:
             return value
-        return replace(
-            value, text=f"{at_level(value, ATOM)}.to({self.scope.like}.dtype)", level=ATOM, kind="real"
-        )
+        return replace(value, text=f"{value.at(ATOM)}.to({self.scope.like}.dtype)", level=ATOM, kind="real")
 
     def of_one_kind(self, values: Sequence[Value], minus: bool = False) -> list[Value]:
         """Ready for arithmetic. Of whole numbers that meet a fraction alone torch would make its own choice of real
@@ -147,10 +129,10 @@ class Expressions:
             made = f"new_full(({sizes}), {value.text})" if axes else f"new_tensor({value.text})"
             return Value(f"{self.scope.like}.{made}", axes)
         if not lacking:
-            return permuted(value, axes)
-        spread = aligned(value, axes)
+            return value.turned(axes)
+        spread = value.beside(axes)
         shape = ", ".join("-1" if a in value.axes else self.scope.size(self.ranges[a]) for a in axes)
-        return replace(spread, text=f"{at_level(spread, ATOM)}.expand({shape})", axes=axes, level=ATOM)
+        return replace(spread, text=f"{spread.at(ATOM)}.expand({shape})", axes=axes, level=ATOM)
 
     def full(self, value: Value, names: Sequence[str]) -> Value:
         """With these axes at least."""
@@ -181,7 +163,7 @@ class Expressions:
     def together(self, values: Sequence[Value]) -> tuple[list[Value], tuple[str, ...]]:
         """Values ready to meet entry by entry, and the axes that they then have."""
         axes = self.order({a for v in values for a in v.axes})
-        return [aligned(v, axes) for v in values], axes
+        return [v.beside(axes) for v in values], axes
 
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
@@ -193,7 +175,7 @@ class Expressions:
         kind = "whole" if base.kind != "real" and not base.constant and by.text.isdigit() else "real"
         base = base if kind == "whole" else self.real(base)
         (a, b), axes = self.together([base if by.text.isdigit() else self.safe(base), by])
-        text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
+        text = f"{a.at(ATOM)} ** {b.at(ATOM)}"
         return Value(text, axes, POWER, kind, a.constant and b.constant)
 
     def add(self, terms: Sequence[T.Expr]) -> Value:
@@ -207,7 +189,7 @@ class Expressions:
         )
         text = ""
         for value, (_, sign) in zip(values, signed, strict=True):
-            part = at_level(value, MUL)
+            part = value.at(MUL)
             text += f"{SIGN}{'-' if sign < 0 else '+'} {part}" if text else ("-" if sign < 0 else "") + part
         return Value(text, axes, ADD, joint(values), all(v.constant for v in values))
 
@@ -220,7 +202,7 @@ class Expressions:
         value = self.value(arg)
         if value.constant:
             if function == "sqrt":
-                return number(f"{at_level(value, ATOM)} ** 0.5", POWER)
+                return number(f"{value.at(ATOM)} ** 0.5", POWER)
             if function in ("exp", "tanh", "sin", "cos", "erf") or (function == "log" and self.loop is None):
                 self.scope.imports.add("import math")
                 return number(f"math.{function}({value.text})")
@@ -241,7 +223,7 @@ class Expressions:
                 best = number(f"{function}({best.text}, {value.text})")
             elif best.constant or value.constant:
                 tensor, limit = (value, best) if best.constant else (best, value)
-                best = Value(f"{at_level(tensor, ATOM)}.clamp({bound}={limit.text})", tensor.axes)
+                best = Value(f"{tensor.at(ATOM)}.clamp({bound}={limit.text})", tensor.axes)
             else:
                 (a, b), axes = self.together([self.real(best), self.real(value)])
                 best = Value(f"torch.{function}imum({a.text},{COMMA}{b.text})", axes)
@@ -254,8 +236,8 @@ class Expressions:
         if node.where is not None:
             mask = self.condition(node.where)
             axes = self.order({*value.axes, *mask.axes, *node.indices})
-            spread = aligned(self.real(value), axes)
-            holds = aligned(mask, axes)
+            spread = self.real(value).beside(axes)
+            holds = mask.beside(axes)
             return self.full(
                 Value(f"torch.where({holds.text},{COMMA}{spread.text},{COMMA}{fill})", axes), node.indices
             )
@@ -275,9 +257,9 @@ class Expressions:
                 level=ATOM,
             )
         rest = self.order(set(value.axes) - set(node.indices))
-        value = permuted(value, (*rest, *node.indices))
+        value = value.turned((*rest, *node.indices))
         sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
-        flat = f"{at_level(value, ATOM)}.flatten({len(rest)})"
+        flat = f"{value.at(ATOM)}.flatten({len(rest)})"
         return Value(f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))", value.axes)
 
     def never_empty(self, node: T.Softmax) -> bool:
@@ -293,17 +275,17 @@ class Expressions:
         value = self.masked(node, fill)
         axes = tuple(a for a in value.axes if a not in node.indices)
         if node.function == "prod":
-            text = at_level(value, ATOM)
+            text = value.at(ATOM)
             for place in sorted((value.axes.index(i) for i in node.indices), reverse=True):
                 text += f".prod({place})"
             return Value(text, axes)
         if node.function == "argmax":
-            text = f"{at_level(value, ATOM)}.argmax({self.dims(value, node.indices)})"
+            text = f"{value.at(ATOM)}.argmax({self.dims(value, node.indices)})"
             if not self.centred(node.indices[0]):
                 return Value(text, axes, kind="whole")
             return Value(f"{text} - {self.scope.size(self.ranges[node.indices[0]])} // 2", axes, ADD, "whole")
         word = node.function if node.function == "logsumexp" else f"a{node.function}"
-        return Value(f"{at_level(value, ATOM)}.{word}({self.dims(value, node.indices)})", axes)
+        return Value(f"{value.at(ATOM)}.{word}({self.dims(value, node.indices)})", axes)
 
     def concat(self, node: T.Concat) -> Value:
         parts = [(along, self.full(self.real(self.value(part)), (along,))) for along, part in node.parts]
@@ -319,8 +301,8 @@ class Expressions:
     def flatten(self, node: T.Flatten) -> Value:
         value = self.full(self.value(node.body), node.indices)
         rest = self.order(set(value.axes) - set(node.indices))
-        value = permuted(value, (*rest, *node.indices))
-        return Value(f"{at_level(value, ATOM)}.flatten({len(rest)})", (*rest, node.axis))
+        value = value.turned((*rest, *node.indices))
+        return Value(f"{value.at(ATOM)}.flatten({len(rest)})", (*rest, node.axis))
 
     def apply(self, node: T.Apply) -> Value:
         """A function of the reader's own: whole vectors last, everything else as leading axes."""
@@ -361,7 +343,7 @@ class Expressions:
             return Value(word.join(f"({v.text})" for v in values), axes, COMPARE, "truth", word == " and ")
         sides = [self.side(s) for s in (node.left, node.right)]
         (a, b), axes = self.together(sides)
-        text = f"{at_level(a, ADD)} {node.operator} {at_level(b, ADD)}"
+        text = f"{a.at(ADD)} {node.operator} {b.at(ADD)}"
         return Value(text, axes, COMPARE, "truth", a.constant and b.constant)
 
     def side(self, side: T.Affine | T.Expr) -> Value:

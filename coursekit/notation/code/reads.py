@@ -9,7 +9,7 @@ from ..errors import NotationError
 from ..indices import difference, plus
 from ..meaning.reach import extent, shifted
 from ..tree import Affine, Lookup, Ref, SizeOf, free_indices, index, references
-from .value import ATOM, Value, aligned, at_level, slots
+from .value import ATOM, Value, slots
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -74,11 +74,11 @@ def _at(write: Expressions, value: Value, axis: str, place: Value) -> Value:
     """The entries along an axis at places that a step has computed."""
     k, rest = value.axes.index(axis), tuple(a for a in value.axes if a != axis)
     if not place.axes:
-        spot = f"{at_level(place, ATOM)}.long()"
+        spot = f"{place.at(ATOM)}.long()"
         return replace(value, text=value.text + slots([*[":"] * k, spot]), axes=rest)
     if set(place.axes) != set(rest):
         raise NotationError(f"the code cannot look up `{write.equation.left.name}` in this way")
-    spot = at_level(aligned(place, rest), ATOM)
+    spot = place.beside(rest).at(ATOM)
     text = f"{value.text}.gather({k}, {spot}.long().unsqueeze({k})).squeeze({k})"
     return replace(value, text=text, axes=rest)
 
@@ -222,9 +222,7 @@ class Reader:
             where = slots([*[":"] * place, found.text])
             return self.distinct(Value(text + where, axes, ATOM, kind))
         if place == len(names) - 1 and tuple(kept) == found.axes and not self.windows:
-            return Value(
-                f"{text}.gather(-1, {at_level(found, ATOM)}[..., None])[..., 0]", found.axes, ATOM, kind
-            )
+            return Value(f"{text}.gather(-1, {found.at(ATOM)}[..., None])[..., 0]", found.axes, ATOM, kind)
         return self.anywhere(self.write.scope.tensor[self.ref.name], kind)
 
     def distinct(self, value: Value) -> Value:
@@ -246,13 +244,13 @@ class Reader:
             place = self.write.position(axis.affine)
             size = self.scope.size(axis.dim)
             if self.scope.centred(axis.dim):
-                place = Value(f"{at_level(place, 1)} + {size} // 2", place.axes, 1, "whole")
-            spread = aligned(place, axes)
+                place = Value(f"{place.at(1)} + {size} // 2", place.axes, 1, "whole")
+            spread = place.beside(axes)
             beyond = axis.affine.plain is None and bool(spread.axes)
             if beyond and (self.padded or self.write.guarded):
                 if self.padded:
-                    inside.append(f"(0 <= {at_level(spread, 1)}) & ({at_level(spread, 1)} < {size})")
-                places.append(f"{at_level(spread, ATOM)}.clamp(0, {size} - 1)")
+                    inside.append(f"(0 <= {spread.at(1)}) & ({spread.at(1)} < {size})")
+                places.append(f"{spread.at(ATOM)}.clamp(0, {size} - 1)")
             else:
                 places.append(spread.text)
         found = f"{text}[{', '.join(places)}]"

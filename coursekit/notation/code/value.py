@@ -24,6 +24,38 @@ class Value:
     kind: str = "real"
     constant: bool = False
 
+    def at(self, level: int) -> str:
+        """The text where it is to bind so tightly."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    def turned(self, axes: tuple[str, ...]) -> Value:
+        """The same tensor with its axes in another order."""
+        if self.axes == axes:
+            return self
+        order = [self.axes.index(a) for a in axes]
+        moved = [k for k, place in enumerate(order) if k != place]
+        turn = f".permute({', '.join(map(str, order))})"
+        if len(order) == 2:
+            turn = ".T"
+        elif len(moved) == 2:
+            turn = f".transpose({moved[0]}, {moved[1]})"
+        return replace(self, text=self.at(ATOM) + turn, axes=axes, level=ATOM)
+
+    def beside(self, axes: tuple[str, ...]) -> Value:
+        """The tensor made ready to meet one with these axes by broadcasting."""
+        value = self.turned(tuple(a for a in axes if a in self.axes))
+        wanted = (
+            [":" if a in value.axes else "None" for a in axes[axes.index(value.axes[0]) :]]
+            if value.axes
+            else []
+        )
+        if "None" not in wanted:
+            return value
+        tail = len(wanted) - wanted[::-1].index(":")
+        if wanted[tail:] and "None" not in wanted[:tail] and len(value.axes) > 1:
+            wanted = ["...", *wanted[tail:]]
+        return replace(value, text=value.at(ATOM) + slots(wanted), level=ATOM)
+
 
 def number(text: str, level: int = ATOM) -> Value:
     return Value(text, (), level, "real", True)
@@ -43,49 +75,12 @@ def joint(values: Sequence[Value]) -> str:
     return "whole" if all(whole) else "real"
 
 
-def at_level(value: Value, level: int) -> str:
-    return value.text if value.level >= level else f"({value.text})"
-
-
 def slots(places: Sequence[str]) -> str:
     """`[:, None, t]` without what may be left out at its end."""
     kept = list(places)
     while kept and kept[-1] == ":":
         kept.pop()
     return f"[{', '.join(kept)}]" if kept else ""
-
-
-def permuted(value: Value, axes: tuple[str, ...]) -> Value:
-    """The same tensor with its axes in another order."""
-    if value.axes == axes:
-        return value
-    text = at_level(value, ATOM)
-    order = [value.axes.index(a) for a in axes]
-    moved = [k for k, place in enumerate(order) if k != place]
-    if len(order) == 2:
-        text += ".T"
-    elif len(moved) == 2:
-        text += f".transpose({moved[0]}, {moved[1]})"
-    else:
-        text += f".permute({', '.join(map(str, order))})"
-    return replace(value, text=text, axes=axes, level=ATOM)
-
-
-def aligned(value: Value, axes: tuple[str, ...]) -> Value:
-    """The tensor made ready to meet one with these axes by broadcasting."""
-    value = permuted(value, tuple(a for a in axes if a in value.axes))
-    if not value.axes:
-        return value
-    first = axes.index(value.axes[0])
-    wanted = [":" if a in value.axes else "None" for a in axes[first:]]
-    if "None" not in wanted:
-        return value
-    tail = len(wanted) - 1 - wanted[::-1].index(":")
-    after = wanted[tail + 1 :]
-    if after and "None" not in wanted[:tail] and len(value.axes) > 1:
-        wanted = ["...", *after]
-        return replace(value, text=at_level(value, ATOM) + f"[{', '.join(wanted)}]", level=ATOM)
-    return replace(value, text=at_level(value, ATOM) + slots(wanted), level=ATOM)
 
 
 # They stand where a line may end, and are never part of what is given out.

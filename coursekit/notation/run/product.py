@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .. import tree as T
-from ..code.value import ATOM, MUL, POWER, Value, at_level
+from ..code.value import ATOM, MUL, POWER, Value
 from ..indices import each, equality, put, solve
 from ..meaning.evaluate import constant_value
 from ..meaning.pairing import Pairing, cheapest, leaves
@@ -294,8 +294,8 @@ def _scaled(value: Value, scale: float) -> Value:
     if scale == 1:
         return value
     if scale == -1:
-        return Value(f"-{at_level(value, MUL)}", value.axes, MUL)
-    return Value(f"{at_level(value, MUL)} * {at_level(literal(scale), ATOM)}", value.axes, MUL)
+        return Value(f"-{value.at(MUL)}", value.axes, MUL)
+    return Value(f"{value.at(MUL)} * {literal(scale).at(ATOM)}", value.axes, MUL)
 
 
 def _build(write: Writer, tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:
@@ -331,7 +331,7 @@ def _summed(value: Value, needed: frozenset[str] | set[str]) -> Value:
     dims = tuple(n for n, a in enumerate(value.axes) if a not in needed)
     if not dims:
         return value
-    return Value(f"{at_level(value, ATOM)}.sum({dims})", tuple(a for a in value.axes if a in needed))
+    return Value(f"{value.at(ATOM)}.sum({dims})", tuple(a for a in value.axes if a in needed))
 
 
 def multiply(write: Writer, a: Value, b: Value, needed: frozenset[str]) -> Value:
@@ -343,4 +343,4 @@ def multiply(write: Writer, a: Value, b: Value, needed: frozenset[str]) -> Value
     if len(axes) < len(both):
         return Value(write.einsum([a, b], axes), axes)
     (a, b), axes = write.together([a, b])
-    return Value(f"{at_level(a, MUL)} * {at_level(b, POWER)}", axes, MUL)
+    return Value(f"{a.at(MUL)} * {b.at(POWER)}", axes, MUL)

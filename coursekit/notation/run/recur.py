@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..code.value import ATOM, Value, at_level, permuted
+from ..code.value import ATOM, Value
 from ..meaning.reach import fail
 from ..system import Block
 from ..tree import Expr, Ref, index, references
@@ -186,7 +186,7 @@ class Frame:
         else:
             place = next(n for n, a in enumerate(value.axes) if a in self.looped)
             axes = value.axes[:place] + value.axes[place + 1 :]
-            steps = f"{at_level(value, ATOM)}.unbind({place})"
+            steps = f"{value.at(ATOM)}.unbind({place})"
         return Value(f"{self.scope.before.set(steps)}[t]", axes, ATOM, value.kind)
 
     def read(self, write: Writer, ref: Ref) -> Value:
@@ -242,7 +242,7 @@ class Frame:
         if looped not in value.axes:
             return value
         n = value.axes.index(looped)
-        return Value(f"{at_level(value, ATOM)}.select({n}, t)", value.axes[:n] + value.axes[n + 1 :])
+        return Value(f"{value.at(ATOM)}.select({n}, t)", value.axes[:n] + value.axes[n + 1 :])
 
     def linear(
         self,
@@ -348,7 +348,7 @@ class Linear:
         self.widths: list[int] = []
         self.name = f"v{next(write.scope.count)}"
         self.lead = [write.scope.size(write.ranges[a]) for a in left]
-        x = at_level(permuted(state, (*left, *summed)), ATOM)
+        x = state.turned((*left, *summed)).at(ATOM)
         x = x if len(left) == len(summed) == 1 else f"{x}.reshape(-1, {self.inner})"
         # The stacked matrix is made before the loop; what itself comes before the loop makes it on the spot.
         product: Callable[[], str] = lambda: (
@@ -361,7 +361,7 @@ class Linear:
 
     def part(self, write: Writer, weights: Value, summed: list[str], right: list[str]) -> Value:
         """`summed` are this matrix's own names for the state's summed axes, in the state's order."""
-        matrix = at_level(permuted(weights, (*summed, *right)), ATOM)
+        matrix = weights.turned((*summed, *right)).at(ATOM)
         shape = [write.length(a) for a in right]
         flat = len(summed) == len(right) == 1
         self.matrices.append(matrix if flat else f"{matrix}.reshape({self.inner}, {prod(shape)})")

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from .. import tree as T
 from ..code.expressions import Expressions
-from ..code.value import MUL, Value, aligned, at_level, permuted
+from ..code.value import MUL, Value
 from ..functions import FUNCTIONS
 from ..meaning.evaluate import constant_value
 from ..meaning.reach import Guard, conditions, fail
@@ -90,7 +90,7 @@ class Writer(Expressions):
         if not given:
             value = replace(value, text=f"{self.scope.object(check)}({value.text})")
         elif self.inside(ref):
-            value = replace(value, text=f"{at_level(value, 4)}.long()")
+            value = replace(value, text=f"{value.at(4)}.long()")
         return replace(value, kind="whole")
 
     def named(self, name: str, text: str) -> str:
@@ -141,14 +141,14 @@ class Writer(Expressions):
             case T.Neg(T.Mul() | T.Sum() | T.Div()) | T.Mul() | T.Sum():
                 return product(self, node)
             case T.Neg(body):
-                return replace(found := self.value(body), text=f"-{at_level(found, MUL)}", level=MUL)
+                return replace(found := self.value(body), text=f"-{found.at(MUL)}", level=MUL)
             case T.Div(above, below):
                 if constant_value(self.system, self.extents.sizes, below) is not None:
                     return product(self, node)
                 guards = [(c, True) for c in conditions(node)]
                 divisor = self.under(guards, lambda: self.safe(self.value(below)))
                 (a, b), axes = self.together([self.value(above), divisor])
-                return Value(f"{at_level(a, MUL)} / {at_level(b, 3)}", axes, MUL)
+                return Value(f"{a.at(MUL)} / {b.at(3)}", axes, MUL)
             case T.Call(function) if function not in FUNCTIONS:
                 raise fail(self.system, f"{function} is no function of the language", self.equation.span)
             case T.Call("min" | "max" as function, args):
@@ -168,7 +168,7 @@ class Writer(Expressions):
         rest = T.Add(tuple(still)) if len(still) > 1 else still[0]
         value, moving = self.value(rest), [t for t in terms if self.inside(t)]
         (a, b), axes = self.together([super().add(moving), value])
-        return Value(f"{a.text} + {at_level(b, MUL)}", axes, 1)
+        return Value(f"{a.text} + {b.at(MUL)}", axes, 1)
 
     def opaque(self, node: T.Apply, lead: int) -> str:
         wanted = tuple(self.length(o) for o in node.out)
@@ -207,8 +207,8 @@ class Writer(Expressions):
             return torch.where(mask, soft(torch.where(some(mask), scores, 0.0)), 0.0)
 
         soft = self.soft(node, function, Value("x", value.axes))
-        lay = permuted(soft, value.axes).text
-        given = f"{value.text}, {aligned(mask, value.axes).text}, keep, lambda x: {lay}"
+        lay = soft.turned(value.axes).text
+        given = f"{value.text}, {mask.beside(value.axes).text}, keep, lambda x: {lay}"
         return Value(f"{self.scope.object(masked)}({given})", value.axes)
 
     # ── conditions ───────────────────────────────────────────────────────────────────────────
