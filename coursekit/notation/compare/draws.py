@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from random import Random
+from typing import Any
 
 from ..check.ranges import equalities
 from ..errors import NotationError
@@ -21,7 +22,7 @@ from ..meaning.machine import Functions
 from ..meaning.sizes import sides
 from ..meaning.table import Table
 from ..system import System
-from ..tree import Apply, walk
+from ..tree import Apply, references, single, walk
 
 
 @dataclass
@@ -39,11 +40,18 @@ class Draw:
     positive: bool = False  # of inputs and of what lies before a first step: a root may be taken of them
 
     def __post_init__(self) -> None:
-        self._given = {name: self.engine.give(table) for name, table in self.inputs.items()}
+        self._given: dict[str, Any] = {}
         self._outside: dict[tuple[object, ...], Table] = {}
+
+    def given(self, name: str) -> Table:
+        """An input, or what an answer declares for its size alone."""
+        return self.inputs[name] if name in self.inputs else self.values[name]
 
     def run(self, system: System) -> dict[str, Table]:
         """A system (the answer, or a mutant) on these values; it may read fewer inputs."""
+        for name in system.inputs:
+            if name not in self._given:
+                self._given[name] = self.engine.give(self.given(name))
         given = {name: self._given[name] for name in system.inputs}
         edges = {
             n: [self.engine.give(e) if isinstance(e, Table) else e for e in sides(system, n, value)]
@@ -59,6 +67,8 @@ class Draw:
                 continue
             if name in self.reference.padded:
                 found[name] = 0.0
+            elif name in (*cornered(self.reference), *cornered(system)):
+                found[name] = self.corner(name)
             else:
                 found[name] = tuple(self._edge(system, name, axis, steps) for axis, steps in places)
         return found
@@ -82,6 +92,11 @@ class Draw:
             self._outside[key] = drawn.map(_above_zero) if self.positive else drawn
         return self._outside[key]
 
+    def corner(self, name: str) -> float:
+        """What lies outside two axes at once."""
+        (found,) = _normal((), _generator(self.seed, name, "corner")).flat
+        return _above_zero(found) if self.positive else found
+
     def _shape(self, system: System, name: str) -> tuple[int, ...]:
         for source in (self.values, self.inputs):
             if name in source and source[name].ndim == len(system.tensors[name].dims):
@@ -102,11 +117,16 @@ class Draw:
         return sizes
 
     def free_sizes(self, system: System) -> dict[str, int]:
-        """Sizes for the dimensions that none of the system's inputs fixes."""
-        if system is self.reference:
-            return {d: self.sizes[d] for d in _unfixed(system) if d in self.sizes}
-        known = self._known(system)
+        """Sizes for the dimensions that none of the system's inputs fixes: what a shared tensor has there, else the
+        size of the reference's dimension of that name."""
+        known = self.sizes if system is self.reference else {**self.sizes, **self._known(system)}
         return {d: known[d] for d in _unfixed(system) if d in known}
+
+
+def cornered(system: System) -> set[str]:
+    """The tensors that are read outside two axes at once: before their first step they are one number."""
+    reads = (r for e in system.ranges for r in references(e.right) if r.name in system.boundary)
+    return {r.name for r in reads if sum(bool(a.const and single(a)) for a in r.indices) > 1}
 
 
 def _generator(*key: object) -> Random:
