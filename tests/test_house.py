@@ -82,7 +82,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "equations": (
             "check code compare cost draw errors grad javascript latex meaning names parse run show system tree"
         ),
-        "derive": "check compare equations errors functions grad latex names parse show system tree",
+        "derive": "check compare equations errors functions grad indices latex names parse show system tree",
         "__init__": "derive equations errors formulas",
     },
 }
