@@ -11,7 +11,7 @@ from ..functions import SOFT
 from ..names import Name, small_of
 from .scanner import MAX_DEPTH
 from .signature import Signature
-from .tokens import Tokens, as_, closing, level, refuse, split
+from .tokens import Tokens, as_, closing, level, opening, refuse, split
 
 CONDITIONAL = "(|"  # the bracket of `P(a | b)`
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
@@ -32,10 +32,12 @@ def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
             continue
         if letters.keys() != set(shape):
             written = [source[t.start_pos : t.end_pos] for t in letters.values()]
-            both = f"`{name}[{','.join(written)}]` or `{name}[{','.join(written[::-1])}]`"
-            raise refuse(
-                f"which axis is which? Write {both}; here the axes are {','.join(shape)}", source, token
+            both = [f"{name}[{','.join(order)}]" for order in (written, written[::-1])]
+            message = (
+                f"which axis is which? Write `{both[0]}` or `{both[1]}`; here the axes are {','.join(shape)}"
             )
+            repairs = (source[: token.start_pos] + one + source[tokens[stop].end_pos :] for one in both)
+            raise refuse(message, source, token, tuple(repairs))
         for place, axis in zip(range(k + 2, stop, 2), shape, strict=True):
             out[place] = letters[axis]
             if place > k + 2:
@@ -121,7 +123,35 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     if stack:
         opened = stack[-1][0]
         raise refuse(f"`{opened}` is never closed: `{_SIGN[opened.type]}` is missing", source, opened)
+    _ends_below(out, source)
     return _heads(_indexed(out), source)
+
+
+def _ends_below(tokens: Tokens, source: str) -> None:
+    """`x/2s` and `x/|a| |b|`: what stands below the slash?"""
+    for k in (k for k, t in enumerate(tokens[:-2]) if t.type == "SLASH"):
+        first, stop = tokens[k + 1], k + 1
+        tight = first.type == "NUMBER" and tokens[k + 2].type in ("NAME", "FUNC", "SQRT")
+        tight = tight and tokens[k + 2].start_pos == first.end_pos
+        if first.type in ("BAR_OPEN", "NORM_OPEN"):
+            close = first.type.replace("OPEN", "CLOSE")
+            stop = next(n for n in range(k, len(tokens)) if tokens[n].type == close)
+            tight = [t.type for t in tokens[stop + 1 : stop + 2]] == [first.type]
+        if not tight:
+            continue
+        last = stop + 1
+        if first.type != "NUMBER":
+            last = next(n for n in range(last, len(tokens)) if tokens[n].type == close)
+        elif last + 1 < len(tokens) and tokens[last + 1].type in ("LSQ", "LPAR", "LBRACE"):
+            last = closing(tokens, last + 1)
+        start, middle, end = first.start_pos or 0, tokens[stop].end_pos or 0, tokens[last].end_pos
+        if source[start:].startswith("|") and source[:start].endswith("\\"):
+            start -= 1
+        repairs = (
+            f"{source[:start]}({source[start:end]}){source[end:]}",
+            f"{source[:middle]} * {source[middle:]}",
+        )
+        raise refuse("where does the fraction end? Write `a/(b c)` or `a/b * c`", source, first, repairs)
 
 
 def _torn(tokens: Tokens, token: Token, before: Token, source: str) -> None:
@@ -140,7 +170,9 @@ def _add(out: Tokens, kind: str, token: Token, skip: int | None) -> None:
 
 
 def _ends_operand(out: Tokens) -> bool:
-    return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RGRP", "RBRACE", "BAR_CLOSE")
+    if out and out[-1].type == "RSQ":  # but not the index of a sum
+        return out[opening(out) - 1].type not in ("BIGOP", "REDUCER")
+    return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RGRP", "RBRACE", "BAR_CLOSE")
 
 
 def _bars(tokens: Tokens) -> Tokens:
@@ -226,7 +258,8 @@ def _over_set(tokens: Tokens, out: list[Token | None], start: int, stop: int, so
         own = tokens[k - 1].value if tokens[k - 1].type == "NAME" else None
         if name is None or own is None or not name.plain or small_of(name.base) != own.base:
             message = "a set may hold some of the values: for all of them write the index alone, `sum[i](…)`"
-            raise refuse(message, source, tokens[k])
+            repair = source[: tokens[k - 1].end_pos] + source[tokens[stop].start_pos :]
+            raise refuse(message, source, tokens[k], (repair,))
         out[k] = out[k + 1] = None
 
 

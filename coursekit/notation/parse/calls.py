@@ -89,6 +89,7 @@ class Calls:
             )
             for k, (t, after) in enumerate(zip(inside, [*inside[1:], token], strict=True))
         )
+        index_like |= bool(inside) and inside[0].type in ("REDUCER", "BIGOP") and inside[0] == "argmax"
         known = name.text in self.tensors or name.text in self.lefts
         if not index_like and not script and count(inside) == self.signature.ranks.get(name.text):
             index_like = all(t.type in _PLAIN and (t.type != "NAME" or self.strange(t.value)) for t in inside)

@@ -101,6 +101,9 @@ class Elaborator(ExpressionReader):
         """Free the left side's capitals, sum the others, finish concatenations and opaque functions."""
         if conditional:
             left = self.complete(left, body)
+        if isinstance(body, T.Softmax) and not left.indices and left.name not in self.facts.signature.ranks:
+            free = {i for i in free_indices(body) if not is_capital(i)}
+            left = replace(left, indices=tuple(map(T.index, body.indices if free == {*body.indices} else ())))
         names: dict[str, str] = {}
         used = {a for n in affines(left, body) for _, a in n.terms if isinstance(a, str)}
         for affine in left.indices:

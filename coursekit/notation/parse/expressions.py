@@ -66,18 +66,15 @@ class ExpressionReader(ReferenceReader):
         join = (lambda f: f[0] if len(f) == 1 else T.Mul(tuple(f), span=span)) if matrices else multiply
         factors, fractions = [self.expr(node)], 0
         groups: list[tuple[str, list[T.Expr]]] = [("", factors)]  # matrices: a sign binds less than none
-        below: Tree[Token] | None = None  # what stands after a slash, until another sign comes
         for step in reversed(steps):
             if step.data == "times":
                 self.beside(*cast("list[Tree[Token]]", step.children))
-                if below is not None:
-                    self.ends_below(below, cast("Tree[Token]", step.children[1]))
-            below = cast("Tree[Token]", step.children[1]) if step.data == "divide" else None
             right = self.expr(step.children[1])
             if step.data == "divide":
                 fractions += 1
                 if fractions > MAX_DEPTH:
                     raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", step)
+                self.nonzero(right, cast("Tree[Token]", step.children[1]))
                 factors[:] = [divide(join(factors), right, self.span(step))]
             elif matrices and step.data != "times" and not all(isinstance(f, T.Num) for f in factors):
                 factors = [right]
@@ -89,21 +86,16 @@ class ExpressionReader(ReferenceReader):
             value = T.Call(sign, (value, join(others)), span=span)
         return value
 
-    def ends_below(self, below: Tree[Token], following: Tree[Token]) -> None:
-        """`x/2s` and `x/|a| |b|`: what stands below the slash?"""
-        first, last = edge(below, -1), edge(following, 0)
-        assert first is not None
-        assert last is not None
-        tight = below.data == "number" and first.end_pos == last.start_pos
-        if tight or (below.data in ("norm", "bars") and following.data == below.data):
-            start, middle = (edge(below, 0) or first).start_pos or 0, first.end_pos or 0
-            stop = (edge(following, -1) or last).end_pos
-            repairs = (
-                f"{self.source[:start]}({self.source[start:stop]}){self.source[stop:]}",
-                f"{self.source[:middle]} * {self.source[middle:]}",
-            )
-            message = "where does the fraction end? Write `a/(b c)` or `a/b * c`"
-            raise self.error(message, below, repairs if tight else ())
+    def nonzero(self, below: T.Expr, tree: Tree[Token]) -> None:
+        """`sum_d q[d] k[d]/sqrt(d)`: the position d, which is 0 at first, or how many there are?"""
+        inner = below.args[0] if isinstance(below, T.Call) and below.function == "sqrt" else below
+        name = (inner.affine.plain if isinstance(inner, T.Position) else None) or ""
+        if name in self.around and self.facts.base != 1:
+            token = next(t for t in names_in(tree) if t.value.index == name)
+            message = f"`{name}` is 0 at its first position: write `{capital_of(name)}` for its size, or `({name}+1)`"
+            place = rf"(/\s*(?:\\?sqrt\s*[({{]?\s*)?){name}\b"
+            both = (re.sub(place, rf"\g<1>{one}", self.source) for one in (capital_of(name), f"({name}+1)"))
+            raise self.error(message, token, tuple(both))
 
     def beside(self, left: Tree[Token], right: Tree[Token]) -> None:
         """`a[i,j] (j <= i)`: a factor, or where the line holds?"""
@@ -229,7 +221,9 @@ class ExpressionReader(ReferenceReader):
         return T.Call(BARS if self.facts.matrices else "abs", (self.expr(inner),), span=self.span(tree))
 
     def x_iverson(self, tree: Tree[Token]) -> T.Expr:
-        return T.Iverson(self.condition(cast("Tree[Token]", tree.children[0])), span=self.span(tree))
+        tests = cast("list[Tree[Token]]", tree.children)
+        whole = Tree("both", [p for c in tests for p in (c.children if c.data == "both" else [c])])
+        return T.Iverson(self.condition(whole), span=self.span(tree))
 
     x_holds = x_iverson
 

@@ -32,11 +32,14 @@ class IndexReader:
         self.letters: set[str] = set()
         self.whole: set[str] = set()
         self.left: set[str] = set()
+        self.own = ""  # the left side, where it is a name alone
         self.summed: set[str] = set()  # what the statement's sums bind
         self.sums: list[tuple[int, str]] = []  # where each begins, and what it binds
         self.around: list[str] = []  # what is bound around the expression that is read
         self.ones: list[tuple[str, Tree[Token], Tree[Token] | Token]] = []  # sums from 1 over a whole axis
-        self.floors: list[tuple[str, T.And]] = []  # indices that stand for `t//2`, to be summed over
+        self.floors: list[
+            tuple[str, T.And]
+        ] = []  # indices that stand for `t//2` or an argmax, to be summed over
 
     def span(self, node: Tree[Token] | Token) -> T.Span:
         first, last = edge(node, 0), edge(node, -1)
@@ -56,9 +59,11 @@ class IndexReader:
         made = all_rules(tree)
         left = tree.children[0]
         if isinstance(left, Tree) and left.data == "reference":
+            self.own = "" if any(left.children[1:]) else parts_of(left)[0].value.text
+            ends = self.facts.ends.get(parts_of(left)[0].value.text, set())
             for child in left.children[1:]:
                 if child is not None:
-                    self.left |= {n.value.index for n in names_in(child)}
+                    self.left |= {n.value.index for n in names_in(child)} - ends
         self.known |= self.left
         for node in made.get("indices", []):
             for item in node.children[:-1]:
@@ -74,7 +79,7 @@ class IndexReader:
                     continue
                 for argument in arguments_of(part):
                     self.letters |= {n.value.index for n in names_in(argument)}
-                    if name := bare_name(argument):
+                    if (name := bare_name(argument)) and (ref is not left or name.index not in ends):
                         self.whole.add(name.index)
         self.letters |= self.known
 
@@ -123,6 +128,10 @@ class IndexReader:
             return {self.floor(tree): 1}, 0
         if tree.data == "reference":
             return {self.atom(tree): 1}, 0
+        if tree.data == "reduce" and tree.children[0] == "argmax":  # Q[argmax[a](P[a])]
+            name = self.fresh()
+            self.floors.append((name, T.And((T.Compare(T.Position(T.index(name)), "==", self.expr(tree)),))))
+            return {name: 1}, 0
         if tree.data == "concat":
             raise self.error("for a product with a concatenation write `W \\cdot [a; b]`", tree)
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
@@ -135,15 +144,19 @@ class IndexReader:
         if any(isinstance(atom, T.Lookup) for _, atom in above.terms):
             message = "`//` divides a position, not what is looked up: give a tensor that holds the quotient"
             raise self.error(message, tree)
-        name = f"q{len(self.floors) + 1}"
-        while name in self.letters:
-            name += "'"
-        self.letters.add(name)
+        name = self.fresh()
         times = T.Affine(((below.const, name),))
         low = T.Compare(times, "<=", above)
         self.floors.append(
             (name, T.And((low, T.Compare(above, "<=", replace(times, const=below.const - 1)))))
         )
+        return name
+
+    def fresh(self) -> str:
+        name = f"q{len(self.floors) + 1}"
+        while name in self.letters:
+            name += "'"
+        self.letters.add(name)
         return name
 
     def atom(self, tree: Tree[Token]) -> str | T.Lookup | T.SizeOf:
@@ -194,6 +207,9 @@ class IndexReader:
         return found
 
     def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
+        raise NotImplementedError
+
+    def expr(self, tree: Tree[Token] | Token) -> T.Expr:
         raise NotImplementedError
 
 

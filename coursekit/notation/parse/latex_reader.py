@@ -24,6 +24,8 @@ from .symbols import (
 
 _INDICATED = ((r"\\\{", r"\\\}"), (r"_\{\s*\[", r"\]\s*\}"), (r"_\{", r"\}"), (r"\[", r"\]"), (r"\(", r"\)"))
 
+_OVER = re.compile(r"\s+over\s+([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s+of\b")
+
 
 class LatexReader(Scanner):
     """The reader of both spellings; a text may mix them."""
@@ -88,8 +90,10 @@ class LatexReader(Scanner):
             self.finish(Name("d" + word.group(1)), start)
         elif name in GREEK or name in FUNCTIONS or name in REDUCERS or name == "arg":
             self.finish(Name(name), start)
-        elif name == "in":
-            self.keyword("in", start)
+        elif name in ("in", "land", "wedge"):
+            self.keyword("in" if name == "in" else "and", start)
+        elif name == "forall" and self.under:
+            pass  # \\sum_{\\forall j}
         elif name == "forall":
             self.for_all(start)
         elif name in REFUSED:
@@ -215,6 +219,8 @@ class LatexReader(Scanner):
         """`sum[i]`, `\\sum_{i=1}^n`, `softmax_{w}`, `max[t]`; a `max` or `min` without an index is a function."""
         stop = self.pos
         sub = sup = None
+        if said := _OVER.match(self.text, self.pos, self.end):  # sum over i of …
+            sub, self.pos = said.span(1), said.end()
         while True:
             match = re.compile(r"\s*(\\(no)?limits\s*)?([_^])").match(self.text, self.pos, self.end)
             if match is None:

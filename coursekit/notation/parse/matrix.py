@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import cast
 
 from .. import tree as T
 from ..errors import NotationError
+from ..show import show
 from ..tree import free_indices, walk
 from .build import MARK, multiply, reduction
 
@@ -27,6 +29,7 @@ WHOLE = "whole "  # Call("whole norm", (body,)): over all axes of a vector or a 
 SIGNS = STAR, DOT, AT = "star", "dot", "matmul"
 ROW = "row"  # no sign: that vectors are rows, so that `q k^T` is a number
 EACH = "each"  # no sign: that `*` between a matrix and a vector is entry by entry, row by row
+COLUMN = "column"  # no sign: that vectors are rows, so that `k^T v` is a matrix
 BARS = "bars"  # Call(BARS, (a,)): of a number, its absolute value
 DIAG = "diag"  # of a vector a matrix, of a matrix a vector
 
@@ -213,7 +216,11 @@ class Shapes:
                 own = self.shape(factor, total[1:])
             if total is None or own is None:
                 return None
-            if len(total) == 1 and len(_axes(own)) == len(own) == 2 and k + 2 < len(factors):
+            if (
+                len(total) == len(_axes(total)) == 1
+                and len(_axes(own)) == len(own) == 2
+                and k + 2 < len(factors)
+            ):
                 following = self.shape(factors[k + 2])
                 if following and len(following) == 1 and self.could(own[1:], following):
                     message = "vector, matrix, vector: write `v^\\top M x` for a number, `v \\odot (M x)` for a vector"
@@ -229,6 +236,8 @@ class Shapes:
             return max(a, b, key=len)
         if way in ("outer", "row"):
             return (a[-1], b[-1]) if way == "outer" else ()
+        if way == "column":
+            return ("1", a[0])
         return tuple(a[:-1]) + tuple(b[1:])
 
     def way(self, a: Shape, b: Shape, node: T.Expr, sign: str) -> str:
@@ -256,8 +265,14 @@ class Shapes:
             )
             if EACH in self.inner and EACH in self.pairs and self.fit(vector, matrix[1:]):
                 return "entries"
-        if a[0] == "1" and len(a) == 2 and len(b) == 1 and not self.could(a[1:], b):
-            return "outer"  # the rows k_t^T v_t
+        if a[0] == "1" and len(a) == 2 and len(b) == 1:
+            if not self.could(a[1:], b):
+                return "outer"  # the rows k_t^T v_t
+            self.pairs.add(COLUMN)
+            if COLUMN in self.inner:
+                return "outer"
+        if b[0] == "1" and len(b) == 2 and len(_axes(a)) == len(a) == 2 and self.fit(a[-1:], b[1:]):
+            return "column"  # M k^T, where k is a row
         if not (len(a) == len(b) == 1) and self.fit(a[-1:], b[:1]):
             return "inner"
         message = f"a product of shapes {_text(a)} and {_text(b)} does not fit"
@@ -273,9 +288,11 @@ class Shapes:
         except NotationError as problem:
             refusal = problem
         fitting: list[frozenset[str]] = []
-        for signs in ((), (DOT,), ("",), (DOT, ""), (ROW,), (EACH,)):
+        for signs in ((), (DOT,), ("",), (DOT, ""), (ROW,), (EACH,), (COLUMN,)):
             inner = self.inner = frozenset(signs)
             if not inner <= self.pairs or (inner & {"", ROW, EACH} and fitting):
+                continue
+            if COLUMN in inner and fitting and not self.may_be_matrix(left):
                 continue
             try:
                 found = self.shape(body)
@@ -288,15 +305,41 @@ class Shapes:
         dots = [n for n in walk(body) if isinstance(n, T.Call) and n.function == DOT]
         if len(fitting) > 1 and dots and all(map(_apart, dots)):
             fitting = [f for f in fitting if DOT in f]
-        if len(fitting) > 1 and DOT in self.pairs and left.name not in self.decided:
-            message = (
-                "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, "
-                "or entry by entry, written `a \\odot b`?"
-            )
-            doubt = Doubt(message, self.source, (span := dots[0].span).line, span.column, span.width)
+        if len(fitting) > 1 and self.pairs & {DOT, COLUMN} and left.name not in self.decided:
+            doubt = self.inner_or_entries(dots[0]) if dots else self.rows_or_columns(body)
             doubt.equation, doubt.ways = left.name, fitting
             raise doubt
         self.inner = self.decided.get(left.name, fitting[0] if fitting else frozenset())
+
+    def inner_or_entries(self, dot: T.Call) -> Doubt:
+        message = (
+            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry, "
+        )
+        return Doubt(
+            f"{message}written `a \\odot b`?", self.source, dot.span.line, dot.span.column, dot.span.width
+        )
+
+    def rows_or_columns(self, body: T.Expr) -> Doubt:
+        """`k_t^\\top v_t`, where both are read of one length: a matrix of rows, or a number of columns?"""
+        pairs = [pair for n in walk(body) if isinstance(n, T.Mul) for pair in pairwise(n.factors)]
+        turned = (pair for pair in pairs if isinstance(pair[0], T.Call) and pair[0].function == "transpose")
+        refs = next(tuple(n for side in pair for n in walk(side) if isinstance(n, T.Ref)) for pair in turned)
+        matrix = "{} {}^T".format(*map(show, refs[:2]))
+        number = " ".join(show(replace(r, indices=(*r.indices, T.index("D'")))) for r in refs[:2])
+        first, last, lines = refs[0].span, refs[1].span, self.source.split("\n")
+        line = lines[first.line - 1]
+        before, after = line[: first.column - 1], line[last.column - 1 + last.width :]
+        ways = (
+            "\n".join([*lines[: first.line - 1], before + w + after, *lines[first.line :]])
+            for w in (matrix, number)
+        )
+        message = f"are these vectors rows, so that this is a matrix, written `{matrix}`, or columns, so that it is a "
+        message += f"number, written `{number}`?"
+        return Doubt(message, self.source, first.line, first.column, first.width, tuple(ways))
+
+    def may_be_matrix(self, left: T.Ref) -> bool:
+        """Is it a state S_t, which nothing but the text tells: by its capital more likely a matrix than a number?"""
+        return bool(left.indices) and left.name[:1].isupper() and self.of(left) is None
 
     def could(self, a: Shape, b: Shape) -> bool:
         """Can these be one shape, as far as is known?"""
@@ -509,6 +552,9 @@ class _Writer:
         elif way == "row":
             over = self.summed(b[-1])
             left, right = (over,), (None, over)
+        elif way == "column":
+            over = self.summed(b[1])
+            left, right = (axes[-1], over), (None, over)
         elif way == "outer":
             left, right = (None,) * (len(a) - 1) + axes[:1], (None,) * (len(b) - 1) + axes[1:]
         else:

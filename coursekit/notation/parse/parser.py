@@ -29,7 +29,7 @@ from .positions import positions
 from .scripts import Scripts
 from .signature import Axes, Signature
 from .slips import program
-from .tokens import as_, level, refuse, split
+from .tokens import as_, closing, level, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -53,7 +53,7 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
             written.append(_paired(conditions(slices(tokens, known, text), known, text), text))
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
-    kept = iter(expand(written, known, text))
+    kept = iter(expand([_rest(tokens, written) for tokens in written], known, text))
     full = [(item, None if item is not None else next(kept)) for item in found]
     found = [item for item, tokens in full if item is not None or tokens is not None]
     said = [f for f in found if f is not None]
@@ -98,6 +98,16 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
         paired.pop()  # the comma of a sentence
     _one_equation(paired, source)
     return paired
+
+
+def _rest(tokens: list[Token], others: list[list[Token]]) -> list[Token]:
+    """`x[l] = … for l > 0` without its condition, where another line begins with `x[0] =`."""
+    test = tokens[-4:]
+    if [t.type for t in test] != ["IF", "NAME", "CMP", "NUMBER"]:
+        return tokens
+    above = (str(test[2]), str(test[3])) in ((">", "0"), (">=", "1"))
+    heads = [o[: closing(o, 1)] for o in others if o is not tokens and len(o) > 1 and o[0] == tokens[0]]
+    return tokens[:-4] if above and any(t.value == "0" for head in heads for t in head) else tokens
 
 
 def _tree(paired: list[Token], source: str) -> Tree[Token]:

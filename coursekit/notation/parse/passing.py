@@ -5,6 +5,8 @@ Such a line is no tensor. It is taken out, and its right side is put in wherever
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from lark import Token
 
 from .seen import depths
@@ -24,6 +26,7 @@ def expand(statements: list[Tokens], signature: Signature, source: str) -> list[
         others = [[] if _alias(s) and s[0].value.text in called else _called(s, called) for s in statements]
         kept = iter(expand([s for s in others if s], signature, source))
         return [next(kept) if s else None for s in others]
+    statements = _rounded(statements, signature)
     defined = [_head(tokens) for tokens in statements]
     if not any(defined):
         return list(statements)
@@ -51,6 +54,42 @@ def expand(statements: list[Tokens], signature: Signature, source: str) -> list[
         else:
             out.append(tokens)
     return [None if s is None else _written(s, functions, source) for s in out]
+
+
+def _rounded(statements: list[Tokens], signature: Signature) -> list[Tokens]:
+    """`K[u,v] = …` as K(u,v), where `K[q_t, k_s]` is written of vectors that are known."""
+    heads: dict[str, int] = {}
+    for tokens in statements:
+        inside = tokens[2 : closing(tokens, 1)] if [t.type for t in tokens[:2]] == ["NAME", "LSQ"] else []
+        letters = {t.value.text for t in inside[::2] if t.type == "NAME" and t.value.plain}
+        alone = {t.value.text for _, t, at in depths(tokens) if not at and t.type == "NAME"}
+        if (
+            inside
+            and letters <= alone
+            and len(letters) == len(inside[::2])
+            and tokens[len(inside) + 3].type == "_EQ"
+        ):
+            heads[tokens[0].value.text] = len(letters)
+
+    def of_vectors(inside: Tokens) -> bool:
+        firsts = [part[0].value for part in split(inside) if part and part[0].type == "NAME"]
+        known = [signature.find(name.without(g)) for name in firsts for g in name.subs[:1]]
+        return any(name and signature.ranks[name] > 1 for name in known)
+
+    def calls(tokens: Tokens, name: str) -> list[int]:
+        pairs = enumerate(pairwise(tokens))
+        return [k + 1 for k, (a, b) in pairs if a.type == "NAME" and a.value.text == name and b.type == "LSQ"]
+
+    for name, count in heads.items():
+        used = [s[k + 1 : closing(s, k)] for s in statements for k in calls(s, name)]
+        if name in signature.ranks or not any(len(split(i)) == count and of_vectors(i) for i in used):
+            continue
+        statements = [list(tokens) for tokens in statements]
+        for tokens in statements:
+            for k in calls(tokens, name):
+                stop = closing(tokens, k)
+                tokens[k], tokens[stop] = as_("LPAR", tokens[k], "("), as_("RPAR", tokens[stop], ")")
+    return statements
 
 
 def _alias(tokens: Tokens) -> str:

@@ -19,7 +19,7 @@ from ..show import show
 from ..tree import free_indices, named, references, transform, walk
 from .build import add, apart, multiply
 
-Start = tuple[int, int, T.Equation]  # axis, position, the equation that says what stands there
+Start = tuple[int, T.Affine, T.Equation]  # axis, position, the equation that says what stands there
 
 
 def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
@@ -44,7 +44,8 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
         if len(left.indices) != rank:
             message = f"`{left.name}` has {rank} indices in its other equation, you wrote {len(left.indices)}"
             raise NotationError(message, source, left.span.line, left.span.column, left.span.width)
-        if place[1] >= 0 and told is None and not (place[1] == 0 and _begins(statement, statements)):
+        first = place[1] == T.Affine(()) and _begins(statement, statements)
+        if told is None and not (first or place[1].const < 0):
             raise _doubt(statement, place, source)
         starts.setdefault(statement.left.name, []).append((*place, statement))
     if not starts:
@@ -64,8 +65,8 @@ def _entries(statements: list[T.Statement]) -> list[T.Statement]:
     used = {i for s in statements for n in walk(s) for i in named(n)}
     for own in lines.values():
         places = [_fixed(e) for e in own]
-        (axis, _), ranks = places[0] or (0, 0), {len(e.left.indices) for e in own}
-        if len(own) < 2 or len(ranks) > 1 or places != [(axis, k) for k in range(len(own))]:
+        (axis, _), ranks = places[0] or (0, None), {len(e.left.indices) for e in own}
+        if len(own) < 2 or len(ranks) > 1 or places != [(axis, T.Affine((), k)) for k in range(len(own))]:
             continue
         letter = next(i for i in (*"ijkmnpqr", *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
         used.add(letter)
@@ -122,9 +123,13 @@ def _residues(statements: list[T.Statement]) -> list[T.Statement]:
     return statements
 
 
-def _fixed(equation: T.Equation) -> tuple[int, int] | None:
-    """The axis and the position of a left side that stands at one place: `h[-1,j]`."""
-    places = [(k, a.const) for k, a in enumerate(equation.left.indices) if not a.terms]
+def _fixed(equation: T.Equation) -> tuple[int, T.Affine] | None:
+    """The axis and the position of a left side that stands at one place: `h[-1,j]`, `b[T-1,i]`."""
+    places = [
+        (k, a)
+        for k, a in enumerate(equation.left.indices)
+        if all(isinstance(atom, T.SizeOf) for _, atom in a.terms)
+    ]
     return places[0] if len(places) == 1 else None
 
 
@@ -134,20 +139,32 @@ def _begins(start: T.Equation, statements: list[T.Statement]) -> bool:
     return any(T.Affine(()) in r.indices for r in references(start.right) if r.name not in defined)
 
 
+def _outside(at: T.Affine) -> bool:
+    """Before the first position, or after the last?"""
+    return at.const >= 0 if at.terms else at.const < 0
+
+
 def _zero(start: Start) -> bool:
     right = start[2].right
-    return start[1] < 0 and isinstance(right, T.Num) and right.value == 0
+    return _outside(start[1]) and isinstance(right, T.Num) and right.value == 0
 
 
-def _doubt(equation: T.Equation, place: tuple[int, int], source: str) -> NotationError:
+def _doubt(equation: T.Equation, place: tuple[int, T.Affine], source: str) -> NotationError:
     axis, at = place
     left = equation.left
-    before = replace(left, indices=(*left.indices[:axis], T.Affine((), at - 1), *left.indices[axis + 1 :]))
+    before = replace(
+        left, indices=(*left.indices[:axis], replace(at, const=at.const - 1), *left.indices[axis + 1 :])
+    )
     message = (
         f"`{show(left)}` can be the first entry of `{left.name}`, which its other equation then leaves alone, or what "
         f"stands before it, written `{show(before)}`: write a line `positions from 0` for the one, "
         f"`positions from 1` for the other"
     )
+    if at.terms:
+        message = (
+            f"`{show(left)}` can be the last entry of `{left.name}`, where positions begin at 1, or what stands after "
+            f"it, where they begin at 0: write a line `positions from 1` or `positions from 0` before it"
+        )
     repairs = tuple(f"positions from {base}\n{source}" for base in (0, 1))
     span = left.span
     return NotationError(message, source, span.line, span.column, span.width, repairs)
@@ -215,17 +232,19 @@ def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation
             if len(node.indices) != len(start.left.indices):
                 continue  # `check` will tell
             affine = node.indices[axis]
-            if at < 0 and not _zero((axis, at, start)) and affine.terms:
-                here = replace(affine, const=0)
-                branches.append((_at(start, node), T.Compare(here, "==", T.Affine((), at - affine.const))))
+            if _outside(at) and not _zero((axis, at, start)) and affine.terms and affine.plain is None:
+                here, there = replace(affine, const=0), replace(at, const=at.const - affine.const)
+                branches.append((_at(start, node), T.Compare(here, "==", there)))
         return T.Cases(tuple(branches), node, span=node.span) if branches else node
 
     right = transform(equation.right, told)
     rank = len(equation.left.indices)
-    first = [s for s in starts.get(equation.left.name, ()) if s[1] >= 0 and len(s[2].left.indices) == rank]
+    first = [
+        s for s in starts.get(equation.left.name, ()) if not _outside(s[1]) and len(s[2].left.indices) == rank
+    ]
     if first:
         own = tuple(
-            (_at(start, equation.left), T.Compare(equation.left.indices[axis], "==", T.Affine((), at)))
+            (_at(start, equation.left), T.Compare(equation.left.indices[axis], "==", at))
             for axis, at, start in first
         )
         right = T.Cases(own, right, span=right.span)

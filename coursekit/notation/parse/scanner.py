@@ -13,7 +13,7 @@ from ..errors import NotationError
 from ..names import ACCENTS, Group, Name
 from .slips import UNSEEN, escaped, stranger
 from .symbols import ABSENT, FUNCTIONS, LETTERS, PACKAGES, REDUCERS, REFUSED, SPACES, WRAPPERS
-from .tokens import as_, level
+from .tokens import as_, level, opening
 
 MAX_DEPTH = 40
 MAX_SCRIPTS = 8
@@ -263,8 +263,11 @@ class Scanner:
         last = self.out[-1]
         if last.type in ("NAME", "REDUCER", "BIGOP"):
             return True
-        start = self.opener()
-        return last.type == "RPAR" and start > 0 and self.out[start - 1].type == "NAME"
+        start = opening(self.out)
+        bracket = last.type == "RPAR" and self.text[self.pos - 1] == "["
+        whole = self.text[self.pos : self.close(self.pos - 1)] if bracket else ""
+        called = last.type == "RPAR" and start > 0 and self.out[start - 1].type == "NAME"
+        return called and not re.search(r"[(\[]|\bf\{?1", whole)
 
     def peek_transpose(self) -> bool:
         """The ⊤ after a bracket, `(a - b)^\\top` or `x[t].T`, is marked; it means nothing for a tensor's entry."""
@@ -278,7 +281,7 @@ class Scanner:
 
     def wrap(self, function: str) -> None:
         """Apply a function to what has just been read up to its closing bracket: `(a - b)`, `softmax(s)`."""
-        start = self.opener()
+        start = opening(self.out)
         before, bracket = self.out[start - 1] if start else None, self.out[start]
         if before is not None and before.type != "RSQ":
             entry = before.type == "NAME" and bracket.type == "LSQ"  # h[t].T
@@ -286,15 +289,6 @@ class Scanner:
         near = self.out[start]
         self.out[start:start] = [as_("FUNC", near, function), as_("LPAR", near, "(")]
         self.out.append(as_("RPAR", self.out[-1], ")"))
-
-    def opener(self) -> int:
-        """Where the bracket that has just closed was opened."""
-        depth = 0
-        for k in reversed(range(len(self.out))):
-            depth -= level(self.out[k])
-            if depth <= 0:
-                return k
-        return 0
 
     def word(self, word: str, start: int, text_word: bool = False) -> None:
         """A word that begins at `start` has been read up to `pos`: finish it and emit it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from lark import Token
@@ -49,6 +49,7 @@ class Scripts:
         statements = [self.rooted(tokens, statements) for tokens in map(families, statements)]
         statements = list(map(laid, statements)) if signature else statements
         self.seen = survey(statements)
+        self.led: set[str] = set()  # the indices of the left side of the statement that is read
         self.bases = {n.base for n in self.seen.lefts}
         signature.defined = {n.text for n in self.seen.lefts} | self.bases
         accents = {(n.base, n.accents) for n in self.seen.names}
@@ -61,7 +62,7 @@ class Scripts:
             for tokens in statements:
                 if tokens[0].type != "NAME" or tokens[0].value.text not in (declared or ()):
                     self.decide(tokens)
-        self.statements = [self.statement(tokens) for tokens in statements]
+        self.statements = [self.lead(tokens) for tokens in statements]
 
     def rooted(self, tokens: Tokens, statements: list[Tokens]) -> Tokens:
         """`\\sigma^2 = …` as `\\sigma = \\sqrt{…}`, where 2 is no number of a layer."""
@@ -173,6 +174,17 @@ class Scripts:
         repairs = (written("[%s]", ","), written("_{\\text{%s}}", ""))
         return refuse(message, self.text, token, repairs)
 
+    def lead(self, tokens: Tokens) -> Tokens:
+        """A whole statement, whose left side tells some of its indices."""
+        first, self.led = tokens[0].value, set()
+        reading = self.signed(first, 0) if isinstance(first, Name) else None
+        self.led = set(self.first(list(reading.indices))) if reading else set()
+        inside = (
+            tokens[2 : closing(tokens, 1)] if len(tokens) > 1 and tokens[1].type in ("LSQ", "LPAR") else []
+        )
+        self.led |= {t.value.index for t in inside if t.type == "NAME"}
+        return self.statement(tokens)
+
     def statement(self, tokens: Tokens) -> Tokens:
         if not self.signature and all(t.type != "NAME" or t.value.plain for t in tokens):
             return tokens
@@ -181,6 +193,10 @@ class Scripts:
         k = 0
         while k < len(tokens):
             token = tokens[k]
+            if k and tokens[k - 1].type == "LENTRY" and self.several(token):  # (A B)_{ij}
+                out += self.letters([token])
+                k += 1
+                continue
             if token.type != "NAME" or (contexts[k] == "bound" and not self.compared(tokens, k)):
                 out += self.letters([token]) if contexts[k] == "bound" and self.several(token) else [token]
                 k += 1
@@ -319,6 +335,7 @@ class Scripts:
         """The reading that the signature tells: its longest name whose axes the scripts fill."""
         if not self.signature:
             return None
+        name = self.parted(name)
         groups = [(g, True) for g in name.sups] + [(g, False) for g in name.subs]
         best: tuple[tuple[int, ...], Reading] | None = None
         torn: tuple[str, Group] | None = None
@@ -350,7 +367,10 @@ class Scripts:
                     torn = known, indices[0]
                     continue
                 new = sum(1 for g, way in apart for i in g.items if not way and self.strange(i))
-                score = (total == rank, kinds.count("name"), -len(powers), -new, -sum(ways))
+                base = self.signature.shapes.get(name.base, ())  # w_t, where both wt and w[t,i] are given
+                loose = kept.text not in self.signature.ranks
+                exact = not (loose and any(i in base for g in kept.subs for i in g.items))
+                score = (total == rank, exact, kinds.count("name"), -len(powers), -new, -sum(ways))
                 if best is None or score > best[0]:
                     plain = Name(known, transposed=kept.transposed and rank > 0, opaque=kept.opaque)
                     order = self.order(known, apart) if total == rank and not count else ()
@@ -361,7 +381,29 @@ class Scripts:
                 f"`{torn[0]}` has the axes {axes}: which is meant? Write all its indices, `{torn[0]}[{axes}]`"
             )
             raise self.reader.error(message, torn[1].place[0], torn[1].place[1] - torn[1].place[0])
+        if whole and best and not count and name.base not in self.signature.ranks and not name.sups:
+            (group, *more), shape = name.subs, self.signature.shapes[name.text]
+            if (
+                not more and group.items == shape and set(shape) <= self.led
+            ):  # b_u + b_i, where b_u has the axis u
+                return Reading(best[1].name, ((group, False),))
         return best[1] if best else None
+
+    def parted(self, name: Name) -> Name:
+        """`x_{1,b}` as the entry b of `x_1`, where this is given and x is not."""
+        for group in name.subs:
+            first, _, rest = self.written(group).partition(",")
+            if len(group.items) < 2 or not rest or self.signature.find(name.without(group)):
+                continue
+            start, stop = group.place
+            own = replace(group, items=group.items[:1], place=(start, start + len(first)))
+            rest_ = replace(group, items=group.items[1:], place=(self.text.index(",", start) + 1, stop))
+            apart = replace(
+                name, subs=tuple(g for old in name.subs for g in ((own, rest_) if old is group else (old,)))
+            )
+            if self.signature.find(apart.without(rest_)):
+                return apart
+        return name
 
     def elsewhere(self, known: str, groups: list[tuple[Group, bool]]) -> bool:
         """Does a script stand for another axis than the one that it would fill: the t of `h_t` for h[b,t,j]?"""
@@ -459,6 +501,9 @@ class Scripts:
         known = self.seen.indices | self.seen.bound | self.seen.time
         if group.items[0] in self.seen.bare and not rest.capital and len(group.items[0]) == 1:
             return True
+        size = self.signature.axis(rest) and not self.signature.find(rest)
+        if size and self.signature.axis(Name(group.items[0])):  # I^J
+            return True
         if self.signature.ranks.get(group.items[0]) == 0 and (
             self.signature.find(rest) or self.signature.axis(rest)
         ):
@@ -488,9 +533,18 @@ def families(tokens: Tokens) -> Tokens:
         one, all_ = first.value, last.value
         pairs = list(zip((*one.sups, *one.subs), (*all_.sups, *all_.subs), strict=False))
         differ = [(a, b) for a, b in pairs if a.items != b.items]
-        if one.base != all_.base or len(differ) != 1 or differ[0][0].items not in (("0",), ("1",)):
+        two = tokens[k - 4].type == "NAME" and tokens[k - 4].value.base == one.base  # r_1, r_2, …
+        if one.base != all_.base or len(differ) != 1:
             continue
-        start = k - 4 if tokens[k - 4].type == "NAME" and tokens[k - 4].value.base == one.base else k - 2
+        if differ[0][0].items not in ((("1",), ("2",)) if two else (("0",), ("1",))):
+            continue
+        start = k - 4 if two else k - 2
+        opened = [t.type for t in tokens[start - 2 : start]]
+        if opened[-1:] == ["LPAR"] and (opened[0] == "REDUCER" or tokens[start - 2] in ("min", "max")):
+            whole = as_("NAME", first, one.without(differ[0][0]))  # max(r_1, …, r_n)
+            return families([*tokens[:start], whole, *tokens[k + 3 :]])
+        if opened == ["LPAR", "LPAR"]:  # mean({r_1, …, r_n})
+            return families([*tokens[: start - 1], *tokens[start : k + 3], *tokens[k + 4 :]])
         if tokens[start - 1].type not in ("LPAR", "LGRP", "LSQ") or level(tokens[k + 3]) >= 0:
             continue
         letter = Name(capital_of(differ[0][1].items[0][:1]), primes=1)
@@ -517,15 +571,27 @@ def families(tokens: Tokens) -> Tokens:
 
 
 def laid(tokens: Tokens) -> Tokens:
-    """`concat(a, b)` as `[a; b]`."""
+    """`concat(a, b)` as `[a; b]`, `dot(a, b)` as `a @ b` and `outer(a, b)` as `a b^T`."""
     for k, token in enumerate(tokens[:-1]):
-        word = token.value.base if token.type == "NAME" else str(token.value)
-        if word.lower() not in ("concat", "cat") or tokens[k + 1].type != "LPAR":
+        word = (token.value.base if token.type == "NAME" else str(token.value)).lower()
+        if word not in _TWO or tokens[k + 1].type != "LPAR":
             continue
         stop = closing(tokens, k + 1)
         inside = split(tokens[k + 2 : stop])
-        if len(inside) > 1:
-            parts = [t for part in inside for t in (as_("SEMI", token, ";"), *part)][1:]
-            opener, closer = as_("LGRP", tokens[k + 1], "["), as_("RGRP", tokens[stop], "]")
-            return laid([*tokens[:k], opener, *parts, closer, *tokens[stop + 1 :]])
+        if len(inside) < 2 or (len(inside) > 2 and word not in ("concat", "cat")):
+            continue
+        kinds = ("LGRP", "RGRP") if word in ("concat", "cat") else ("LPAR", "RPAR")
+        opener, closer = as_(kinds[0], tokens[k + 1], "["), as_(kinds[1], tokens[stop], "]")
+        if kinds[0] == "LPAR":
+            inside = [[opener, *part, closer] for part in inside]
+        if word == "outer":
+            inside[1] = [as_("FUNC", token, "turned"), *inside[1]]
+        between = [as_(_TWO[word], token, ";")] if _TWO[word] else []
+        parts = [t for part in inside for t in (*between, *part)][len(between) :]
+        return laid([*tokens[:k], opener, *parts, closer, *tokens[stop + 1 :]])
     return tokens
+
+
+_TWO = {"concat": "SEMI", "cat": "SEMI", "outer": ""} | dict.fromkeys(
+    ("dot", "inner", "matmul", "mm", "mv"), "AT"
+)

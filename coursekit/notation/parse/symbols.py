@@ -13,7 +13,7 @@ OPERATORS = {
     "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "equiv": "==", "mid": "|", "vert": "|", "lvert": "|",
     "rvert": "|", "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "cdots": "...", "dots": "...",
     "ldots": "...", "dotsc": "...", "{": "(", "}": ")", "lbrack": "[", "rbrack": "]", "lbrace": "(",
-    "rbrace": ")", "coloneqq": "=", "leftarrow": "=", "gets": "=", "triangleq": "=", "div": "/",
+    "rbrace": ")", "coloneqq": "=", "simeq": "=", "leftarrow": "=", "gets": "=", "triangleq": "=", "div": "/",
 }  # fmt: skip
 
 # Fonts and boxes: the name is what stands inside.
@@ -80,7 +80,7 @@ ABSENT = {
 LETTERS = names.LETTERS | {
     "ℓ": "ell", "·": "cdot", "⋅": "cdot", "×": "times", "⊙": "odot", "∘": "circ",
     "∗": "ast", "≤": "le", "≥": "ge", "≠": "ne", "∑": "sum", "Σ": "sum", "∏": "prod", "√": "sqrt",
-    "∈": "in", "∀": "forall", "…": "dots", "⋯": "cdots", "∣": "mid", "‖": "Vert", "∼": "sim",
+    "∈": "in", "∀": "forall", "…": "dots", "⋯": "cdots", "∣": "mid", "∧": "land", "≃": "simeq", "‖": "Vert", "∼": "sim",
     "≈": "approx", "←": "gets", "∞": "infty", "⊗": "otimes", "⊕": "oplus", "⊤": "top", "′": "prime", "−": "-",
 }  # fmt: skip
 
