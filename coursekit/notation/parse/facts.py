@@ -101,9 +101,8 @@ def bare_name(tree: Tree[Token] | Token | None) -> Name | None:
 
 def bracketed(tree: Tree[Token]) -> bool:
     """Does a name with brackets of its own stand here: a tensor's entry, or a function?"""
-    return any(any(reference.children[1:]) for reference in rules(tree, "reference")) or bool(
-        rules(tree, "apply")
-    )
+    made = all_rules(tree)
+    return "apply" in made or any(any(reference.children[1:]) for reference in made.get("reference", []))
 
 
 def bound_names(item: Tree[Token] | Token) -> list[str]:

@@ -37,9 +37,7 @@ class IndexReader:
         self.sums: list[tuple[int, str]] = []  # where each begins, and what it binds
         self.around: list[str] = []  # what is bound around the expression that is read
         self.ones: list[tuple[str, Tree[Token], Tree[Token] | Token]] = []  # sums from 1 over a whole axis
-        self.floors: list[
-            tuple[str, T.And]
-        ] = []  # indices that stand for `t//2` or an argmax, to be summed over
+        self.floors: list[tuple[str, T.And]] = []  # what stands for `t//2` or an argmax, to be summed over
 
     def span(self, node: Tree[Token] | Token) -> T.Span:
         first, last = edge(node, 0), edge(node, -1)
@@ -69,9 +67,8 @@ class IndexReader:
             for item in node.children[:-1]:
                 found = bound_names(item)
                 self.summed |= set(found)
-                self.sums += [
-                    (token.start_pos or 0, i) for i in found if (token := edge(node, 0)) is not None
-                ]
+                first = edge(node, 0)
+                self.sums += [(first.start_pos or 0, i) for i in found if first is not None]
         self.known |= self.summed
         for ref in made.get("reference", []):
             for part in parts_of(ref)[1:]:
@@ -146,10 +143,8 @@ class IndexReader:
             raise self.error(message, tree)
         name = self.fresh()
         times = T.Affine(((below.const, name),))
-        low = T.Compare(times, "<=", above)
-        self.floors.append(
-            (name, T.And((low, T.Compare(above, "<=", replace(times, const=below.const - 1)))))
-        )
+        most = replace(times, const=below.const - 1)
+        self.floors.append((name, T.And((T.Compare(times, "<=", above), T.Compare(above, "<=", most)))))
         return name
 
     def fresh(self) -> str:
@@ -168,26 +163,18 @@ class IndexReader:
                 raise self.error("an index is a name, a sum such as `t-1`, or a lookup `w[b,t]`", tree)
             return T.Lookup(ref)
         index = name.index
-        number = not name.capital and (
-            name.text in self.facts.tensors - self.facts.ranked
-            or self.facts.signature.ranks.get(name.text) == 0
-            or self.facts.shapes.get(name.text) == ()
-        )
+        facts = self.facts
+        number = facts.signature.ranks.get(name.text) == 0 or facts.shapes.get(name.text) == ()
+        number |= name.text in facts.tensors - facts.ranked
         if index in self.known:
-            pass
-        elif number:  # k = argmax[e](p[e]), then p[k]
+            return index
+        if number and not name.capital:  # k = argmax[e](p[e]), then p[k]
             self.facts.looked |= {name.text} - self.facts.tensors
             return T.Lookup(T.Ref(name.text, span=self.span(tree)))
-        elif (items := self.lookup_items(name)) is not None:
-            plain = replace(name, subs=())
-            return T.Lookup(
-                T.Ref(plain.text, tuple(T.Affine(((1, n),), s) for n, s in items), span=self.span(tree))
-            )
-        if (
-            (is_capital(index) or index in self.facts.sizes)
-            and index not in self.whole
-            and index not in self.known
-        ):
+        if (items := self.lookup_items(name)) is not None:
+            places = tuple(T.Affine(((1, n),), s) for n, s in items)
+            return T.Lookup(T.Ref(replace(name, subs=()).text, places, span=self.span(tree)))
+        if (is_capital(index) or index in self.facts.sizes) and index not in self.whole:
             ranged = small_of(index) in self.facts.stems or index in self.facts.sizes
             axis = None if ranged else self.facts.signature.axis(name)
             self.facts.named |= {axis} if axis else set()

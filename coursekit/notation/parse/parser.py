@@ -19,16 +19,14 @@ from lark.lexer import Lexer as LarkLexer
 from ..errors import NotationError
 from ..tree import Directive, Program, Statement
 from .brackets import conditions, pair, slices
-from .calls import Calls
-from .directives import directive
+from .calls import Calls, expand
 from .elaborate import equations
 from .facts import gather
-from .lexer import lex, statements
-from .passing import expand
+from .lexer import SHAPE, directive, lex, statements
 from .positions import positions
 from .scripts import Scripts
 from .signature import Axes, Signature
-from .slips import program
+from .symbols import program
 from .tokens import as_, closing, level, refuse, split
 
 MAX_STATEMENTS = 200
@@ -43,7 +41,6 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
     for number, line in enumerate(text.split("\n"), 1):
         if sentence := program(line):
             raise NotationError(sentence, text, number, len(line) - len(line.lstrip()) + 1, 3)
-    known = Signature(signature)
     found: list[Directive | None] = []
     written: list[list[Token]] = []
     known = Signature(signature)
@@ -132,9 +129,7 @@ def _one_equation(tokens: list[Token], source: str) -> None:
     for token in tokens:
         depth += level(token)
         if depth == 0 and token.type == "IN":
-            raise refuse(
-                "after `in` comes a shape: `W in R^{n x m}`, or `W in R` for a number", source, token
-            )
+            raise refuse(SHAPE, source, token)
         if depth == 0 and token.type == "SEMI":
             semicolon = token
         if depth == 0 and token.type == "_EQ" and semicolon is not None:
@@ -159,9 +154,8 @@ def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError
     if token.type == "$END":
         return refuse(f"the equation breaks off after `{tokens[-1]}`", source, tokens[-1])
     kind = token.type.lstrip("_")
-    at = next(
-        k for k, t in enumerate(tokens) if t.start_pos == token.start_pos and t.type.lstrip("_") == kind
-    )
+    same = [t.start_pos == token.start_pos and t.type.lstrip("_") == kind for t in tokens]
+    at = same.index(True)
     what = _WORDS.get(token.type, f"`{token}`")
     if kind == "DOTS":
         return refuse("dots cannot be run; write a sum: `sum[i](x[i] w[i])`", source, token)

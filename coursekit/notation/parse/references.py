@@ -79,9 +79,8 @@ class ReferenceReader(IndexReader):
         shape = self.facts.signature.shapes.get(ref.name)
         if shape is None:
             return ref.name in self.facts.signature.defined
-        elsewhere = any(
-            single(a) in shape and single(a) != own for a, own in zip(ref.indices, shape, strict=False)
-        )
+        pairs = zip(map(single, ref.indices), shape, strict=False)
+        elsewhere = any(own in shape and own != axis for own, axis in pairs)
         if len(ref.indices) > len(shape) or (elsewhere and len(ref.indices) < len(shape)):
             axes = "axis" if len(shape) == 1 else "axes"
             raise self.error(f"`{ref.name}` has {len(shape)} {axes}, you wrote {len(ref.indices)}", tree)
@@ -121,12 +120,9 @@ class ReferenceReader(IndexReader):
         """A name without brackets: a defined scalar, an index as a number, a size, a product of sizes."""
         if name.transposed:
             return T.Call("transpose", (self.bare(replace(name, transposed=False), token, span),), span=span)
-        if (
-            name.text in self.facts.ranked
-            and self.facts.is_size(name.index)
-            and name.index not in self.facts.shapes
-        ):
-            return T.Size(name.index, span=span)  # 1/sqrt(K) beside a tensor K[s,K]
+        beside = name.text in self.facts.ranked and self.facts.is_size(name.index)
+        if beside and name.index not in self.facts.shapes:  # 1/sqrt(K) beside a tensor K[s,K]
+            return T.Size(name.index, span=span)
         if name.text == self.own and name.index in self.facts.sizes:
             return T.Size(name.index, span=span)  # \\mathcal{L} = 1/L \\sum_{l=1}^L …
         given = name.text in self.facts.shapes or name.text in self.facts.signature.ranks
@@ -148,13 +144,9 @@ class ReferenceReader(IndexReader):
             return multiply([T.Size(s, span=span) for s in sizes], span)
         if self.facts.shapes and (parts := self.letters_of(name)):
             return multiply([T.Call(MARK, (T.Ref(p.text, span=span),), span=span) for p in parts], span)
-        if (
-            self.facts.signature
-            and len(name.base) == 1
-            and (name.plain or (name.capital and self.unknown(name)))
-            and (name.capital or self.counts(name, token))
-            and self.sole(name, token)
-        ):
+        letter = bool(self.facts.signature) and len(name.base) == 1
+        letter = letter and (name.plain or self.unknown(name)) and (name.capital or self.counts(name, token))
+        if letter and self.sole(name, token):
             return T.Size(capital_of(self.facts.counts[name.text]), span=span)
         axes = {a for shape in self.facts.signature.shapes.values() for a in shape}
         if len(axes) == 1 and name.plain and len(name.base) == 1 and name.capital:  # there is no other size

@@ -26,6 +26,11 @@ def closing(tokens: Tokens, at: int) -> int:
     return len(tokens) - 1
 
 
+def kind_at(tokens: Tokens, k: int) -> str:
+    """The kind of the token at `k`, none beyond the ends."""
+    return tokens[k].type if 0 <= k < len(tokens) else ""
+
+
 def opening(tokens: Tokens) -> int:
     """Where the bracket that has just closed was opened."""
     depth = 0
