@@ -30,6 +30,8 @@ Definition = tuple[list[str], Tokens]  # the parameters, and the right side
 def expand(statements: list[Tokens], signature: Signature, source: str) -> list[Tokens | None]:
     """The statements with each use written out; None in the place of each definition."""
     statements = _rounded(statements, signature)
+    if not any(_head(s) or len(s) == 3 for s in statements):
+        return list(statements)
     indices = {t.value.index for s in statements for _, t, at in depths(s) if at and t.type == "NAME"}
     used: dict[str, list[list[str]]] = {}
     for tokens in statements:
@@ -78,7 +80,7 @@ def _applied(function: str, near: Token) -> Definition:
 def _rounded(statements: list[Tokens], signature: Signature) -> list[Tokens]:
     """`K[u,v] = …` as K(u,v), where `K[q_t, k_s]` is written of vectors that are known."""
     heads: dict[str, int] = {}
-    for tokens in statements:
+    for tokens in statements if signature else ():
         inside = tokens[2 : closing(tokens, 1)] if [t.type for t in tokens[:2]] == ["NAME", "LSQ"] else []
         letters = {t.value.text for t in inside[::2] if t.type == "NAME" and t.value.plain}
         alone = {t.value.text for _, t, at in depths(tokens) if not at and t.type == "NAME"}

@@ -100,7 +100,8 @@ class Scanner:
 
     def ahead(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
         """What stands next."""
-        return re.compile(pattern).match(self.text, self.pos, self.end)
+        found = re.compile(pattern) if isinstance(pattern, str) else pattern
+        return found.match(self.text, self.pos, self.end)
 
     def emit(self, kind: str, value: object, start: int, stop: int | None = None) -> None:
         line, column = self.place(start)
