@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from environments import shared_folder
+from filelock import FileLock
 from processor import Processor
 
 from coursekit.cli.bootstrap import find_browser
@@ -22,6 +24,9 @@ def pytest_addoption(parser):
         "--store-durations", action="store_true", help=f"keep how long each took in {DURATIONS.name}"
     )
     parser.addoption("--processor", action="store_true", help="print how much processor time each took")
+    parser.addoption(
+        "--screenshots", action="store_true", help="keep a picture of each page in _build/screenshots"
+    )
 
 
 def pytest_configure(config):
@@ -78,6 +83,20 @@ def pytest_sessionfinish(session):
         known = {n: s for n, s in known.items() if n not in _took and Path(n.partition("::")[0]).exists()}
         known |= {name: round(seconds, 1) for name, seconds in _took.items() if seconds >= 1}
         DURATIONS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+@pytest.fixture(scope="session")
+def empty_gradebook(tmp_path_factory):
+    """A new gradebook, to be copied: nbgrader takes seconds to make one, so it is made once for all workers."""
+    from coursekit.grading.gradebook.record import Record
+
+    folder = shared_folder(tmp_path_factory, "gradebook")
+    with FileLock(folder / "lock"):
+        if not (folder / "gradebook.db").exists():
+            with Record(f"sqlite:///{folder / 'draft.db'}"):
+                pass
+            (folder / "draft.db").rename(folder / "gradebook.db")
+    return folder / "gradebook.db"
 
 
 @pytest.fixture(scope="session")

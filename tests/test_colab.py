@@ -4,11 +4,10 @@ import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from environments import built_wheel
 
-ROOT = Path(__file__).resolve().parent.parent
 COLAB = ["ipywidgets==7.7.1", "ipython==7.34.0", "traitlets==5.7.1", "numpy==2.0.2"]
 
 CHECK = """
@@ -53,10 +52,8 @@ def interpreter() -> str:
 
 
 @pytest.mark.slow
-def test_the_base_wheel_upgrades_nothing_in_colab_and_a_check_runs(tmp_path):
-    wheels = tmp_path / "wheels"
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", wheels, ROOT)
-    (wheel,) = wheels.glob("coursekit-*.whl")
+def test_the_base_wheel_upgrades_nothing_in_colab_and_a_check_runs(tmp_path, tmp_path_factory):
+    wheel = built_wheel(tmp_path_factory)
     run(interpreter(), "-m", "venv", tmp_path / "colab")
     python = tmp_path / "colab" / "bin" / "python"
     pip = (python, "-m", "pip", "install", "-q", "--disable-pip-version-check")

@@ -23,6 +23,9 @@ def alignment_error(alpha: Any, gold: Links[tuple[int, int]] | Sequence[Links[tu
     alpha (T,S) with gold a set of (place in target, place in source), or (B,T,S) with one set per row. A links
     each target place of the gold to the source place it looks at most. Rows of alpha beyond the sentence
     (<eos>, <pad>) are left out.
+
+    >>> alignment_error([[0.9, 0.1], [0.8, 0.2]], {(0, 0), (1, 1)})
+    0.5
     """
     one = isinstance(gold, (set, frozenset))
     alphas = numbers(alpha)[None] if one else numbers(alpha)

@@ -1,8 +1,10 @@
 """Words and their ids.
 
-    vocabulary = Vocabulary.of(words, least=2)       # rarer words become <unk>
-    ids = vocabulary.encode(["the", "cat"])          # an array of whole numbers
-    vocabulary.decode(ids)                           # ["the", "cat"]
+>>> vocabulary = Vocabulary.of("the cat and the dog".split(), least=2)  # rarer words become <unk>
+>>> vocabulary.encode("the cat").tolist()
+[3, 2]
+>>> vocabulary.decode([3, 2])
+['the', '<unk>']
 
 Three words come first in every vocabulary: <pad> fills up short rows and never counts, <eos> ends a
 sentence (and stands before the first word as its start), <unk> is any word that is not in the list.

@@ -51,6 +51,9 @@ class Heads(nn.Module):
     forward: L (B,T,J), M (B,S,J) or None -> (L_SA (B,T,J), alpha (B,K,T,S)).
     A local pattern is computed in O(T w), so it has no alpha to give: None in its place.
     `bias` adds what torch has and the course does without; like every bias here, it is subtracted.
+
+    >>> [tuple(tensor.shape) for tensor in Heads(width=6, heads=2)(torch.zeros(1, 5, 6))]
+    [(1, 5, 6), (1, 2, 5, 5)]
     """
 
     def __init__(

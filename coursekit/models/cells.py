@@ -6,6 +6,10 @@ Every cell has the same face, whatever its state is made of:
     h, state = cell.step(x, state)        # x (B, K), h (B, J): one step, as the equations say it
     h, state = cell(x, state)             # x (B, T, K), h (B, T, J): all steps; state may be None
 
+>>> h, state = GRU(inputs=3, hidden=4)(torch.zeros(2, 5, 3))
+>>> h.shape, state.shape
+(torch.Size([2, 5, 4]), torch.Size([2, 4]))
+
 The state is h itself; that of the LSTM is the pair (h, c). The bias has the course's sign, −B.
 `forward` takes the fast path (`fast_cells`: one product for all inputs, a backward by hand), which
 has no second derivative; a cell made with `fast=False` runs its own `step` in a plain loop.

@@ -22,7 +22,11 @@ class BadInput(ValueError):
 
 
 def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[int, ...]:
-    """Check `tensor` against `pattern`; return the sizes of its free names, in the pattern's order."""
+    """Check `tensor` against `pattern`; return the sizes of its free names, in the pattern's order.
+
+    >>> need_shape("x", torch.zeros(2, 5, 3), "B T K", K=3)
+    (2, 5)
+    """
     words = pattern.split()
     leading = words[:1] == ["..."]
     axes = words[1:] if leading else words

@@ -72,6 +72,9 @@ def near(alpha: Tensor, c: float = 9.0) -> Tensor:
     """`NEAR` with distance[t1,t2] = (t1-t2)²: each edge costs its squared distance, and never more than c.
 
     At most c whatever T is; one far edge neither dominates the loss nor stops the gradient of the others.
+
+    >>> near(torch.eye(4)).item(), near(torch.eye(4).flip(0)).item()
+    (0.0, 5.0)
     """
     d2 = _squared_distance(alpha, c)
     return (alpha * d2.clamp(max=c)).sum(-1).mean()

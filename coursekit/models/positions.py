@@ -17,7 +17,11 @@ ADDED = "L[b,t,j] = e[w[b,t],j] + pos[t,j]"
 
 
 def sinusoidal(T: int, width: int, like: Tensor) -> Tensor:
-    """pos[t,2p] = sin(t / 10000^(2p/width)), pos[t,2p+1] = cos(the same): (T,width), as `like`."""
+    """pos[t,2p] = sin(t / 10000^(2p/width)), pos[t,2p+1] = cos(the same): (T,width), as `like`.
+
+    >>> sinusoidal(1, 4, torch.zeros(1)).tolist()
+    [[0.0, 1.0, 0.0, 1.0]]
+    """
     if T < 1 or width < 1:
         raise BadInput(f"a table of positions has shape ({T}, {width}); both sizes need to be at least 1")
     t = torch.arange(T, device=like.device, dtype=like.dtype)

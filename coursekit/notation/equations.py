@@ -29,8 +29,11 @@ class Equations:
         gru.inputs                                # ('W', 'U', 'x')
         gru.run({"W": W, "U": U, "x": x}, boundary={"h": h0})["h"]
 
-    >>> Equations("y[j] = W[j,K] x[K]").cost().multiply_adds(J=3, K=4)
+    >>> layer = Equations("y[j] = W[j,K] x[K]")
+    >>> layer.cost().multiply_adds(J=3, K=4)
     12
+    >>> layer.evaluate({"W": [[1, 2], [3, 4]], "x": [1, 1]})["y"]
+    [3, 7]
 
     What is known beforehand of the tensors, given and asked for, goes into `signature`: for each name (in any
     spelling) its number of axes, its shape, or best its axes' names. Then sub- and superscripts are read as a page
@@ -101,7 +104,11 @@ class Equations:
         return evaluate(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
 
     def compare(self, other: Equations | str | Program, **options: Any) -> Comparison:
-        """Does `other` (an answer) say the same as these equations (the reference)?"""
+        """Does `other` (an answer) say the same as these equations (the reference)?
+
+        >>> Equations("y[j] = W[j,K] x[K]").compare("y[i] = x[J] W[J,i]").kind
+        'transpose'
+        """
         from .compare.comparison import compare
 
         answer = other if isinstance(other, Equations) else Equations(other)
@@ -124,6 +131,9 @@ class Equations:
         """The backward pass, as equations of the same language (see `grad.gradient`).
 
         Run it with the inputs and the outputs of these equations, and the same boundary.
+
+        >>> print(Equations("J = a[K] x[K]^2").grad("J", "x"))
+        dx[k] = 2 a[k] x[k]
         """
         from .grad.gradient import gradient
 
@@ -133,7 +143,13 @@ class Equations:
         return Equations(gradient(self.system, self._name(of), names, at, shares))
 
     def latex(self) -> str:
-        """The equations typeset, for MathJax."""
+        """The equations typeset, for MathJax.
+
+        >>> print(Equations("y[j] = W[j,K] x[K]").latex())
+        \\begin{aligned}
+        y[j] &= W[j, K] x[K]
+        \\end{aligned}
+        """
         from .latex import latex
 
         return latex(self.program)

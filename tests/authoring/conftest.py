@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def course_with(tmp_path_factory):
+def course_with(tmp_path_factory, empty_gradebook):
     """Some assignments of the course in a folder with a space in its name, released there."""
     from coursekit.authoring.release import release
 
@@ -21,6 +21,7 @@ def course_with(tmp_path_factory):
             shutil.copytree(ROOT / "solutions" / name, root / "solutions" / name)
         for file in ("_config.yml", "nbgrader_config.py"):
             shutil.copy(ROOT / file, root / file)
+        shutil.copy(empty_gradebook, root / "gradebook.db")
         course = Course(root)
         release(course)
         return course

@@ -1,6 +1,7 @@
 """What students get: the committed notebook is what release makes, and it says nothing it should not."""
 
 import json
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -32,11 +33,12 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture
-def small(tmp_path):
+def small(tmp_path, empty_gradebook):
     """A course with one small assignment, whose source a test may spoil."""
     (tmp_path / "_config.yml").write_text(
         "html: {baseurl: https://book.example}\nrepository: {url: https://github.com/a/b}\n"
     )
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
     folder = tmp_path / "solutions" / "small"
     folder.mkdir(parents=True)
     (folder / "small.md").write_text(SMALL)

@@ -69,7 +69,7 @@ def submissions(course) -> dict[tuple[str, str], str]:
 
 
 @pytest.fixture(scope="module")
-def graded(course_with):
+def graded(course_with, empty_gradebook):
     """The course, and the scores of every submission by nbgrader and by ours."""
     course = course_with(*NAMES)
     handed_in = submissions(course)
@@ -88,7 +88,7 @@ def graded(course_with):
     ]
     with ThreadPoolExecutor(PROCESSES) as pool:
         list(pool.map(lambda share, url: run_stock(course.root, share, url, LOADED), shares, urls))
-    ours = f"sqlite:///{course.root / 'ours.db'}"
+    ours = f"sqlite:///{shutil.copy(empty_gradebook, course.root / 'ours.db')}"
     apart = {"gradebook": ours, "out": course.root / "pages"}
     done = run(
         [course.root / "submitted"],

@@ -1,6 +1,7 @@
 """Every page in a real browser: once in a wide window, once on a phone in the dark."""
 
 import itertools
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,9 @@ HEAVIEST = 1_500_000  # bytes, as they come: the server of these tests compresse
 class Visit:
     """One page, opened, with all it said, asked for and was given."""
 
-    def __init__(self, browser, site, page, **context):
+    def __init__(self, context, site, page):
         self.site = site
-        self.context = browser.new_context(**context)
-        self.page = self.context.new_page()
+        self.page = context.new_page()
         self.errors, self.answers = [], []
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda e: self.errors.append(str(e)))
@@ -29,7 +29,7 @@ class Visit:
         return self
 
     def __exit__(self, *exc):
-        self.context.close()
+        self.page.close()
 
     def check_quiet(self):
         """No error, and no request to any other host."""
@@ -43,12 +43,36 @@ class Visit:
         assert self.page.evaluate(CONTRAST) == []
 
 
+@pytest.fixture
+def wide(browser):
+    """A new reader's browser, that has nothing of the book."""
+    with closing(browser.new_context(viewport={"width": 1200, "height": 900})) as context:
+        yield context
+
+
+@pytest.fixture(scope="session")
+def phone(browser):
+    """A reader's who goes from page to page: what they share is fetched once."""
+    with closing(browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark")) as context:
+        yield context
+
+
+@pytest.fixture
+def keep(request):
+    """Keep a picture of a page, if that was asked for: each costs about as much as all that is asserted of a page."""
+
+    def picture(page, name):
+        if request.config.getoption("--screenshots"):
+            page.screenshot(path=SHOTS / f"{name.replace('/', '-')}.png", full_page=True)
+
+    return picture
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_in_a_wide_window(browser, site, name):
-    with Visit(browser, site, f"{name}.html", viewport={"width": 1200, "height": 900}) as visit:
+def test_a_page_in_a_wide_window(wide, site, name, keep):
+    with Visit(wide, site, f"{name}.html") as visit:
         page = visit.page
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=SHOTS / f"{name.replace('/', '-')}.png", full_page=True)
+        keep(page, name)
         assert sum(len(answer.body()) for answer in visit.answers) < HEAVIEST
         check_neighbours(page, name)
         check_words_for_pictures(page)
@@ -61,10 +85,9 @@ def test_a_page_in_a_wide_window(browser, site, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_on_a_phone_in_the_dark(browser, site, name):
-    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
-    with Visit(browser, site, f"{name}.html", **phone) as visit:
-        visit.page.screenshot(path=SHOTS / f"{name.replace('/', '-')}-phone.png", full_page=True)
+def test_a_page_on_a_phone_in_the_dark(phone, site, name, keep):
+    with Visit(phone, site, f"{name}.html") as visit:
+        keep(visit.page, f"{name}-phone")
         assert visit.page.evaluate("document.documentElement.dataset.theme") == "dark"
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
         visit.check_contrast()
@@ -172,11 +195,16 @@ def check_paper(page):
         "() => [...document.querySelectorAll('.sd-tab-content')].map(e => e.checkVisibility())"
     )
     assert all(tabs)
-    folded = page.locator("details:not(.above-input) > :not(summary)")
-    assert all(part.is_visible() for part in folded.all())
+    folded = page.evaluate(
+        """() => [...document.querySelectorAll('details:not(.above-input) > :not(summary)')].filter(e => {
+            const {width, height} = e.getBoundingClientRect();
+            return !width || !height || getComputedStyle(e).visibility != 'visible' })
+            .map(e => e.outerHTML.slice(0, 200))"""
+    )
+    assert folded == []
     page.set_viewport_size({"width": 665, "height": 900})  # a page of US letter between its margins
     cut = page.evaluate(
-        """() => [...document.querySelectorAll('article *')]
+        """() => [...document.querySelectorAll('article *:not(svg *)')]
             .filter(e => e.checkVisibility() && getComputedStyle(e).overflowX != 'visible')
             .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML.slice(0, 200))"""
     )
@@ -184,8 +212,8 @@ def check_paper(page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 665
 
 
-def test_the_search_page_finds_a_word_and_leads_to_it(browser, site):
-    with Visit(browser, site, "search.html?q=gradient") as visit:
+def test_the_search_page_finds_a_word_and_leads_to_it(wide, site):
+    with Visit(wide, site, "search.html?q=gradient") as visit:
         first = visit.page.locator("#search-results ul.search li a").first
         first.wait_for()
         visit.page.wait_for_load_state("networkidle")  # each result fetches its own page

@@ -60,16 +60,6 @@ def make_task(
     return Task(id, tuple(made), limits, files=files or {})
 
 
-@pytest.fixture(scope="session")
-def empty_gradebook(tmp_path_factory):
-    """A new gradebook, to be copied: nbgrader takes seconds to make one."""
-    from coursekit.grading.gradebook.record import Record
-
-    path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    with Record(f"sqlite:///{path}"):
-        return path
-
-
 def as_server(command: list[str], folder: Path) -> list[str]:
     """PostgreSQL does not run as root: then as another user, who owns the folder."""
     if os.geteuid() != 0:

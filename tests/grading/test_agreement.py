@@ -1,5 +1,6 @@
 """`coursekit grade` and stock `nbgrader autograde` give every honest submission the same points, cell by cell."""
 
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -142,17 +143,18 @@ def scores(url: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory):
+def both(tmp_path_factory, empty_gradebook):
     """The same submissions of the same release, graded by both."""
     root = small.write_course(tmp_path_factory.mktemp("course"), COURSE, FILES)
-    url = f"sqlite:///{root / 'gradebook.db'}"
+    url, ours = (
+        f"sqlite:///{shutil.copy(empty_gradebook, root / name)}" for name in ("gradebook.db", "ours.db")
+    )
     run_stock(root, [("generate_assignment", assignment) for assignment in COURSE], url)
     for assignment in COURSE:
         for student, answers in HONEST.items():
             hand_in(root, student, assignment, answers)
     for student, (cell, answer, *_) in DIFFERENT.items():
         hand_in(root, student.replace(" ", "_"), "essay", {cell: answer})
-    ours = f"sqlite:///{root / 'ours.db'}"
     apart = {"gradebook": ours, "out": root / "pages"}
     graded = run([root / "submitted"], Options(root, limits=Limits(cell_cpu=5, cell_wall=10), **apart))
     handed_in = sorted((root / "submitted").glob("*/*"))

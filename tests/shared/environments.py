@@ -16,11 +16,17 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def shared_folder(tmp_path_factory, name: str) -> Path:
+    """A folder that all workers of a run have in common."""
+    base = tmp_path_factory.getbasetemp()
+    shared: Path = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    shared.mkdir(exist_ok=True)
+    return shared
+
+
 def built_wheel(tmp_path_factory) -> Path:
     """The course's wheel, built once for all workers of a run."""
-    shared = tmp_path_factory.getbasetemp()
-    shared = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "wheels"
-    shared.mkdir(exist_ok=True)
+    shared = shared_folder(tmp_path_factory, "wheels")
     with FileLock(shared / "lock"):
         if not list(shared.glob("*.whl")):
             pip = (sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from ...notation.derive.derivation import Derivation, Step
 from ...notation.equations import Equations
@@ -36,9 +37,7 @@ def derivation(
     known          a derivation that is right, by which a wrong line can be explained
     distributions  inputs that sum to one over their last index
     """
-    found = written(
-        answer, lambda text: Derivation(given, distributions).check(text, known), "the derivation"
-    )
+    found = written(answer, lambda text: _steps(text, given, tuple(distributions), known), "the derivation")
     parts: dict[str, Result] = {}
     for step in (s for s in found if not _still(s)):
         name = f"line {step.line}"
@@ -58,6 +57,12 @@ def derivation(
     result = combine(parts, praise)
     said = tuple(replace(outcome, part="") for outcome in result.outcomes)  # on whichever line it stands
     return replace(result, block=shown, outcomes=said[:1])
+
+
+@lru_cache(maxsize=32)
+def _steps(text: str, given: str | Equations, distributions: tuple[str, ...], known: str) -> tuple[Step, ...]:
+    """Kept, for each wrong answer is held against every named mistake, and they are the same each time."""
+    return tuple(Derivation(given, distributions).check(text, known))
 
 
 def _lettered(head: str) -> str:

@@ -28,6 +28,9 @@ def big_o(answer: object, expected: object = None, *, symbols: Sequence[str], gi
               it to the grader
     symbols   the sizes that may stand in the answer
     given     side conditions that the question states: "V >= d, V >= D"
+
+    >>> big_o("3 V D + D", "V*D", symbols="VD").ok
+    True
     """
     growth = written(answer, lambda text: Growth(text, given, symbols), "the growth")
     reading = _typeset(growth.text, symbols)
@@ -75,6 +78,9 @@ def closed_form(
     expected  the formula as text, or the digest of a `ClosedForm` with the same symbols
     oracle    instead of it, something that counts: `oracle(J=4, K=3)` must be the formula's value at each of
               the sizes `at` (a torch module's parameters, the counted work of a function)
+
+    >>> closed_form("n(n+1)/2", "n**2/2 + n/2", symbols="n").ok
+    True
     """
     form = written(answer, lambda text: ClosedForm(text, symbols), "the formula")
     result = _judged(form, expected, symbols, oracle, at)

@@ -27,6 +27,9 @@ def edges(
 
     expected  the edges; nothing leaves it to the grader
     optional  edges that may be there or not
+
+    >>> edges(["x1 -> h1", "h0 -> h1"], [("h0", "h1"), ("x1", "h1")]).ok
+    True
     """
     if unanswered(answer):
         return wrong("empty", own="There are no edges here yet.")

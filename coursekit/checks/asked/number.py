@@ -33,6 +33,9 @@ def value(
     units     where the student names a unit: {"nats": 7.6009, "bits": 10.9658}; `unit` is what they named
     within    the error to accept where the number itself is given: of its size, or absolute (a digest
               carries its own)
+
+    >>> value(0.6931472, math.log(2)).ok, value(0.7, math.log(2)).ok
+    (True, False)
     """
     if units is not None:
         return _in_unit(answer, unit, units, within, relative)

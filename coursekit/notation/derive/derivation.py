@@ -1,10 +1,11 @@
 """A derivation checked line by line: does each line say the same as the line before it?
 
-    steps = Derivation("z[t,j] = H[M,j] h[t-1,M] + x[t,j]\\nh[t,j] = sigmoid(z[t,j])\\nJ = g[T,J] h[T,J]").check('''
-        dJ/dz[t,j] = dJ/dh[t,j] dh[t,j]/dz[t,j]
-                   = dJ/dh[t,j] h[t,j] (1 - h[t,j])
-    ''')
-    [step.verdict for step in steps]    # ['right', 'right']
+>>> steps = Derivation("z[t,j] = H[M,j] h[t-1,M] + x[t,j]\\nh[t,j] = sigmoid(z[t,j])\\nJ = g[T,J] h[T,J]").check('''
+...     dJ/dz[t,j] = dJ/dh[t,j] dh[t,j]/dz[t,j]
+...                = dJ/dh[t,j] h[t,j] (1 - h[t,j])
+... ''')
+>>> [step.verdict for step in steps]
+['right', 'right']
 
 A line is compared with the one before it as an answer is with its reference (`compare`), so a wrong one is told which
 mistake in the line before makes it. What a derivative means is said in `given`.

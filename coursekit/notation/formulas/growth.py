@@ -1,8 +1,11 @@
 """Big-O bounds that a student types, compared as growth in several sizes at once.
 
-`Growth("V*D + D**2 + d*D", given="V>=d, V>=D").compare("V*D")` is equal; without the side conditions it
-misses the terms `D**2` and `d*D`. Every size may grow on its own unless a condition ties it to another.
-Constants, `O( )`, `Θ( )` and bases of logarithms do not matter. The decision is exact: see `cone`.
+>>> Growth("V*D + D**2 + d*D", given="V>=d, V>=D").compare("V*D").verdict
+'equal'
+
+Without the side conditions it misses the terms `D**2` and `d*D`. Every size may grow on its own unless a
+condition ties it to another. Constants, `O( )`, `Θ( )` and bases of logarithms do not matter. The decision is
+exact: see `cone`.
 """
 
 from __future__ import annotations
