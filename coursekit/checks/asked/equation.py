@@ -40,7 +40,7 @@ from ..judging.written import unreadable, written
 from ..shown.locked import Outcome
 from ..shown.panel import equations as equations_html
 from ..shown.panel import shape_of
-from ..shown.result import Finding, Result, combine, mistaken, right, wrong
+from ..shown.result import PLAIN, Finding, Result, combine, mistaken, right, wrong
 
 Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
 
@@ -225,7 +225,7 @@ class _Run:
         if result.ok:
             return result
         look = cache(partial(self._nearby, system, failed))
-        told = any(finding.kind != "other" for finding in result.findings)
+        told = any(finding.kind not in PLAIN for finding in result.findings)
         return replace(result, look=None if told else look)
 
     def _nearby(self, system: Equations, failed: Sequence[str]) -> Finding | None:

@@ -13,7 +13,7 @@ from ..judging.outcome import outcome_of
 from ..judging.student import Stopped, upper
 from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
 from ..shown.panel import shape_of
-from ..shown.result import Finding, Result, right
+from ..shown.result import PLAIN, Finding, Result, right
 from .instead import Instead
 from .recognise import recognise
 
@@ -72,5 +72,5 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
     told = replace(found or Finding("other", "is not right."), of=noun)
     return Result(
         False, (told,), columns, (row,), outcomes=outcomes, reading=shape_of(tensors[0]),
-        look=None if found or known.instead is None else look,
+        look=None if told.kind not in PLAIN or known.instead is None else look,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 from . import panel
 from .locked import SLIP, Named, Outcome, kept, unlock
 
-PLAIN = ("other", "property")  # kinds of findings that do not know the mistake
+PLAIN = ("other", "property", "case", "holes")  # kinds of findings that do not know the mistake
 NESTED = "\x1f"  # between the name of a part and that of a part of it, in an outcome
 
 
