@@ -86,7 +86,8 @@ class Names(ast.NodeVisitor):
                     self.runs |= used
 
 
-LONGEST_LINE, LONGEST_SOURCE = 20_000, 200_000  # characters
+LONGEST_LINE, LONGEST_SOURCE = 20_000, 200_000  # characters; of the latter, without the texts in it
+_STRINGS = re.compile(r"'[^'\\\n]*'|\"[^\"\\\n]*\"")
 
 
 def has_long_line(source: str) -> bool:
@@ -109,8 +110,8 @@ def plain_source(source: str) -> str:
 def parse(source: str, magics: bool = True) -> ast.Module:
     """The cell's syntax tree; an empty one if it has none, or if it is so long that its tree would fill the memory. Not
     to be changed: it is kept."""
-    forms = () if len(source) > LONGEST_SOURCE else (str, plain_source) if magics else (str,)
-    for form in forms:
+    too_long = len(source) > LONGEST_SOURCE and len(_STRINGS.sub("", source)) > LONGEST_SOURCE
+    for form in () if too_long else (str, plain_source) if magics else (str,):
         try:
             return ast.parse(form(source))
         except (SyntaxError, ValueError, RuntimeError, MemoryError):  # RecursionError is a RuntimeError
