@@ -134,7 +134,7 @@ def prepare(options: Options) -> None:
         landlock.hold_where_only_root_may_pass(options)
     tempfile.gettempdir()
     if seccomp.supported():
-        seccomp.program(os.uname().machine)
+        seccomp.program(os.uname().machine, 0)
 
 
 def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:
