@@ -33,8 +33,7 @@ from typing import Any
 
 from .. import wire
 from ..confine import sandbox
-from ..confine.cgroups import Group
-from ..confine.limits import Limits
+from ..confine.limits import Group, Limits
 from ..errors import CannotGrade
 from ..wire.channel import REQUEST, ChannelError, Frames
 from .outcome import CellOutcome, Outcome, Task, TestOutcome, output_from_plain
