@@ -21,7 +21,7 @@ from .gradebook.history import Change
 from .gradebook.record import Record
 from .pages.shelf import Shelf
 from .pipeline import Grading, works
-from .run.calibrate import Modes
+from .run.outcome import Modes
 from .run.warm import Warm
 from .submissions.collect import Collection, Submission, collect
 

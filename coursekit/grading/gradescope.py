@@ -16,7 +16,7 @@ from .errors import GradingError
 from .facts import Assignment, Key
 from .gradebook.export import gradescope
 from .gradebook.record import Record
-from .run.calibrate import calibrate
+from .run.outcome import calibrate
 from .run.warm import Warm
 
 STOPPED = "The grader could not grade this; nothing is wrong with what you handed in. Tell your instructor."

@@ -12,8 +12,7 @@ from coursekit.grading.assignment import master, references
 from coursekit.grading.facts import Assignment
 from coursekit.grading.gradebook.record import Record
 from coursekit.grading.pipeline import Grading, works
-from coursekit.grading.run.calibrate import calibrate
-from coursekit.grading.run.outcome import Outcome, TestOutcome
+from coursekit.grading.run.outcome import Outcome, TestOutcome, calibrate
 from coursekit.grading.submissions import repair
 from coursekit.grading.submissions.collect import Part, Submission
 
