@@ -30,7 +30,7 @@ def main() -> None:
     try:
         app()
     except Expected as error:
-        problems.print(f"[bold red]coursekit:[/] {error}", highlight=False, markup=True, soft_wrap=True)
+        problems.print(f"[bold red]coursekit:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         raise SystemExit(2) from None
 
 
@@ -51,9 +51,9 @@ def book(
 
     here = Course.find(course)
     page = built(here)
-    say(f"The book: [bold]{page / 'index.html'}[/]")
+    say("The book: ", page / "index.html")
     if pdf:
-        say(f"On paper: [bold]{print_book(here.root, find_browser())}[/]")
+        say("On paper: ", print_book(here.root, find_browser()))
     if serve:
         _serve(page, port)
 
@@ -67,7 +67,7 @@ def _serve(page: Path, port: int) -> None:
     except OSError as error:
         words = f"port {port} cannot be used ({error.strerror}); choose another with --port, or --port 0"
         raise BuildError(words) from error
-    say(f"Served at [bold]{address(served)}/[/], on this machine alone; stop it with Ctrl+C.")
+    say("Served at ", f"{address(served)}/", ", on this machine alone; stop it with Ctrl+C.")
     try:
         served.serve_forever()
     except KeyboardInterrupt:
@@ -82,7 +82,7 @@ def new(
     from ..authoring.new import new as make
 
     home = make(folder)
-    say(f"A course: [bold]{home}[/]. Next, in that folder: `coursekit release`, `prove`, `book`.")
+    say("A course: ", home, ". Next, in that folder: `coursekit release`, `prove`, `book`.")
 
 
 @app.command()
@@ -96,7 +96,7 @@ def release(
 
     here = Course.find(course)
     for path in released(here, names):
-        say(f"Released: [bold]{path.relative_to(here.root)}[/]")
+        say("Released: ", path.relative_to(here.root))
 
 
 @app.command()
@@ -119,7 +119,7 @@ def publish(
     public = here.public  # what is missing is said before the book is built
     released(here)
     tree = make(here, built(here), to)
-    say(f"Published: [bold]{tree}[/], to be found at {public.site}/")
+    say("Published: ", tree, f", to be found at {public.site}/")
     if pages:
         branch = commit(here, tree)
         say(f"Committed to {branch}; `git push origin {branch}` makes it public.")
@@ -205,11 +205,11 @@ def grade(
         table.add_row(escape(problem.student), "", "–", f"[red]{escape(problem.sentence)}[/]")
     console.print(table)
     for change in graded.changes:
-        say(f"changed: {escape(str(change))}")
+        say(f"changed: {change}")
     if graded.changes:
         say("Nothing of it has left this machine; `coursekit undo NAME` takes it back.")
     for path in graded.reports:
-        say(f"The class: [bold]{path}[/]; feedback pages beside it.")
+        say("The class: ", path, "; feedback pages beside it.")
     raise SystemExit(graded.exit_code)
 
 

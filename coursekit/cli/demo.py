@@ -26,6 +26,6 @@ def run(course: Course) -> None:
     rows += [(f"the class, {report.parent.name}", report) for report in reports]
     rows += [("a student's feedback", min(report.parent.glob("feedback/*.html"))) for report in reports]
     rows.append(("the students' notebooks", course.notebooks))
-    say("\n[bold]Open these in a browser:[/]")
+    say("\n", "Open these in a browser:")
     for what, path in rows:
         console.print(f"  {what:<28} {path.relative_to(course.root)}", highlight=False, soft_wrap=True)

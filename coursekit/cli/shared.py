@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 app = typer.Typer(
     name="coursekit",
@@ -73,5 +74,6 @@ def chore(name: str | None = None) -> Callable[[Callable[..., None]], Callable[.
     return make
 
 
-def say(text: object) -> None:
-    console.print(text, soft_wrap=True)
+def say(words: object, what: object = "", more: str = "") -> None:
+    """A sentence; `what` in it stands out."""
+    console.print(f"{escape(str(words))}[bold]{escape(str(what))}[/]{escape(more)}", soft_wrap=True)

@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from ..expected import Expected
 from .shared import AssignmentArgument, GradedArgument, Later, StudentArgument, chore, console, problems, say
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ else:
 
 def _left(path: Path, left: list[str]) -> None:
     """Say what was written and what was not; the exit code says it too."""
-    say(f"Wrote [bold]{path}[/]")
+    say("Wrote ", path)
     for line in left:
         problems.print(f"[yellow]not written:[/] {escape(line)}", soft_wrap=True)
     raise SystemExit(1 if left else 0)
@@ -33,7 +34,7 @@ def report(
     names: Annotated[bool, typer.Option("--names", help="Name the students on its leaderboard.")] = False,
 ) -> None:
     """Write the class's report again, with the points that were given by hand since."""
-    say(f"The class: [bold]{chores.report_again(assignment, options, names)}[/]")
+    say("The class: ", chores.report_again(assignment, options, names))
 
 
 @chore()
@@ -95,7 +96,9 @@ def give(
     try:
         number = None if score == "-" else float(score)
     except ValueError:
-        raise typer.BadParameter(f"{score!r} is no number of points") from None
+        raise Expected(
+            f"{score!r} is no number of points: write it as 2.5, or - for a comment alone"
+        ) from None
     say(chores.give(assignment, student, question, number, comment, options))
 
 
@@ -103,10 +106,7 @@ def give(
 def roster(
     options: Options,
     file: Annotated[
-        Path,
-        typer.Argument(
-            exists=True, dir_okay=False, help="Canvas's gradebook, Moodle's participants, or a CSV with `id`."
-        ),
+        Path, typer.Argument(help="Canvas's gradebook, Moodle's participants, or a CSV with `id`.")
     ],
 ) -> None:
     """Read the class list; groups stand in its column `group`."""
@@ -134,12 +134,12 @@ def status(
     console.print(table)
     for one in found if assignment else ():
         for student in one.missing:
-            say(f"missing: {escape(student)}")
+            say(f"missing: {student}")
         for entry in one.entries:
             if entry.waiting:
-                say(f"waiting: {escape(entry.student)}, {entry.waiting} answers")
+                say(f"waiting: {entry.student}, {entry.waiting} answers")
     for student, words in (found[0].refused if found else {}).items():
-        say(f"refused: {escape(student)}: {escape(words)}")
+        say(f"refused: {student}: {words}")
 
 
 @chore("return")
@@ -153,7 +153,7 @@ def give_back(
     """Put the feedback pages into the zip that Canvas or Moodle takes. Exit code 1: some are not in it."""
     download = canvas or moodle
     if download is None or (canvas and moodle):
-        raise typer.BadParameter("name the download that it answers, with --canvas or with --moodle")
+        raise Expected("name the download that the pages answer, with --canvas FILE or with --moodle FILE")
     _left(*chores.give_back(assignment, download, to, "canvas" if canvas else "moodle", options))
 
 
@@ -161,10 +161,10 @@ def give_back(
 def undo(options: Options, assignment: GradedArgument) -> None:
     """Take back what the last run changed in grades that were there before; again, and the run before it."""
     for change in chores.undo(assignment, options):
-        say(escape(str(change)))
+        say(change)
 
 
 @chore()
 def term(options: Options) -> None:
     """Write one page over all assignments and students, with the history of each grade."""
-    say(f"The term: [bold]{chores.whole_term(options)}[/]")
+    say("The term: ", chores.whole_term(options))

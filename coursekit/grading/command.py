@@ -116,7 +116,10 @@ def run(
         grading.problems += broken + found.refusals
         best = {a.name for a in assignments if record.keeps_best(a.name)}
         grading.grade(works(one_by_one(), assignments, bool(options.assignment), best))
-        record.term.refuse(options.assignment or "", grading.problems)
+        record.term.refuse(
+            options.assignment or "", grading.problems, {student for student, _ in grading.done}
+        )
+        record.term.share(found.together, grading.done)
         used = [a for a in assignments if any(name == a.name for _, name in grading.done)]
         graded = Graded([], grading.problems, used, options.folder)
         mine = record.history.changes(record.history.began)

@@ -24,7 +24,12 @@ def safe(text: object) -> str:
 
 def read_sheet(path: Path) -> str:
     """The text of a CSV file that another program wrote."""
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GradingError(
+            f"{path} cannot be read: {error.strerror}; name a CSV file that is there"
+        ) from error
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return data.decode("utf-16" if wide else "utf-8-sig")

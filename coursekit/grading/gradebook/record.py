@@ -14,27 +14,36 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from subprocess import SubprocessError
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
 from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from ...runtime import find_own_scripts
 from ..errors import GradingError
-from ..facts import Assignment, Entry, Master, Printed, printed_from_plain
+from ..facts import Assignment, Entry, Master, Printed, points, printed_from_plain
 from .history import Change, History
-from .tables import FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalty, utc
-from .term import Lateness, LatePolicy, Term, aware, time_of
+from .tables import ASSIGNMENT, FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalty, utc
+from .term import Lateness, LatePolicy, Term, aware, in_utc, time_of
+
+REPAIR = (
+    "see that it is there, whole, writable and not held by another program, or name another with --gradebook"
+)
 
 
 class Record:
     """The open gradebook. Only the parent process has one."""
 
-    def __init__(self, url: str):
+    def __init__(self, url: str, must_exist: bool = False):
         find_own_scripts()
         self.url = url
         self.places: dict[str, Place] = {}
         file = Path(url.removeprefix("sqlite:///"))
         new = url.startswith("sqlite:///") and not file.exists()
+        if new and must_exist:
+            raise GradingError(
+                f"there is no gradebook {file}: grade something first, or name the course with --course or the "
+                "gradebook with --gradebook"
+            )
         try:
             self.gradebook = Gradebook(url)
             self.engine = self.gradebook.engine
@@ -43,17 +52,17 @@ class Record:
         except (SQLAlchemyError, ImportError, ValueError, OSError, SubprocessError) as error:
             if new:
                 file.unlink(missing_ok=True)  # a gradebook that is half made would be taken for a whole one
-            raise GradingError(f"the gradebook {_shown(url)} cannot be opened: {_reason(error)}") from error
+            words = f"the gradebook {_shown(url)} cannot be opened: {_reason(error)}; {REPAIR}"
+            raise GradingError(words) from error
 
     def __enter__(self) -> Record:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.gradebook.close()
-        if isinstance(error, SQLAlchemyError):
-            raise GradingError(
-                f"the gradebook {_shown(self.url)} failed: {_reason(error)}; nothing is half-written"
-            )
+        if isinstance(error, (SQLAlchemyError, InvalidEntry, json.JSONDecodeError)):
+            words = f"the gradebook {_shown(self.url)} failed: {_reason(error)}; nothing is half-written; {REPAIR}"
+            raise GradingError(words) from error
 
     # ── the assignment ───────────────────────────────────────────────────────────────────────
 
@@ -130,7 +139,7 @@ class Record:
         stands = self.lateness(assignment)
         self.refresh(assignment)
         policy, _ = self.term.told("late", assignment).get((assignment, ""), ("", ""))
-        shown = stands.due.isoformat(sep=" ", timespec="minutes") + " UTC" if stands.due else "at no set time"
+        shown = in_utc(stands.due) if stands.due else "at no set time"
         best = "; of several submissions the best counts" if self.keeps_best(assignment) else ""
         return f"{assignment} is due {shown}; late work loses {policy or 'nothing'}{best}"
 
@@ -151,18 +160,24 @@ class Record:
     def give(self, assignment: str, student: str, cell: str, score: float | None, comment: str) -> None:
         """Points or a comment by hand, where nbgrader keeps them: no later run changes them."""
         before = self.entry(student, assignment)
-        names = [q.notebook for q in before.questions if q.id == cell]
-        if len(names) != 1:
+        found = [q for q in before.questions if q.id == cell]
+        if len(found) != 1:
             known = ", ".join(q.id for q in before.questions)
-            raise GradingError(f"{assignment} has {len(names)} questions named {cell!r}; it has {known}")
+            raise GradingError(f"{assignment} has {len(found)} questions named {cell!r}; it has {known}")
+        name, most = found[0].notebook, found[0].max
+        if score is not None and not 0 <= score <= most:
+            words = (
+                f"{cell} has {points(most)} points, so {score:g} cannot be given: give 0 to {points(most)}"
+            )
+            raise GradingError(f"{words}, and extra credit in nbgrader's formgrader")
         with self._one_transaction() as gradebook:
             try:
                 if score is not None:
-                    grade = gradebook.find_grade(cell, names[0], assignment, student)
+                    grade = gradebook.find_grade(cell, name, assignment, student)
                     grade.manual_score, grade.needs_manual_grade = score, False
                 if comment:
-                    answer = self._answer_of(gradebook, assignment, names[0], cell)
-                    gradebook.find_comment(answer, names[0], assignment, student).manual_comment = comment
+                    answer = self._answer_of(gradebook, assignment, name, cell)
+                    gradebook.find_comment(answer, name, assignment, student).manual_comment = comment
             except MissingEntry as error:
                 raise GradingError(f"the gradebook has no place for it: {error}") from error
         self.refresh(assignment)
@@ -242,10 +257,13 @@ class Record:
             query = select(GRADED.c.outputs).where(is_of(student, assignment))
             return printed_from_plain(json.loads(connection.execute(query).scalar_one()))
 
-    def assignments(self) -> list[str]:
+    def assignments(self, ungraded: bool = False) -> list[str]:
+        """Those of which something was graded, or also those that are only known."""
         with self.engine.connect() as connection:
-            query = select(GRADED.c.assignment).distinct().order_by(GRADED.c.assignment)
-            return list(connection.execute(query).scalars())
+            found = {*connection.execute(select(GRADED.c.assignment).distinct()).scalars()}
+            if ungraded:
+                found.update(connection.execute(select(ASSIGNMENT.c.name)).scalars())
+        return sorted(found)
 
 
 def _reason(error: Exception) -> str:

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 from sqlalchemy import Engine, delete, insert, select
@@ -97,10 +97,17 @@ class Term:
             connection.execute(delete(FACTS).filter_by(**key))
             connection.execute(insert(FACTS).values(**key, value=value, why=why, at=now))
 
-    def refuse(self, assignment: str, problems: Iterable[Problem]) -> None:
-        """Keep who was refused, and why: their rows in an export say so."""
+    def refuse(self, assignment: str, problems: Iterable[Problem], graded: Container[str]) -> None:
+        """Keep whose work was refused whole, and why: their rows in an export say so."""
         for problem in problems:
-            self.say("refused", assignment, problem.student, problem.sentence)
+            if problem.student not in graded:
+                self.say("refused", assignment, problem.student, problem.sentence)
+
+    def share(self, together: Mapping[str, str], done: Iterable[tuple[str, str]]) -> None:
+        """Keep who handed in with whom."""
+        for student, assignment in done:
+            for member in (one for one, whose in together.items() if whose == student):
+                self.say("together", assignment, member, student)
 
     def refused(self) -> dict[str, str]:
         """student -> why."""
@@ -152,6 +159,10 @@ def later(text: str, due: datetime.datetime | None) -> datetime.datetime:
 def aware(time: datetime.datetime) -> datetime.datetime:
     """With a zone: UTC where it has none, as nbgrader keeps its times."""
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
+def in_utc(time: datetime.datetime) -> str:
+    return f"{aware(time).astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def time_of(text: str) -> datetime.datetime:

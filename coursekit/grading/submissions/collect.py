@@ -13,10 +13,12 @@ import re
 import stat
 import zipfile
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import yaml
 
@@ -25,7 +27,7 @@ from ..facts import Problem
 from ..text import plain_name
 
 MB = 1 << 20
-LARGEST_FILE = 20 * MB  # a notebook with many pictures has a few MB
+LARGEST_FILE = 50 * MB  # a notebook with many pictures has a few MB; an endless print has more
 LARGEST_TOTAL = 100 * MB  # of one submission
 MOST_FILES = 200
 LONGEST_NAME = 100
@@ -34,6 +36,7 @@ LONGEST_NAME = 100
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?$")
 # "lastfirst_LATE_123_4567_Copy of bptt.ipynb" is a file of Canvas's download.
 CANVAS = re.compile(r"^(?P<student>[^_]+)(_(?P<late>LATE))?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)$")
+METADATA = "submission_metadata.yml"  # of Gradescope's export: whose each folder is
 VERSION = re.compile(r"-(\d{1,2})\.\w+$")
 NOISE = {".DS_Store", ".ipynb_checkpoints", "__MACOSX", "Thumbs.db", ".git"}  # nobody hands these in
 
@@ -157,6 +160,7 @@ def _is_notebook(name: str, data: bytes) -> bool:
 class Collection:
     found: dict[str, Submission] = field(default_factory=dict)
     refusals: list[Problem] = field(default_factory=list)
+    together: dict[str, str] = field(default_factory=dict)  # member of a group -> whose submission it is
     archives: list[zipfile.ZipFile] = field(default_factory=list)  # open until all is read
 
     @property
@@ -185,19 +189,18 @@ class Collection:
         entry.when = max(filter(None, (entry.when, when)), default=None)
         entry.late = entry.late or late
 
-    def add_file(self, student: str, origin: str, name: str, read: Callable[[], bytes]) -> None:
-        """A file that lies beside those of others: Canvas's say whose they are, and any other is the `student`'s. The
-        number that Canvas gave to its user is always kept: names are not unique."""
-        match = CANVAS.match(name)
-        if match is None:
-            return self.add(student, origin, name, read)
-        again = VERSION.search(match["file"])  # Canvas numbers what is handed in again: bptt-1.ipynb
-        order = int(match["submission"]) * 1000 + (int(again[1]) if again else 0)
-        student = f"{match['student']} ({match['user']})"
-        self.add(student, origin, match["file"], read, None, bool(match["late"]), order)
-
     def refuse(self, student: str, origin: str, sentence: str) -> None:
         self.refusals.append(Problem(student, origin, sentence))
+
+
+@dataclass(frozen=True)
+class File:
+    """A file where it lies, below the folder or in the archive that was named."""
+
+    parts: tuple[str, ...]
+    origin: str
+    read: Callable[[], bytes]
+    when: datetime.datetime | None  # by a clock that the student could not set
 
 
 def collect(paths: list[Path]) -> Collection:
@@ -206,96 +209,170 @@ def collect(paths: list[Path]) -> Collection:
     for path in paths:
         if not path.exists():
             raise GradingError(f"{path} does not exist: name a notebook, a folder or a downloaded zip")
+        student = _below_submitted(path)
         if path.is_dir():
-            _folder(path, found)
+            trusted = student is not None or path.resolve().name == "submitted"
+            files = list(_on_disk(path, trusted, found))
         elif zipfile.is_zipfile(path):
-            _archive(path, found)
+            files, trusted = list(_in_archive(path, found)), False
         else:
-            found.add(_below_submitted(path) or path.stem, str(path), path.name, partial(_file, path))
+            files, trusted = [File((path.name,), str(path), partial(_file, path), None)], True
+        if student:
+            for file in files:
+                found.add(student, file.origin, file.parts[-1], file.read, file.when)
+        else:
+            _share_out(files if trusted else _unwrapped(files, path.stem), found)
     return found
 
 
 def _below_submitted(path: Path) -> str | None:
     """The student of `submitted/<student>/…`, where nbgrader's collect puts what comes in."""
-    parts = path.resolve().parts[-4:]
-    return parts[parts.index("submitted") + 1] if "submitted" in parts[:-1] else None
+    folders = (path if path.is_dir() else path.parent).resolve().parts[-4:]
+    return folders[folders.index("submitted") + 1] if "submitted" in folders[:-1] else None
+
+
+# ── whose a file is ──────────────────────────────────────────────────────────────────────────
+
+
+def _unwrapped(files: list[File], name: str) -> list[File]:
+    """A class that lies whole in one folder, as Gradescope packs it and whoever packs a folder of submissions: known by
+    what those systems call things or by equal notebooks, three, or two where the archive has the folder's `name`."""
+    if len({file.parts[0] for file in files}) != 1 or any(len(file.parts) < 2 for file in files):
+        return files
+    inner = [replace(file, parts=file.parts[1:]) for file in files]
+    firsts = {file.parts[0] for file in inner}
+    homes: dict[str, set[str]] = defaultdict(set)
+    for first, *_, last in (file.parts for file in inner if len(file.parts) > 1):
+        if last.lower().endswith(".ipynb"):
+            homes[last].add(first)
+    equal = max(map(len, homes.values()), default=0)
+    marked = METADATA in firsts or any(CANVAS.match(first) or MOODLE.match(first) for first in firsts)
+    return inner if marked or equal >= (2 if files[0].parts[0] == name else 3) else files
+
+
+def _share_out(files: list[File], found: Collection) -> None:
+    """Give each file to its student, whom a folder, a file's name or Gradescope's list tells."""
+    listed = {file.parts: file for file in files}.get((METADATA,))
+    people = _gradescope(listed) if listed else {}
+    for file in files:
+        *folders, name = file.parts
+        canvas, moodle = CANVAS.match(name), next(filter(None, map(MOODLE.match, folders)), None)
+        if listed and folders:
+            (student, *others), when = people.get(folders[0], ([folders[0]], None))
+            found.add(student, file.origin, name, file.read, when)
+            found.together |= {plain_name(other): plain_name(student) for other in others}
+        elif moodle:
+            found.add(f"{moodle['name']} ({moodle['id']})", file.origin, name, file.read, file.when)
+        elif folders:
+            found.add(folders[0], file.origin, name, file.read, file.when)
+        elif canvas:
+            # The number that Canvas gave to its user is always kept, for names are not unique. It numbers what is
+            # handed in again: bptt-1.ipynb.
+            again = VERSION.search(canvas["file"])
+            order = int(canvas["submission"]) * 1000 + (int(again[1]) if again else 0)
+            student, late = f"{canvas['student']} ({canvas['user']})", bool(canvas["late"])
+            found.add(student, file.origin, canvas["file"], file.read, None, late, order)
+        elif ".ipynb" in name.lower() or _suffix(name) in (".zip", ".json", ".txt"):
+            found.add(PurePosixPath(name).stem, file.origin, name, file.read)
+        elif file is not listed:
+            found.refuse(name, file.origin, f"{name} is {kind_of(name)}, no notebook")
+
+
+def _gradescope(listed: File) -> dict[str, tuple[list[str], datetime.datetime | None]]:
+    """The file in Gradescope's export that says, folder by folder, whose it is and when it came. The first of a group
+    stands for all."""
+    try:
+        told = yaml.safe_load(listed.read())
+    except (yaml.YAMLError, UnicodeDecodeError, *BAD) as error:
+        raise GradingError(f"{listed.origin} cannot be read: {str(error).splitlines()[0]}") from error
+
+    def known(one: Any) -> dict[str, Any]:
+        return {str(key).lstrip(":"): value for key, value in one.items()} if isinstance(one, dict) else {}
+
+    people = {}
+    for folder, entry in known(told).items():
+        members, when = known(entry).get("submitters"), known(entry).get("created_at")
+        people_of = map(known, members if isinstance(members, list) else ())
+        names = [str(name) for one in people_of if (name := one.get("email") or one.get("name"))]
+        people[folder] = (names or [folder], when if isinstance(when, datetime.datetime) else None)
+    return people
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _folder(root: Path, found: Collection) -> None:
-    if (root / "submission_metadata.yml").is_file():
-        return _gradescope(root, found)
-    if student := _below_submitted(root):
-        return _files(root, student, found, trusted=True)
-    for child in sorted(p for p in root.iterdir() if p.name not in NOISE):
-        if child.name.startswith("."):
-            sentence = f"{child.name} is hidden by its dot; rename it to have it graded"
-            found.refuse(child.name, str(child), sentence)
-        elif child.is_dir() and not child.is_symlink():
-            moodle = MOODLE.match(child.name)
-            name = f"{moodle['name']} ({moodle['id']})" if moodle else child.name
-            _files(child, name, found, trusted=root.resolve().name == "submitted")
-        elif CANVAS.match(child.name) or child.suffix.lower() in (".ipynb", ".zip"):
-            found.add_file(child.stem, str(child), child.name, partial(_file, child))
-        else:
-            link, other = "a link; only files are collected", f"{kind_of(child.name)}, no notebook"
-            found.refuse(child.name, str(child), f"{child.name} is {link if child.is_symlink() else other}")
+def _on_disk(root: Path, trusted: bool, found: Collection) -> Iterator[File]:
+    """Every file below a folder. Of times only those in nbgrader's own `submitted/` are trusted: any other
+    `timestamp.txt`, and the times that an unpacked archive has set, may be the student's."""
+
+    def unread(error: OSError) -> None:
+        path = error.filename
+        found.refuse(Path(path).name, path, f"the folder {path} cannot be read: {error.strerror}")
+
+    for here, folders, names in os.walk(root, onerror=unread):
+        below = Path(here).relative_to(root).parts
+        when = _timestamp(Path(here, "timestamp.txt")) if trusted and "timestamp.txt" in names else None
+        linked = [name for name in folders if Path(here, name).is_symlink()]
+        for name in sorted({*folders, *names} - NOISE - {"timestamp.txt"}):
+            path = Path(here, name)
+            if below and name.startswith("."):
+                continue
+            if not below and (why := _passed_over(path)):
+                found.refuse(name, str(path), why)
+            elif name in names or name in linked:
+                yield File((*below, name), str(path), partial(_file, path), when)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
-def _files(folder: Path, student: str, found: Collection, trusted: bool = False) -> None:
-    """Every file below a student's folder. Of times only those in nbgrader's own `submitted/` are trusted: any
-    other `timestamp.txt`, and the times that an unpacked archive has set, may be the student's."""
-    stamps = {p.parent: _timestamp(p) for p in folder.rglob("timestamp.txt")} if trusted else {}
-    for here, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
-        for name in sorted(names):
-            if not name.startswith(".") and name != "timestamp.txt":
-                path = Path(here) / name
-                found.add(student, str(path), name, partial(_file, path), stamps.get(path.parent))
+def _passed_over(path: Path) -> str:
+    """Why what lies in the class's folder is nobody's work."""
+    if path.name.startswith("."):
+        return f"{path.name} is hidden by its dot; rename it to have it graded"
+    if path.is_symlink():
+        return f"{path.name} is a link; only files are collected"
+    empty = path.is_dir() and os.access(path, os.R_OK) and not any(names for _, _, names in os.walk(path))
+    return "there is no file in this folder" if empty else ""
 
 
-def _gradescope(root: Path, found: Collection) -> None:
-    """Gradescope's export: a folder a submission, and a YAML file that says whose it is and when it came."""
-    path = root / "submission_metadata.yml"
+def _file(path: Path) -> bytes:
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise _Refused(f"{path.name} is a link; only files are collected")
+    if not stat.S_ISREG(status.st_mode):
+        raise _Refused(f"{path.name} is not a file")
+    if status.st_size > LARGEST_FILE:
+        raise _Refused(_too_large(path.name, status.st_size))
+    return path.read_bytes()
+
+
+def _timestamp(path: Path) -> datetime.datetime | None:
+    from dateutil import parser
+
     try:
-        metadata = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GradingError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
-    metadata = metadata if isinstance(metadata, dict) else {}
-    for folder in sorted(p for p in root.iterdir() if p.is_dir() and not p.is_symlink()):
-        entry = metadata.get(folder.name) or {}
-        person = (entry.get(":submitters") or entry.get("submitters") or [{}])[0]
-        student = str(person.get(":email") or person.get("email") or person.get(":name") or folder.name)
-        created = entry.get(":created_at") or entry.get("created_at")
-        _files(folder, student, found)
-        if student in found.found:
-            found.found[student].when = created if isinstance(created, datetime.datetime) else None
+        text = path.read_text(encoding="utf-8", errors="replace").strip()[:100]
+        when: datetime.datetime = parser.parse(text)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _archive(path: Path, found: Collection) -> None:
-    """A class's download: Canvas puts all files side by side, Moodle a folder a student."""
+def _in_archive(path: Path, found: Collection) -> Iterator[File]:
+    """A class's download: Canvas puts all files side by side, Moodle and Gradescope a folder a submission."""
     try:
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
     found.archives.append(archive)
     for member, read in _members(archive):
-        place, origin = _place(member), f"{path}:{member}"
+        parts, origin = _place(member).parts, f"{path}:{member}"
         if _leaves(member):
-            found.refuse(place.name, origin, f"{member} would leave its folder; it was refused")
-            continue
-        moodle = next((m for m in map(MOODLE.match, place.parts[:-1]) if m), None)
-        if moodle:
-            when = _zip_time(archive.getinfo(member))  # Moodle's own clock; Canvas writes the download's
-            found.add(f"{moodle['name']} ({moodle['id']})", origin, place.name, read, when)
-        else:
-            student = place.parts[0] if len(place.parts) > 1 else place.stem
-            found.add_file(student, origin, place.name, read)
+            found.refuse(parts[-1], origin, f"{member} would leave its folder; it was refused")
+        else:  # Moodle's times are its own clock's; other systems write the download's
+            own = any(map(MOODLE.match, parts[:-1]))
+            yield File(parts, origin, read, _zip_time(archive.getinfo(member)) if own else None)
 
 
 def _leaves(name: str) -> bool:
@@ -333,20 +410,6 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     raise _Refused(_too_large(name, size))
 
 
-# ── files ────────────────────────────────────────────────────────────────────────────────────
-
-
-def _file(path: Path) -> bytes:
-    status = os.lstat(path)
-    if stat.S_ISLNK(status.st_mode):
-        raise _Refused(f"{path.name} is a link; only files are collected")
-    if not stat.S_ISREG(status.st_mode):
-        raise _Refused(f"{path.name} is not a file")
-    if status.st_size > LARGEST_FILE:
-        raise _Refused(_too_large(path.name, status.st_size))
-    return path.read_bytes()
-
-
 def _too_large(name: str, size: int) -> str:
     return f"{name} has {size / MB:.0f} MB and may have {LARGEST_FILE // MB} MB: clear its outputs and hand it in again"
 
@@ -356,14 +419,3 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime.datetime | None:
         return datetime.datetime(*info.date_time).astimezone()  # archives have local times, without a zone
     except (ValueError, OverflowError):
         return None
-
-
-def _timestamp(path: Path) -> datetime.datetime | None:
-    from dateutil import parser
-
-    text = path.read_text(encoding="utf-8", errors="replace").strip()[:100]
-    try:
-        when: datetime.datetime = parser.parse(text)
-    except (ValueError, OverflowError):
-        return None
-    return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)

@@ -31,7 +31,7 @@ def mend(work: Work) -> None:
         if others:
             work.flags.append(
                 f"{name} was handed in more than once ({counted}, {', '.join(others)}), and nothing says when; "
-                f"{counted}, which has most answers, was graded"
+                f"{counted} was graded, for none has more answers"
             )
     for master in work.assignment.masters:
         if master.name not in made:
