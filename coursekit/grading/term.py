@@ -12,13 +12,13 @@ from ..files import write
 from .assignment import load_one
 from .command import Options
 from .errors import GradingError
-from .facts import Entry, points
+from .facts import Entry, Problem, counted, points
 from .gradebook import export as exports
-from .gradebook.gradescope import autograder_zip
+from .gradebook.export import Final, fill_canvas, fill_moodle
 from .gradebook.history import Change
 from .gradebook.record import Record
-from .gradebook.sheets import Final, fill_canvas, fill_moodle
 from .gradebook.term import Person, in_utc, later, read_roster
+from .gradescope import autograder_zip
 from .pages.feedback import feedback
 from .pages.frame import file_name
 from .pages.term import term_page
@@ -47,7 +47,7 @@ def _shared(entries: list[Entry], record: Record) -> list[Entry]:
         if person.group and person.student in found:
             groups[person.group].append(found[person.student])
     for name in {entry.assignment for entry in entries}:
-        for (_, member), (student, _) in record.term.told("together", name).items():
+        for (_, member), student in record.term.told("together", name).items():
             if student in found:
                 found.setdefault(member, replace(found[student], student=member))
     for person in people:
@@ -63,7 +63,9 @@ def report_again(name: str, options: Options, named: bool = False) -> Path:
         entries = _graded(record, name)
         for entry in entries:
             options.shelf.put_page(entry, assignment, record.printed(entry.student, name))
-    return options.shelf.put_report(assignment, entries, named=named)
+        graded = {entry.student for entry in entries}
+        refused = [Problem(who, "", why) for who, why in record.term.refused().items() if who not in graded]
+    return options.shelf.put_report(assignment, entries, refused, named)
 
 
 def export(
@@ -100,7 +102,7 @@ def _final(entry: Entry, unfinished: bool) -> Final:
     lost = dict.fromkeys(q.sentence for q in entry.questions if q.short and q.sentence and not q.waiting)
     said = [text for notebook in entry.comments.values() for text in notebook.values()]
     words = " ".join([f"{points(entry.score)} of {points(entry.max_score)}.", *lost, *said])
-    wait = f"{entry.waiting} answers wait for a person" if entry.waiting and not unfinished else ""
+    wait = f"{counted(entry.waiting, 'answer')} to grade by hand" if entry.waiting and not unfinished else ""
     return Final(entry.score, entry.max_score, wait, words)
 
 
@@ -183,7 +185,7 @@ def extend(name: str, student: str, until: str, why: str, options: Options) -> s
             raise GradingError(
                 f"{student!r} is neither in the class list nor graded for {name}: is it the id?"
             )
-        when = later(until, record.lateness(name).due)
+        when = later(until, record.term.lateness(name).due)
         record.term.say("extension", name, student, when.isoformat(), why)
         record.refresh(name)
         record.history.note(
@@ -195,9 +197,13 @@ def extend(name: str, student: str, until: str, why: str, options: Options) -> s
 def give(name: str, student: str, cell: str, score: float | None, comment: str, options: Options) -> str:
     """Points or a comment by hand, kept whatever is graded again."""
     with _known(options) as record:
-        known = [entry.student for entry in _graded(record, name)]
+        known = {entry.student: entry for entry in _graded(record, name)}
         if student not in known:
             raise GradingError(f"{student!r} has no grade for {name}; the gradebook has {', '.join(known)}")
+        most = max((q.max for q in known[student].questions if q.id == cell), default=0.0)
+        if score is not None and most and not 0 <= score <= most:
+            words = f"{cell} is worth {points(most)}, so {score:g} cannot be given: give 0 to {points(most)}"
+            raise GradingError(f"{words}, and extra credit in nbgrader's formgrader")
         record.give(name, student, cell, score, comment)
         entry = record.entry(student, name)
     return f"{student} has {points(entry.score)} of {points(entry.max_score)} for {name}"
@@ -238,6 +244,6 @@ def status(name: str | None, options: Options) -> list[Standing]:
             entries = record.entries(assignment)
             done = {entry.student for entry in _shared(entries, record)}
             missing = [person.student for person in people if person.student not in done]
-            due = record.lateness(assignment).due
+            due = record.term.lateness(assignment).due
             found.append(Standing(assignment, entries, missing, refused, in_utc(due) if due else ""))
     return found

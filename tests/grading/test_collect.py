@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coursekit.grading.errors import GradingError
-from coursekit.grading.gradebook.sheets import Final, fill_canvas
-from coursekit.grading.submissions.collect import LARGEST_FILE, Collection, collect
+from coursekit.grading.gradebook.export import Final, fill_canvas
+from coursekit.grading.submissions.collect import LARGEST_FILE, Collection, Part, collect
 from coursekit.grading.text import printable
 
 NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
@@ -59,7 +59,7 @@ ODD = st.text(st.characters(codec=None, exclude_characters="/\\:"), min_size=1, 
 def test_names_that_differ_in_anything_are_different_students(names):
     found = Collection()
     for name in names:
-        found.add(name, "here", "bptt.ipynb", lambda: NOTEBOOK)
+        found.add(name, Part("bptt.ipynb", "here", lambda: NOTEBOOK))
     assert len(found.found) + len(found.refusals) == len(names)
     assert all(printable(student) == student for student in found.found)
 

@@ -19,12 +19,18 @@ from hypothesis import strategies as st
 import coursekit
 from coursekit.grading.errors import GradingError
 from coursekit.grading.facts import ByHand, Entry, Verdict
-from coursekit.grading.gradebook.export import as_csv, gradescope, read_sheet, safe
-from coursekit.grading.gradebook.gradescope import autograder_zip
-from coursekit.grading.gradebook.sheets import Final, fill_canvas, fill_moodle
-from coursekit.grading.gradebook.term import LatePolicy, time_of
+from coursekit.grading.gradebook.export import (
+    Final,
+    as_csv,
+    fill_canvas,
+    fill_moodle,
+    gradescope,
+    read_sheet,
+    safe,
+)
+from coursekit.grading.gradebook.term import Lateness, time_of
+from coursekit.grading.gradescope import autograder_zip, prepare
 from coursekit.grading.gradescope import main as grade_one
-from coursekit.grading.gradescope import prepare
 
 FULL = Verdict("test_a", "n", 5.0, 5.0, "passed")
 HALF = Verdict("test_b", "n", 2.5, 5.0, "partial", "You dropped the factor h(1-h).")
@@ -234,16 +240,16 @@ def at(hours: float) -> datetime.datetime:
      ("5% per hour", 3, 12), ("10% a day", 24 * 30, 80), ("", 100, 0)],
 )  # fmt: skip
 def test_late_work_loses_by_the_policy(policy, hours, penalty):
-    assert LatePolicy.read(policy).penalty(80.0, at(hours), at(0)) == pytest.approx(penalty)
+    assert replace(Lateness.read(policy), due=at(0)).penalty("ada", 80.0, at(hours)) == pytest.approx(penalty)
 
 
 def test_work_without_a_trusted_time_is_not_late():
-    assert LatePolicy.read("10% a day").penalty(80.0, None, at(0)) == 0
+    assert replace(Lateness.read("10% a day"), due=at(0)).penalty("ada", 80.0, None) == 0
 
 
 def test_a_policy_or_a_time_that_cannot_be_read_is_refused():
     with pytest.raises(GradingError, match="write"):
-        LatePolicy.read("ten per cent")
+        Lateness.read("ten per cent")
     with pytest.raises(GradingError, match="write"):
         time_of("tomorrow")
 

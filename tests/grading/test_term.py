@@ -91,7 +91,7 @@ def test_the_chores_of_a_term(course):
         ("extend sums [/ada] 2026-12-01", r"'[/ada]' is neither in the class list nor graded for sums"),
         ("give sums nobody test_mean 1", "'nobody' has no grade for sums; the gradebook has ada"),
         ("give sums ada test_men 1", "0 questions named 'test_men'; it has test_total, test_mean"),
-        ("give sums ada test_mean 7", "test_mean has 2 points, so 7 cannot be given: give 0 to 2"),
+        ("give sums ada test_mean 7", "test_mean is worth 2, so 7 cannot be given: give 0 to 2"),
         ("give sums ada test_mean nan", "so nan cannot be given: give 0 to 2"),
         ("give sums ada test_mean two", "'two' is no number of points: write it as 2.5"),
         ("return sums back.zip", "name the download that the pages answer, with --canvas FILE"),
@@ -246,7 +246,7 @@ def test_the_terms_page_has_everyone_and_the_history_of_each_grade(regraded):
     say(root, "give", "sums", "noetheremmy (13)", "test_mean", "1", "Half of it is right.")
     say(root, "term", "--out", str(root / "out"))
     page = (root / "out" / "term.html").read_text()
-    assert "3 students · 1 assignments" in page
+    assert "3 students · 1 assignment<" in page
     assert "missing" in page
     for reason in ("the tests changed", "undone", "test_mean by hand: Half of it is right."):
         assert reason in page

@@ -6,7 +6,6 @@ table of ours: a run that is killed at any moment goes on where it was, nothing 
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +19,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ...runtime import find_own_scripts
 from ..errors import GradingError
-from ..facts import Assignment, Entry, Master, Printed, points, printed_from_plain
+from ..facts import Assignment, Entry, Master, Printed, printed_from_plain
 from .history import Change, History
 from .tables import ASSIGNMENT, FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalty, utc
-from .term import Lateness, LatePolicy, Term, aware, in_utc, time_of
+from .term import Lateness, Term, in_utc, time_of
 
 REPAIR = (
     "see that it is there, whole, writable and not held by another program, or name another with --gradebook"
@@ -110,41 +109,27 @@ class Record:
                     *where, cell_type=cell.kind, source=cell.source, locked=locked
                 )
 
-    def lateness(self, assignment: str) -> Lateness:
-        """What decides how late a work is, as it stands now."""
-        try:
-            due: datetime.datetime | None = self.gradebook.find_assignment(assignment).duedate
-        except MissingEntry:
-            due = None
-        self.gradebook.db.remove()
-        return self.term.lateness(assignment, due)
-
-    def set_due(self, assignment: str, due: datetime.datetime) -> None:
-        with self._one_transaction() as gradebook:
-            gradebook.update_or_create_assignment(assignment, duedate=utc(aware(due)))
-
-    def decide(self, assignment: str, due: str, late: str, keep: str = "") -> str:
+    def decide(self, assignment: str, due: str = "", late: str = "", keep: str = "") -> str:
         """Set the due time, the late policy, which submission counts; a sentence that says how it stands."""
-        LatePolicy.read(late)
+        Lateness.read(late)
         if keep not in ("", "latest", "best"):
-            raise GradingError(
-                f"--keep {keep!r} is unknown: of several submissions the `latest` counts, or the `best`"
-            )
-        if keep:
-            self.term.say("keep", assignment, "", keep)
+            words = "of several submissions the `latest` counts, or the `best`"
+            raise GradingError(f"--keep {keep!r} is unknown: {words}")
         if due:
-            self.set_due(assignment, time_of(due))
-        if late:
-            self.term.say("late", assignment, "", late)
-        stands = self.lateness(assignment)
+            when = utc(time_of(due))
+            with self._one_transaction() as gradebook:
+                gradebook.update_or_create_assignment(assignment, duedate=when)
+        for kind, value in (("late", late), ("keep", keep)):
+            if value:
+                self.term.say(kind, assignment, "", value)
         self.refresh(assignment)
-        policy, _ = self.term.told("late", assignment).get((assignment, ""), ("", ""))
-        shown = in_utc(stands.due) if stands.due else "at no set time"
+        stands = self.term.lateness(assignment).due
+        shown, policy = in_utc(stands) if stands else "at no set time", self.term.rule("late", assignment)
         best = "; of several submissions the best counts" if self.keeps_best(assignment) else ""
         return f"{assignment} is due {shown}; late work loses {policy or 'nothing'}{best}"
 
     def keeps_best(self, assignment: str) -> bool:
-        return self.term.told("keep", assignment).get((assignment, ""), ("", ""))[0] == "best"
+        return self.term.rule("keep", assignment) == "best"
 
     def better_stands(self, entry: Entry, digest: str) -> bool:
         """Is the grade that the same tests gave to another submission of this student's the one that counts?"""
@@ -164,12 +149,7 @@ class Record:
         if len(found) != 1:
             known = ", ".join(q.id for q in before.questions)
             raise GradingError(f"{assignment} has {len(found)} questions named {cell!r}; it has {known}")
-        name, most = found[0].notebook, found[0].max
-        if score is not None and not 0 <= score <= most:
-            words = (
-                f"{cell} has {points(most)} points, so {score:g} cannot be given: give 0 to {points(most)}"
-            )
-            raise GradingError(f"{words}, and extra credit in nbgrader's formgrader")
+        name = found[0].notebook
         with self._one_transaction() as gradebook:
             try:
                 if score is not None:
@@ -211,7 +191,7 @@ class Record:
             connection.execute(delete(GRADED).where(is_of(entry.student, entry.assignment)))
             connection.execute(insert(GRADED).values(row))
             connection.execute(delete(FACTS).filter_by(kind="refused", student=entry.student))
-        if self.term.told("late", entry.assignment):
+        if self.term.rule("late", entry.assignment):
             tell_penalty(self.engine, self.entry(entry.student, entry.assignment))
 
     def undo(self, assignment: str) -> list[Change]:
@@ -247,8 +227,8 @@ class Record:
         return self._penalised([entry.given(hands.get(entry.student, {})) for entry in found])
 
     def _penalised(self, given: list[Entry]) -> list[Entry]:
-        late = self.lateness(given[0].assignment) if given else Lateness()
-        if not late.policy.percent:  # version 0.1 kept the penalty with the entry, and no policy
+        late = self.term.lateness(given[0].assignment) if given else Lateness()
+        if not late.percent:  # version 0.1 kept the penalty with the entry, and no policy
             return given
         return [replace(e, late_penalty=late.penalty(e.student, e.earned, e.when)) for e in given]
 

@@ -13,10 +13,11 @@ import re
 import stat
 import zipfile
 import zlib
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -39,6 +40,18 @@ CANVAS = re.compile(r"^(?P<student>[^_]+)(_(?P<late>LATE))?_(?P<user>\d+)_(?P<su
 METADATA = "submission_metadata.yml"  # of Gradescope's export: whose each folder is
 VERSION = re.compile(r"-(\d{1,2})\.\w+$")
 NOISE = {".DS_Store", ".ipynb_checkpoints", "__MACOSX", "Thumbs.db", ".git"}  # nobody hands these in
+KINDS = {
+    ".pdf": "a PDF", ".py": "a Python file", ".docx": "a Word document", ".doc": "a Word document",
+    ".html": "a web page", ".md": "a text", ".txt": "a text", ".png": "a picture", ".jpg": "a picture",
+    ".rar": "an archive of another kind than zip", ".7z": "an archive of another kind than zip",
+}  # fmt: skip
+
+
+class _Refused(Exception):
+    pass
+
+
+BAD = (_Refused, OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -48,12 +61,9 @@ class Part:
     name: str
     origin: str
     read: Callable[[], bytes]
-    when: datetime.datetime | None = None  # as a submission's
+    when: datetime.datetime | None = None  # by a clock that the student could not set
     attempt: int = 0  # the number that a system gave to this handing-in; a later one has a larger one
-
-
-class _Refused(Exception):
-    pass
+    folders: tuple[str, ...] = ()  # where it lies, below what was named
 
 
 @dataclass
@@ -75,74 +85,59 @@ class Submission:
         """The notebooks by name, and what was refused. An archive's files are the student's own."""
         files: dict[str, bytes] = {}
         refusals: list[Problem] = []
-        for part in self.parts:
-            for name, origin, read in _opened(part):
-                try:
-                    data = read()
-                    if not _is_notebook(name, data):
-                        self.others.append(name)
-                        continue
-                    if len(files) >= MOST_FILES or sum(map(len, files.values())) + len(data) > LARGEST_TOTAL:
-                        raise _Refused(f"{name}: more files than a submission may have; it was left out")
-                except BAD as error:
-                    refusals.append(Problem(self.student, origin, str(error) or f"{name} cannot be read"))
+        for part in chain.from_iterable(map(_opened, self.parts)):
+            name = part.name
+            try:
+                data = part.read()
+                if not _is_notebook(name, data):
+                    self.others.append(name)
                     continue
-                while name in files:
-                    name = f"{PurePosixPath(name).stem} (again){PurePosixPath(name).suffix}"
-                rank = (part.when.timestamp() if part.when else 0.0, part.attempt)
-                same = next((known for known, other in files.items() if other == data), name)
-                files[same] = data
-                self.rank[same] = max(rank, self.rank.get(same, rank))
+                if len(files) >= MOST_FILES or sum(map(len, files.values())) + len(data) > LARGEST_TOTAL:
+                    raise _Refused(f"{name}: more files than a submission may have; it was left out")
+            except BAD as error:
+                refusals.append(Problem(self.student, part.origin, str(error) or f"{name} cannot be read"))
+                continue
+            while name in files:
+                name = f"{PurePosixPath(name).stem} (again){PurePosixPath(name).suffix}"
+            rank = (part.when.timestamp() if part.when else 0.0, part.attempt)
+            same = next((known for known, other in files.items() if other == data), name)
+            files[same] = data
+            self.rank[same] = max(rank, self.rank.get(same, rank))
         return files, refusals
 
 
-BAD = (_Refused, OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
-
-
-def _opened(part: Part) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+def _opened(part: Part) -> Iterator[Part]:
     """The file itself or, of an archive, its files. An archive inside that one is refused."""
     if _suffix(part.name) != ".zip":
-        yield part.name, part.origin, part.read
+        yield part
         return
     try:
         archive = zipfile.ZipFile(io.BytesIO(part.read()))
     except BAD as error:
         unread = f"{part.name} is not a zip file that can be read: {error}"
-        yield part.name, part.origin, _refuses(str(error) if isinstance(error, _Refused) else unread)
+        yield _refused(part, str(error) if isinstance(error, _Refused) else unread)
         return
     with archive:
-        for number, (member, read) in enumerate(_members(archive)):
-            origin = f"{part.origin}:{member}"
+        for number, member in enumerate(_members(archive, part.origin)):
             if number >= MOST_FILES:
-                sentence = f"{part.name} has more than {MOST_FILES} files; the rest was left out"
-                yield part.name, origin, _refuses(sentence)
+                yield _refused(member, f"{part.name} has more than {MOST_FILES} files; the rest was left out")
                 return
-            inside = _suffix(member) == ".zip"
-            sentence = f"{member} is an archive inside an archive; it was not opened"
-            yield _place(member).name, origin, _refuses(sentence) if inside else read
+            own = replace(member, when=part.when, attempt=part.attempt)
+            inside = f"{member.name} is an archive inside an archive; it was not opened"
+            yield _refused(own, inside) if _suffix(own.name) == ".zip" else own
 
 
-def _refuses(sentence: str) -> Callable[[], bytes]:
+def _refused(part: Part, sentence: str) -> Part:
+    """The part as one that cannot be read, and why."""
+
     def read() -> bytes:
         raise _Refused(sentence)
 
-    return read
+    return replace(part, read=read)
 
 
 def _suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
-
-
-def _place(member: str) -> PurePosixPath:
-    """Where in its archive a file lies; some systems write it with backslashes."""
-    return PurePosixPath(member.replace("\\", "/"))
-
-
-KINDS = {
-    ".pdf": "a PDF", ".py": "a Python file", ".docx": "a Word document", ".doc": "a Word document",
-    ".html": "a web page", ".md": "a text", ".txt": "a text", ".png": "a picture", ".jpg": "a picture",
-    ".rar": "an archive of another kind than zip", ".7z": "an archive of another kind than zip",
-}  # fmt: skip
 
 
 def kind_of(name: str) -> str:
@@ -174,33 +169,19 @@ class Collection:
         for archive in self.archives:
             archive.close()
 
-    def add(
-        self, student: str, origin: str, name: str, read: Callable[[], bytes],
-        when: datetime.datetime | None = None, late: bool = False, attempt: int = 0,
-    ) -> None:  # fmt: skip
-        """Note one file of a student's; `read()` will give its bytes. Who it is, the source says: names that differ
-        in anything are two students."""
+    def add(self, student: str, part: Part, late: bool = False) -> None:
+        """Note one file of a student's. Who it is, the source says: names that differ in anything are two students."""
         student = plain_name(student)
         if not 0 < len(student) <= LONGEST_NAME:
             sentence = f"the student's name has {len(student)} letters and may have 1 to {LONGEST_NAME}"
-            return self.refuse(student[:LONGEST_NAME], origin, sentence)
-        entry = self.found.setdefault(student, Submission(student, origin))
-        entry.parts.append(Part(name, origin, read, when, attempt))
-        entry.when = max(filter(None, (entry.when, when)), default=None)
+            return self.refuse(student[:LONGEST_NAME], part.origin, sentence)
+        entry = self.found.setdefault(student, Submission(student, part.origin))
+        entry.parts.append(part)
+        entry.when = max(filter(None, (entry.when, part.when)), default=None)
         entry.late = entry.late or late
 
     def refuse(self, student: str, origin: str, sentence: str) -> None:
         self.refusals.append(Problem(student, origin, sentence))
-
-
-@dataclass(frozen=True)
-class File:
-    """A file where it lies, below the folder or in the archive that was named."""
-
-    parts: tuple[str, ...]
-    origin: str
-    read: Callable[[], bytes]
-    when: datetime.datetime | None  # by a clock that the student could not set
 
 
 def collect(paths: list[Path]) -> Collection:
@@ -209,19 +190,18 @@ def collect(paths: list[Path]) -> Collection:
     for path in paths:
         if not path.exists():
             raise GradingError(f"{path} does not exist: name a notebook, a folder or a downloaded zip")
-        student = _below_submitted(path)
+        student, trusted = _below_submitted(path), path.resolve().name == "submitted"
         if path.is_dir():
-            trusted = student is not None or path.resolve().name == "submitted"
-            files = list(_on_disk(path, trusted, found))
+            parts = list(_on_disk(path, trusted or student is not None, found))
         elif zipfile.is_zipfile(path):
-            files, trusted = list(_in_archive(path, found)), False
+            parts = list(_in_archive(path, found))
         else:
-            files, trusted = [File((path.name,), str(path), partial(_file, path), None)], True
+            parts = [Part(path.name, str(path), partial(_file, path))]
         if student:
-            for file in files:
-                found.add(student, file.origin, file.parts[-1], file.read, file.when)
+            for part in parts:
+                found.add(student, part)
         else:
-            _share_out(files if trusted else _unwrapped(files, path.stem), found)
+            _share_out(parts if trusted else _unwrapped(parts, path.stem), found)
     return found
 
 
@@ -234,51 +214,50 @@ def _below_submitted(path: Path) -> str | None:
 # ── whose a file is ──────────────────────────────────────────────────────────────────────────
 
 
-def _unwrapped(files: list[File], name: str) -> list[File]:
+def _unwrapped(parts: list[Part], name: str) -> list[Part]:
     """A class that lies whole in one folder, as Gradescope packs it and whoever packs a folder of submissions: known by
     what those systems call things or by equal notebooks, three, or two where the archive has the folder's `name`."""
-    if len({file.parts[0] for file in files}) != 1 or any(len(file.parts) < 2 for file in files):
-        return files
-    inner = [replace(file, parts=file.parts[1:]) for file in files]
-    firsts = {file.parts[0] for file in inner}
-    homes: dict[str, set[str]] = defaultdict(set)
-    for first, *_, last in (file.parts for file in inner if len(file.parts) > 1):
-        if last.lower().endswith(".ipynb"):
-            homes[last].add(first)
-    equal = max(map(len, homes.values()), default=0)
+    if len({part.folders[:1] for part in parts}) != 1 or not parts[0].folders:
+        return parts
+    firsts = {(*part.folders, part.name)[1] for part in parts}
     marked = METADATA in firsts or any(CANVAS.match(first) or MOODLE.match(first) for first in firsts)
-    return inner if marked or equal >= (2 if files[0].parts[0] == name else 3) else files
+    notebooks = {
+        (part.name, part.folders[1]) for part in parts if part.folders[1:] and _suffix(part.name) == ".ipynb"
+    }
+    equal = max(Counter(name for name, _ in notebooks).values(), default=0)
+    inner = marked or equal >= (2 if parts[0].folders[0] == name else 3)
+    return [replace(part, folders=part.folders[1:]) for part in parts] if inner else parts
 
 
-def _share_out(files: list[File], found: Collection) -> None:
+def _share_out(parts: list[Part], found: Collection) -> None:
     """Give each file to its student, whom a folder, a file's name or Gradescope's list tells."""
-    listed = {file.parts: file for file in files}.get((METADATA,))
+    listed = next((part for part in parts if part.name == METADATA and not part.folders), None)
     people = _gradescope(listed) if listed else {}
-    for file in files:
-        *folders, name = file.parts
-        canvas, moodle = CANVAS.match(name), next(filter(None, map(MOODLE.match, folders)), None)
-        if listed and folders:
-            (student, *others), when = people.get(folders[0], ([folders[0]], None))
-            found.add(student, file.origin, name, file.read, when)
+    for part in parts:
+        name, top = part.name, part.folders[0] if part.folders else ""
+        canvas, moodle = CANVAS.match(name), next(filter(None, map(MOODLE.match, part.folders)), None)
+        if listed and top:
+            (student, *others), when = people.get(top, ([top], None))
+            found.add(student, replace(part, when=when))
             found.together |= {plain_name(other): plain_name(student) for other in others}
         elif moodle:
-            found.add(f"{moodle['name']} ({moodle['id']})", file.origin, name, file.read, file.when)
-        elif folders:
-            found.add(folders[0], file.origin, name, file.read, file.when)
+            found.add(f"{moodle['name']} ({moodle['id']})", part)
+        elif top:
+            found.add(top, part)
         elif canvas:
             # The number that Canvas gave to its user is always kept, for names are not unique. It numbers what is
             # handed in again: bptt-1.ipynb.
             again = VERSION.search(canvas["file"])
             order = int(canvas["submission"]) * 1000 + (int(again[1]) if again else 0)
-            student, late = f"{canvas['student']} ({canvas['user']})", bool(canvas["late"])
-            found.add(student, file.origin, canvas["file"], file.read, None, late, order)
+            own = replace(part, name=canvas["file"], attempt=order)
+            found.add(f"{canvas['student']} ({canvas['user']})", own, bool(canvas["late"]))
         elif ".ipynb" in name.lower() or _suffix(name) in (".zip", ".json", ".txt"):
-            found.add(PurePosixPath(name).stem, file.origin, name, file.read)
-        elif file is not listed:
-            found.refuse(name, file.origin, f"{name} is {kind_of(name)}, no notebook")
+            found.add(PurePosixPath(name).stem, part)
+        elif part is not listed:
+            found.refuse(name, part.origin, f"{name} is {kind_of(name)}, no notebook")
 
 
-def _gradescope(listed: File) -> dict[str, tuple[list[str], datetime.datetime | None]]:
+def _gradescope(listed: Part) -> dict[str, tuple[list[str], datetime.datetime | None]]:
     """The file in Gradescope's export that says, folder by folder, whose it is and when it came. The first of a group
     stands for all."""
     try:
@@ -301,7 +280,7 @@ def _gradescope(listed: File) -> dict[str, tuple[list[str], datetime.datetime | 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _on_disk(root: Path, trusted: bool, found: Collection) -> Iterator[File]:
+def _on_disk(root: Path, trusted: bool, found: Collection) -> Iterator[Part]:
     """Every file below a folder. Of times only those in nbgrader's own `submitted/` are trusted: any other
     `timestamp.txt`, and the times that an unpacked archive has set, may be the student's."""
 
@@ -312,15 +291,12 @@ def _on_disk(root: Path, trusted: bool, found: Collection) -> Iterator[File]:
     for here, folders, names in os.walk(root, onerror=unread):
         below = Path(here).relative_to(root).parts
         when = _timestamp(Path(here, "timestamp.txt")) if trusted and "timestamp.txt" in names else None
-        linked = [name for name in folders if Path(here, name).is_symlink()]
         for name in sorted({*folders, *names} - NOISE - {"timestamp.txt"}):
             path = Path(here, name)
-            if below and name.startswith("."):
-                continue
             if not below and (why := _passed_over(path)):
                 found.refuse(name, str(path), why)
-            elif name in names or name in linked:
-                yield File((*below, name), str(path), partial(_file, path), when)
+            elif not name.startswith(".") and (name in names or path.is_symlink()):
+                yield Part(name, str(path), partial(_file, path), when, folders=below)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
@@ -340,17 +316,21 @@ def _file(path: Path) -> bytes:
         raise _Refused(f"{path.name} is a link; only files are collected")
     if not stat.S_ISREG(status.st_mode):
         raise _Refused(f"{path.name} is not a file")
-    if status.st_size > LARGEST_FILE:
-        raise _Refused(_too_large(path.name, status.st_size))
-    return path.read_bytes()
+    return path.read_bytes() if status.st_size <= LARGEST_FILE else _too_large(path.name, status.st_size)
+
+
+def _too_large(name: str, size: int) -> bytes:
+    may = f"may have {LARGEST_FILE // MB} MB: clear its outputs and hand it in again"
+    raise _Refused(f"{name} has {size / MB:.0f} MB and {may}")
 
 
 def _timestamp(path: Path) -> datetime.datetime | None:
     from dateutil import parser
 
     try:
-        text = path.read_text(encoding="utf-8", errors="replace").strip()[:100]
-        when: datetime.datetime = parser.parse(text)
+        when: datetime.datetime = parser.parse(
+            path.read_text(encoding="utf-8", errors="replace").strip()[:100]
+        )
     except (ValueError, OverflowError, OSError):
         return None
     return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)
@@ -359,41 +339,38 @@ def _timestamp(path: Path) -> datetime.datetime | None:
 # ── archives ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _in_archive(path: Path, found: Collection) -> Iterator[File]:
+def _in_archive(path: Path, found: Collection) -> Iterator[Part]:
     """A class's download: Canvas puts all files side by side, Moodle and Gradescope a folder a submission."""
     try:
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
     found.archives.append(archive)
-    for member, read in _members(archive):
-        parts, origin = _place(member).parts, f"{path}:{member}"
+    for part in _members(archive, str(path)):
+        member = part.origin.removeprefix(f"{path}:")
         if _leaves(member):
-            found.refuse(parts[-1], origin, f"{member} would leave its folder; it was refused")
+            found.refuse(part.name, part.origin, f"{member} would leave its folder; it was refused")
         else:  # Moodle's times are its own clock's; other systems write the download's
-            own = any(map(MOODLE.match, parts[:-1]))
-            yield File(parts, origin, read, _zip_time(archive.getinfo(member)) if own else None)
+            own = any(map(MOODLE.match, part.folders))
+            yield replace(part, when=_zip_time(archive.getinfo(member)) if own else None)
 
 
 def _leaves(name: str) -> bool:
     """Would this member of an archive be written outside of its folder?"""
-    return (
-        ".." in _place(name).parts
-        or name.startswith(("/", "\\"))
-        or re.match(r"^[A-Za-z]:", name) is not None
-    )
+    up = ".." in PurePosixPath(name.replace("\\", "/")).parts
+    return up or name.startswith(("/", "\\")) or re.match(r"^[A-Za-z]:", name) is not None
 
 
-def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """The files of an archive, each with a function that reads it within bounds."""
-    infos = [i for i in archive.infolist() if not i.is_dir()]
+def _members(archive: zipfile.ZipFile, origin: str) -> Iterator[Part]:
+    """The files of an archive, which are read within bounds; some systems write their places with backslashes."""
+    infos = [i for i in archive.infolist() if not i.is_dir() and "__MACOSX" not in i.filename]
     if len(infos) > 100_000:
-        raise GradingError(
-            f"{archive.filename} has {len(infos)} files; split the class into several archives"
-        )
+        raise GradingError(f"{origin} has {len(infos)} files; split the class into several archives")
     for info in infos:
-        if not _place(info.filename).name.startswith(".") and "__MACOSX" not in info.filename:
-            yield info.filename, partial(_member, archive, info)
+        *folders, name = PurePosixPath(info.filename.replace("\\", "/")).parts
+        if not name.startswith("."):
+            whole = f"{origin}:{info.filename}"
+            yield Part(name, whole, partial(_member, archive, info), folders=tuple(folders))
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -407,11 +384,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
             data = stream.read(LARGEST_FILE + 1)  # the size in the header may lie
         if (size := len(data)) <= LARGEST_FILE:
             return data
-    raise _Refused(_too_large(name, size))
-
-
-def _too_large(name: str, size: int) -> str:
-    return f"{name} has {size / MB:.0f} MB and may have {LARGEST_FILE // MB} MB: clear its outputs and hand it in again"
+    return _too_large(name, size)
 
 
 def _zip_time(info: zipfile.ZipInfo) -> datetime.datetime | None:
