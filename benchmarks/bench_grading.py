@@ -47,12 +47,14 @@ def graded(root: Path, name: str, jobs: int) -> tuple[list[float], list[float]]:
         record.enter(assignments[0])
         ours = [os.getpid(), *core.process_tree(warm.process.pid)]
 
-        def finished(work) -> None:
-            times.append(time.perf_counter() - start)
-            held.append(sum(map(own_memory, ours)) / 1e6)
+        class Timed(Grading):
+            def _show(self, *work) -> None:
+                super()._show(*work)
+                times.append(time.perf_counter() - start)
+                held.append(sum(map(own_memory, ours)) / 1e6)
 
         shelf = Shelf(options.folder, root, options.folder)
-        grading = Grading(warm.grade, record, shelf=shelf, finished=finished)
+        grading = Timed(warm.grade, record, shelf=shelf)
         start = time.perf_counter()
         grading.grade(works(found.submissions, assignments))
         scores = {entry.score for entry in record.entries(name)}

@@ -55,15 +55,16 @@ def private_bytes(pid: int) -> int:
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))
 
 
-def private_of_one(warm: Warm) -> float:
-    """Private MB of both processes of a submission, after its last cell."""
+def private_of_one() -> float:
+    """Private MB of both processes of a submission, after its last cell. A Warm's first: no other pair is there."""
     waits = Task("waits", (*task(LIGHT).cells, Cell("import time; time.sleep(3)", "solution")))
-    before = set(process_tree(warm.process.pid))
-    grading = threading.Thread(target=lambda: list(warm.grade([waits])))
-    grading.start()
-    time.sleep(2)
-    total = sum(private_bytes(pid) for pid in set(process_tree(warm.process.pid)) - before)
-    grading.join()
+    with Warm() as warm:
+        before = set(process_tree(warm.process.pid))
+        grading = threading.Thread(target=lambda: list(warm.grade([waits])))
+        grading.start()
+        time.sleep(2)
+        total = sum(private_bytes(pid) for pid in set(process_tree(warm.process.pid)) - before)
+        grading.join()
     return total / 1e6
 
 
@@ -111,7 +112,7 @@ def recorded(count: int) -> Row:
 def rows(count: int = 40) -> list[Row]:
     with Warm() as warm:
         _, confining = each(warm, count)
-        memory = private_of_one(warm)
+    memory = private_of_one()
     return [
         Row("confining one process", ms([confining]), "", 1e3 * confining, 5, unit="ms"),
         Row("private memory of a further submission", f"{memory:.0f} MB", "", memory, 60, unit="MB"),

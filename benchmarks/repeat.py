@@ -20,7 +20,7 @@ from pathlib import Path
 
 from coursekit.grading import Limits, Task, Warm
 from coursekit.grading.assignment import load, references
-from coursekit.grading.run.calibrate import calibrate
+from coursekit.grading.run.outcome import calibrate
 
 HERE = Path(__file__).resolve().parent
 TABLE, LOAD = HERE / "repeat.json", 4

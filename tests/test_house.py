@@ -41,8 +41,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "pages": "errors text facts run submissions gradebook",
         "pipeline": "errors facts run assignment submissions gradebook pages",
         "command": "errors facts run confine assignment submissions gradebook pages pipeline",
-        "term": "errors facts assignment submissions gradebook pages command",
         "gradescope": "errors facts run assignment gradebook command",
+        "term": "errors facts assignment submissions gradebook pages command gradescope",
         "prove": "errors facts run assignment confine",
         "self_check": "errors run submissions pages",
         "__init__": "errors confine run",
@@ -72,8 +72,8 @@ ROOMS: dict[str, dict[str, str]] = {
         "formulas": "errors indices latex names parse polynomial show tree",
         "meaning": "errors functions indices show system tree",
         "check": "errors indices meaning names show system tree",
-        "run": "errors functions indices meaning system tree",
         "code": "errors functions indices meaning system tree",
+        "run": "code errors functions indices meaning system tree",
         "javascript": "code errors functions indices meaning system tree",
         "grad": "check errors functions indices names system tree",
         "cost": "errors grad meaning polynomial system tree",
@@ -82,7 +82,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "equations": (
             "check code compare cost draw errors grad javascript latex meaning names parse run show system tree"
         ),
-        "derive": "check compare equations errors functions grad latex names parse show system tree",
+        "derive": "check compare equations errors functions grad indices latex names parse show system tree",
         "__init__": "derive equations errors formulas",
     },
 }

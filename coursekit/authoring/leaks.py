@@ -19,7 +19,7 @@ def leaks(source: Source, released: str) -> Iterator[tuple[int, str]]:
     """Each secret line that the released text still holds, with the line of its question."""
     public = fold("\n".join(outside_markers(c.source) for c in source.notebook.cells))
     text = fold(released)
-    for line, secret in _secrets(source):
+    for line, secret in dict.fromkeys(_secrets(source)):  # a line that several answers share is one leak
         folded = fold(secret)
         if folded in text and folded not in public:
             yield line, secret

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 
 from ..checks.diagnosis import nearby
 from ..notation.compare.mutate import mutations
@@ -83,8 +84,15 @@ def formula_slips(formula: str, symbols: list[str]) -> Iterator[Slip]:
         tree = ast.parse(formula.replace("^", "**"), mode="eval")
     except SyntaxError:
         return
-    for changes in (_changes, lambda node: _named(node, set(symbols), set())):
+    for changes in (_changes, partial(_named, names=set(symbols), taken=set()), partial(_stepped, symbols)):
         yield from ((new.said, text) for _, new, text in changed_at(tree, changes))  # type: ignore[attr-defined]
+
+
+def _stepped(symbols: list[str], node: ast.AST) -> Iterator[ast.AST]:
+    """A size one larger or smaller where it stands."""
+    if isinstance(node, ast.Name) and node.id in symbols:
+        for step in (ast.Add(), ast.Sub()):
+            yield _said(ast.BinOp(deepcopy(node), step, ast.Constant(1)), OFF)
 
 
 _AROUND = (
@@ -121,7 +129,8 @@ def _changes(node: ast.AST) -> Iterator[ast.AST]:  # noqa: C901 - a case for eac
                     yield _said(ast.BinOp(ast.Constant(number), ast.Mult(), right), "A coefficient is wrong.")
             yield from (_said(deepcopy(side), FACTOR) for side in (left, right))
             yield _said(ast.BinOp(left, ast.Add(), right), "There is a sum where a product belongs.")
-            yield _said(ast.BinOp(left, ast.Div(), right), "You divide where you must multiply.")
+            for top, below in ((left, right), (right, left)):
+                yield _said(ast.BinOp(top, ast.Div(), below), "You divide where you must multiply.")
             yield _said(ast.BinOp(node, ast.Mult(), right), _TWICE)
             yield _said(ast.BinOp(ast.Constant(2), ast.Mult(), node), "A constant factor is wrong.")
         case ast.BinOp(left, ast.Div(), right):
@@ -192,7 +201,12 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
         for axis in (0, 1, 2):
             yield _said(ast.Call(node.func, [*node.args[:-1], ast.Constant(axis)], node.keywords), AXIS)
     if len(node.args) == 1 and name in ("tanh", "sigmoid", "log", "exp", "sqrt", "reversed"):
-        yield _said(deepcopy(node.args[0]), "A function is left out.")
+        said = (
+            "You go through a sequence in the wrong direction."
+            if name == "reversed"
+            else "A function is left out."
+        )
+        yield _said(deepcopy(node.args[0]), said)
     if len(node.args) > 1:
         first, second, *rest = node.args
         said = _TURNED if name == "outer" else "Two arguments are exchanged."

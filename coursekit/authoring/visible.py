@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from io import StringIO
-from itertools import islice
+from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +28,7 @@ from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers
 from .slips import equation_slips, formula_slips, slips
 from .source import Question, Source, _valued
 
-SLIPS = 100  # of one question: each is tried once
+SLIPS = 160  # of one question: each is tried once
 EQUATIONS = "checks.equations("
 FEW = ("choice", "ordering", "edges", "big_o")  # checks whose few answers could all be tried
 Locked = tuple[str, str, tuple[Outcome, ...]]  # the mistake, its sentence, what the visible check sees of it
@@ -219,9 +219,16 @@ def _likely(asked: str, question: Question, scope: dict[str, Any]) -> Iterator[t
             name.strip(" '\"") for found in names for name in "".join(found).split(",") if name.strip()
         ]
         entries = value.items() if isinstance(value, Mapping) else [("", value)]
-        for key, formula in entries:
-            for sentence, slip in formula_slips(formula, list(dict.fromkeys(symbols))):
-                yield sentence, _valued(question, {key: slip} if key else slip)
+        each = [
+            [
+                (said, _valued(question, {key: slip} if key else slip))
+                for said, slip in formula_slips(formula, names)
+            ]
+            for names in [list(dict.fromkeys(symbols))]
+            for key, formula in entries
+        ]
+        for row in zip_longest(*each):  # of each entry the likeliest ones
+            yield from filter(None, row)
 
 
 def _told(text: str, answer: str, scope: dict[str, Any]) -> Any:

@@ -24,6 +24,7 @@ from . import vendor
 log = logging.getLogger(__name__)
 _DEPTH = re.compile(r' style="(vertical-align: [^"]*)"')
 _LETTER = re.compile(r'href="#(TEX-[\w-]+)"')
+_SIGNED = re.compile(r'(\(?<span [^>]*class="math [^>]*>(?><svg.*?</svg>)</span>[.,;:!?)]+)', re.DOTALL)
 
 
 class Typesetter:
@@ -107,12 +108,14 @@ def _aligned(tex: str) -> str:
     return parts[0] if len(parts) == 1 else r"\begin{gathered}" + r"\\".join(parts) + r"\end{gathered}"
 
 
-def _add_outlines(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
-    context["body"] = context.get("body", "") + app.typesetter.outlines(context.get("body", ""))  # type: ignore[attr-defined]
+def _finish(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
+    """No line begins with the sign that follows a formula; and the outlines are there."""
+    body = _SIGNED.sub(r'<span class="kept">\1</span>', context.get("body", ""))
+    context["body"] = body + app.typesetter.outlines(body)  # type: ignore[attr-defined]
 
 
 def setup(app: Sphinx) -> None:
     app.typesetter = Typesetter()  # type: ignore[attr-defined]
     app.add_html_math_renderer("typeset", (inline, None), (block, None))
-    app.connect("html-page-context", _add_outlines)
+    app.connect("html-page-context", _finish)
     app.connect("build-finished", lambda app, error: app.typesetter.close())

@@ -12,6 +12,7 @@ from .build import run
 from .vendor import BuildError
 
 NAME = "language-models-by-hand.pdf"
+_TWICE = re.compile(r'(<span class="label">(?:(?!<div).)*?</p>)\s*\1', re.DOTALL)
 _UNTOLD = re.compile(r'<div class="ck-frame" .*?</svg>(?:</div>)+(?=<div class="ck-frame|<label)', re.DOTALL)
 PRINT = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
 
@@ -42,11 +43,11 @@ def print_book(root: Path, browser: str | None) -> Path:
 def one_page(html: str, name: str) -> str:
     """What Sphinx writes for the whole book at `name`, made right: its links and identities, its levels of headings.
 
-    It takes every path from the folder above, so there the page must lie. The frames of a slider that paper does
-    not show are left out: they would take half the time.
+    It takes every path from the folder above, so there the page must lie. It has each work of a bibliography twice.
+    The frames of a slider that paper does not show are left out: they would take half the time.
     """
     html = html.replace(f'href="{name}#', 'href="#')
-    html = _UNTOLD.sub("", html)
+    html = _UNTOLD.sub("", _TWICE.sub(r"\1", html))
     front, *chapters = re.split(r'(?=<span id="document-)', html)
     return "".join((front, *(_chapter(n, text) for n, text in enumerate(chapters, 1))))
 

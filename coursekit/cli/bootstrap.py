@@ -24,16 +24,14 @@ def stop(sentence: str) -> None:
 def check_machine(version: "tuple[int, ...]" = sys.version_info[:3], free: "int | None" = None) -> None:
     """Refuse, in one sentence, a machine on which the set-up could not end well."""
     if tuple(version[:2]) < OLDEST:
-        stop(
-            "Python {}.{} is too old: this course needs Python {}.{} or later; install one and run "
-            "`make PYTHON=python3.11 …`.".format(*(tuple(version[:2]) + OLDEST))
-        )
+        words = "Python {}.{} is too old: this course needs Python {}.{} or later; install one and run "
+        stop((words + "`make PYTHON=python3.11 …`.").format(*(tuple(version[:2]) + OLDEST)))
     free = shutil.disk_usage(HERE).free if free is None else free
     if free < NEED_BYTES:
-        stop(
+        words = (
             "The disk is too full: {:.1f} GB are free here and the set-up needs {:.0f} GB; free some space "
-            "and run the same command again.".format(free / 1e9, NEED_BYTES / 1e9)
         )
+        stop((words + "and run the same command again.").format(free / 1e9, NEED_BYTES / 1e9))
 
 
 def python() -> str:
@@ -120,13 +118,9 @@ def find_postgres() -> "str | None":
         return os.path.dirname(found)
     base = "/usr/lib/postgresql"
     versions = os.listdir(base) if os.path.isdir(base) else []
-    for version in sorted(
-        versions, key=lambda v: [int(p) for p in v.split(".") if p.isdigit()], reverse=True
-    ):
-        folder = os.path.join(base, version, "bin")
-        if os.path.exists(os.path.join(folder, "initdb")):
-            return folder
-    return None
+    versions.sort(key=lambda v: [int(p) for p in v.split(".") if p.isdigit()], reverse=True)
+    folders = (os.path.join(base, version, "bin") for version in versions)
+    return next((folder for folder in folders if os.path.exists(os.path.join(folder, "initdb"))), None)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.markup import escape
-from rich.table import Table
+from typer import Argument, Option
 
 from ..expected import Expected
 from ..files import write
@@ -19,10 +18,13 @@ from .shared import (
     OutOption,
     UnsafeOption,
     app,
+    columns,
     console,
     problems,
     say,
 )
+
+MARKS = {True: "[green]✓[/]", False: "[red]✗[/]"}
 
 
 def main() -> None:
@@ -30,17 +32,15 @@ def main() -> None:
     try:
         app()
     except Expected as error:
-        problems.print(f"[bold red]coursekit:[/] {error}", highlight=False, markup=True, soft_wrap=True)
+        problems.print(f"[bold red]coursekit:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         raise SystemExit(2) from None
 
 
 @app.command()
 def book(
-    pdf: Annotated[bool, typer.Option("--pdf", help="Print the whole book into one PDF too.")] = False,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Then serve it on this machine, where its equations answer.")
-    ] = False,
-    port: Annotated[int, typer.Option(help="The port of --serve; 0 is any that is free.")] = 8000,
+    pdf: Annotated[bool, Option("--pdf", help="Print the whole book into one PDF too.")] = False,
+    serve: Annotated[bool, Option("--serve", help="Serve it here, where its equations answer.")] = False,
+    port: Annotated[int, Option(help="The port of --serve; 0 is any that is free.")] = 8000,
     course: CourseOption = Path("."),
 ) -> None:
     """Build the book into `_build/html`."""
@@ -51,23 +51,22 @@ def book(
 
     here = Course.find(course)
     page = built(here)
-    say(f"The book: [bold]{page / 'index.html'}[/]")
+    say("The book: ", page / "index.html")
     if pdf:
-        say(f"On paper: [bold]{print_book(here.root, find_browser())}[/]")
+        say("On paper: ", print_book(here.root, find_browser()))
     if serve:
         _serve(page, port)
 
 
 def _serve(page: Path, port: int) -> None:
     from ..book.serve import address, server
-    from ..book.vendor import BuildError
 
     try:
         served = server(page, port)
     except OSError as error:
         words = f"port {port} cannot be used ({error.strerror}); choose another with --port, or --port 0"
-        raise BuildError(words) from error
-    say(f"Served at [bold]{address(served)}/[/], on this machine alone; stop it with Ctrl+C.")
+        raise Expected(words) from error
+    say("Served at ", f"{address(served)}/", ", on this machine alone; stop it with Ctrl+C.")
     try:
         served.serve_forever()
     except KeyboardInterrupt:
@@ -76,37 +75,30 @@ def _serve(page: Path, port: int) -> None:
 
 @app.command()
 def new(
-    folder: Annotated[Path, typer.Argument(help="The course's folder; it must be empty, or not there yet.")],
+    folder: Annotated[Path, Argument(help="The course's folder; it must be empty, or not there yet.")],
 ) -> None:
     """Begin a course of your own: one chapter, one assignment with a question of each kind, tests."""
     from ..authoring.new import new as make
 
     home = make(folder)
-    say(f"A course: [bold]{home}[/]. Next, in that folder: `coursekit release`, `prove`, `book`.")
+    say("A course: ", home, ". Next, in that folder: `coursekit release`, `prove`, `book`.")
 
 
 @app.command()
-def release(
-    names: NamesArgument = None,
-    course: CourseOption = Path("."),
-) -> None:
+def release(names: NamesArgument = None, course: CourseOption = Path(".")) -> None:
     """Turn `solutions/NAME/NAME.md` into `notebooks/NAME/NAME.ipynb`, without its answers."""
     from ..authoring.course import Course
     from .progress import released
 
     here = Course.find(course)
     for path in released(here, names):
-        say(f"Released: [bold]{path.relative_to(here.root)}[/]")
+        say("Released: ", path.relative_to(here.root))
 
 
 @app.command()
 def publish(
-    to: Annotated[
-        Path, typer.Argument(help="The folder to write; an empty one, or what `publish` made before.")
-    ],
-    pages: Annotated[
-        bool, typer.Option("--pages", help="Commit it to the branch that GitHub Pages serves, too.")
-    ] = False,
+    to: Annotated[Path, Argument(help="The folder to write; an empty one, or what `publish` made before.")],
+    pages: Annotated[bool, Option("--pages", help="Commit it too, to GitHub Pages' branch.")] = False,
     course: CourseOption = Path("."),
 ) -> None:
     """Write all that may be public (book, notebooks, wheel) into a folder, without a single answer."""
@@ -119,7 +111,7 @@ def publish(
     public = here.public  # what is missing is said before the book is built
     released(here)
     tree = make(here, built(here), to)
-    say(f"Published: [bold]{tree}[/], to be found at {public.site}/")
+    say("Published: ", tree, f", to be found at {public.site}/")
     if pages:
         branch = commit(here, tree)
         say(f"Committed to {branch}; `git push origin {branch}` makes it public.")
@@ -127,9 +119,7 @@ def publish(
 
 @app.command()
 def doctor(
-    device: Annotated[
-        bool, typer.Option("--device", help="Prove instead that work for a GPU is graded here, and on what.")
-    ] = False,
+    device: Annotated[bool, Option("--device", help="Prove that work for a GPU is graded here.")] = False,
 ) -> None:
     """Tell what this machine has, and what is missing for what."""
     from .doctor import examine, examine_device
@@ -137,7 +127,7 @@ def doctor(
     findings = list(examine_device()) if device else examine()
     width = max(len(f.part) for f in findings)
     for finding in findings:
-        mark = "[green]✓[/]" if finding.ok else "[yellow]–[/]"
+        mark = MARKS[True] if finding.ok else "[yellow]–[/]"
         console.print(f"{mark} {finding.part:<{width}}  {finding.text}", highlight=False, soft_wrap=True)
 
 
@@ -145,36 +135,47 @@ def doctor(
 def demo(course: CourseOption = Path(".")) -> None:
     """Build the book, release, make a sample class, grade it, and say where to look."""
     from ..authoring.course import Course
-    from .demo import run
+    from ..authoring.sample_class import make
+    from ..grading.command import Options
+    from ..grading.confine.limits import Limits
+    from .progress import built, graded, released
 
-    run(Course.find(course))
+    here = Course.find(course)
+    released(here)
+    rows = [("the book", built(here) / "index.html")]
+    home = here.build / "demo"
+    say("Making a sample class …")
+    submissions = [p for name in here.assignments() for p in make(here, name, home / "handed in" / name)]
+    options = Options(
+        course=here.root, gradebook=f"sqlite:///{home / 'gradebook.db'}", out=home / "grades",
+        limits=Limits(cell_cpu=3, cell_wall=10),
+    )  # fmt: skip
+    for report in graded(submissions, options).reports:
+        rows.append((f"the class, {report.parent.name}", report))
+        rows.append(("  a student's feedback", min(report.parent.glob("feedback/*.html"))))
+    rows.append(("the students' notebooks", here.notebooks))
+    say("\n", "Open these in a browser:")
+    for what, path in rows:
+        say(f"  {what:<28} {path.relative_to(here.root)}")
 
 
 @app.command()
 def grade(
-    submissions: Annotated[
-        list[Path], typer.Argument(help="Notebooks, folders, or a zip from Canvas or Moodle.")
-    ],
+    submissions: Annotated[list[Path], Argument(help="Notebooks, folders, or a zip from Canvas or Moodle.")],
     course: CourseOption = Path("."),
-    assignment: Annotated[
-        str | None, typer.Option(help="Only this assignment.", show_default="by content")
-    ] = None,
+    assignment: Annotated[str | None, Option(help="Only this assignment.", show_default="by content")] = None,
     gradebook: GradebookOption = "",
     out: OutOption = None,
-    jobs: Annotated[int, typer.Option(help="Submissions at a time.", show_default="all cores")] = 0,
-    dask: Annotated[str, typer.Option(help="Address of a Dask scheduler, instead of this machine.")] = "",
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write one record a submission.")] = None,
-    student: Annotated[list[str] | None, typer.Option(help="Only this student (may be repeated).")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Grade anew what was graded before.")] = False,
-    due: Annotated[
-        str, typer.Option(help="When it was due, as 2026-11-16T23:59+01:00; kept, as by `due`.")
-    ] = "",
-    late: Annotated[str, typer.Option(help="Late policy, as '10% a day after 1h'; kept, as by `due`.")] = "",
-    seconds: Annotated[float, typer.Option(help="Processor time a cell may use.")] = 30,
-    memory: Annotated[int, typer.Option(help="Memory a submission may use, in MB.")] = 2048,
-    device: Annotated[
-        str, typer.Option(help="`cuda` lets the GPU into the sandbox.", show_default="the CPU")
-    ] = "",
+    jobs: Annotated[int, Option(help="Submissions at a time.", show_default="all cores")] = 0,
+    dask: Annotated[str, Option(help="Address of a Dask scheduler, instead of this machine.")] = "",
+    json_file: Annotated[Path | None, Option("--json", help="Write one record a submission.")] = None,
+    student: Annotated[list[str] | None, Option(help="Only this student (may be repeated).")] = None,
+    again: Annotated[bool, Option("--again", help="Grade anew what was graded before.")] = False,
+    due: Annotated[str, Option(help="When it was due, as 2026-11-16T23:59+01:00; kept, as by `due`.")] = "",
+    late: Annotated[str, Option(help="Late policy, as '10% a day after 1h'; kept, as by `due`.")] = "",
+    seconds: Annotated[float, Option(help="Processor time a cell may use.")] = 30,
+    memory: Annotated[int, Option(help="Memory a submission may use, in MB.")] = 2048,
+    device: Annotated[str, Option(help="`cuda` lets the GPU into the sandbox.", show_default="the CPU")] = "",
     unsafe: UnsafeOption = False,
 ) -> None:
     """Grade submissions: every one gets a grade, a page, and a reason.
@@ -193,9 +194,7 @@ def grade(
     graded = run_grading(submissions, options)
     if json_file:
         write(json_file, json_records(graded))
-    table = Table(box=None, pad_edge=False)
-    for title, side in (("student", "left"), ("assignment", "left"), ("score", "right"), ("", "left")):
-        table.add_column(title, justify=side)  # type: ignore[arg-type]
+    table = columns("student", "assignment", "score>", "")
     for entry in graded.entries:
         score = f"{points(entry.score)}/{points(entry.max_score)}"
         note = f"{entry.waiting} to grade by hand" if entry.waiting else ""
@@ -205,17 +204,17 @@ def grade(
         table.add_row(escape(problem.student), "", "–", f"[red]{escape(problem.sentence)}[/]")
     console.print(table)
     for change in graded.changes:
-        say(f"changed: {escape(str(change))}")
+        say(f"changed: {change}")
     if graded.changes:
         say("Nothing of it has left this machine; `coursekit undo NAME` takes it back.")
     for path in graded.reports:
-        say(f"The class: [bold]{path}[/]; feedback pages beside it.")
+        say("The class: ", path, "; feedback pages beside it.")
     raise SystemExit(graded.exit_code)
 
 
 @app.command()
 def check(
-    notebook: Annotated[Path, typer.Argument(help="A notebook, as a student has it.")],
+    notebook: Annotated[Path, Argument(help="A notebook, as a student has it.")],
     unsafe: UnsafeOption = False,
 ) -> None:
     """Run a notebook's visible checks from top to bottom, as a student would."""
@@ -223,9 +222,8 @@ def check(
 
     passed = []
     for verdict in self_check(notebook, unsafe):
-        mark = "[green]✓[/]" if verdict.ok else "[red]✗[/]"
         passed.append(verdict.ok)
-        words = f"{mark} {escape(verdict.id)}  {escape(verdict.sentence)}"
+        words = f"{MARKS[verdict.ok]} {escape(verdict.id)}  {escape(verdict.sentence)}"
         console.print(words, highlight=False, soft_wrap=True)
     console.print(f"{sum(passed)} of {len(passed)} pass.")
     raise SystemExit(0 if all(passed) else 1)
@@ -235,8 +233,8 @@ def check(
 def prove(
     names: NamesArgument = None,
     course: CourseOption = Path("."),
-    jobs: Annotated[int, typer.Option(help="Answers at a time.", show_default="all cores")] = 0,
-    results: Annotated[Path | None, typer.Option("--json", help="Keep the results in this file.")] = None,
+    jobs: Annotated[int, Option(help="Answers at a time.", show_default="all cores")] = 0,
+    results: Annotated[Path | None, Option("--json", help="Keep the results in this file.")] = None,
 ) -> None:
     """Prove every question: solution, stub, named mistakes, other right forms."""
     import os
@@ -249,12 +247,9 @@ def prove(
     from ..grading.run.warm import Warm
 
     here = Course.find(course)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("question", no_wrap=True, overflow="fold")  # what cannot be read cannot be mended
-    for title in (
-        "points", "stub", "mistakes caught", "named rightly", "seen by the visible check", "right forms accepted",
-    ):  # fmt: skip
-        table.add_column(title, justify="right")
+    told = ("mistakes caught>", "named rightly>", "seen by the visible check>", "right forms accepted>")
+    table = columns("question", "points>", "stub>", *told)
+    table.columns[0].no_wrap, table.columns[0].overflow = True, "fold"  # what cannot be read cannot be mended
     proofs, failed = [], []
     with Warm(jobs=jobs or os.cpu_count() or 1, limits=Limits(cell_cpu=60, cell_wall=240)) as warm:
         for proof in prove_questions(here, names or here.assignments(), warm):

@@ -51,9 +51,8 @@ def examine_device() -> Iterator[Finding]:
 
     torch = require_torch()
     there = torch.cuda.is_available()
-    yield Finding(
-        "GPU", there, torch.cuda.get_device_name(0) if there else "none here: its path is not proved"
-    )
+    name = torch.cuda.get_device_name(0) if there else "none here: its path is not proved"
+    yield Finding("GPU", there, name)
     device = "cuda" if there else "cpu"
     cells = [Cell(test.format(device), "test", what.format(device), 1.0) for what, test in TESTS.items()]
     task = Task("the device", (Cell(ANSWER, "solution", "answer", reference=ANSWER), *cells))
@@ -98,12 +97,10 @@ def _torch() -> Iterator[Finding]:
 
 
 def _packages() -> Iterator[Finding]:
-    for part, package, extra in (
-        ("book", "jupyter-book", "book"),
-        ("notebooks", "jupytext", "grade"),
-        ("nbgrader", "nbgrader", "grade"),
-        ("cluster", "distributed", "grade"),
-    ):
+    for part, package in (
+        ("book", "jupyter-book"), ("notebooks", "jupytext"), ("nbgrader", "nbgrader"), ("cluster", "distributed")
+    ):  # fmt: skip
+        extra = "book" if part == "book" else "grade"
         try:
             yield Finding(part, True, f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:

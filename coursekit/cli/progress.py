@@ -11,13 +11,10 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.text import Text
 
 from .shared import console
 
@@ -26,19 +23,12 @@ if TYPE_CHECKING:
     from ..grading.command import Graded, Options
 
 
-class _Rate(ProgressColumn):
-    """How many are done in a second."""
-
-    def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:.1f}/s" if task.speed else "", style="progress.data.speed")
-
-
 @contextmanager
 def bar(title: str, total: float) -> Iterator[Callable[..., None]]:
     """`with bar("Grading", 40) as advance: advance(advance=1)`; `advance` takes rich's update arguments."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     quiet = not console.is_terminal
-    with Progress(*columns, _Rate(), TimeRemainingColumn(), console=console, disable=quiet) as progress:
+    with Progress(*columns, TimeRemainingColumn(), console=console, disable=quiet) as progress:
         task = progress.add_task(title, total=total)
         if quiet:
             console.print(f"{title} …")

@@ -11,6 +11,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from typer import Argument, Option
 
 app = typer.Typer(
     name="coursekit",
@@ -23,21 +26,20 @@ app = typer.Typer(
 console = Console()
 problems = Console(stderr=True)
 
-CourseOption = Annotated[Path, typer.Option("--course", help="The course's folder.", show_default="this one")]
-GradebookOption = Annotated[
-    str, typer.Option(help="A database URL.", show_default="gradebook.db of the course")
-]
-OutOption = Annotated[Path | None, typer.Option(help="Folder for pages.", show_default="_build/grades")]
-AssignmentArgument = Annotated[str, typer.Argument(help="An assignment.")]
-GradedArgument = Annotated[str, typer.Argument(help="An assignment that was graded.")]
-StudentArgument = Annotated[str, typer.Argument(help="A student's id.")]
-NamesArgument = Annotated[list[str] | None, typer.Argument(help="Assignments.", show_default="all")]
-UnsafeOption = Annotated[bool, typer.Option("--unsafe", help="Run without a sandbox, where there is none.")]
-_OF_A_CHORE = {
-    "course": (CourseOption, Path(".")),
-    "gradebook": (GradebookOption, ""),
-    "out": (OutOption, None),
-}
+CourseOption = Annotated[Path, Option("--course", help="The course's folder.", show_default="this one")]
+GradebookOption = Annotated[str, Option(help="A database URL.", show_default="gradebook.db of the course")]
+OutOption = Annotated[Path | None, Option(help="Folder for pages.", show_default="_build/grades")]
+AssignmentArgument = Annotated[str, Argument(help="An assignment.")]
+GradedArgument = Annotated[str, Argument(help="An assignment that was graded.")]
+StudentArgument = Annotated[str, Argument(help="A student's id.")]
+NamesArgument = Annotated[list[str] | None, Argument(help="Assignments.", show_default="all")]
+UnsafeOption = Annotated[bool, Option("--unsafe", help="Run without a sandbox, where there is none.")]
+
+
+def _common(
+    *, course: CourseOption = Path("."), gradebook: GradebookOption = "", out: OutOption = None
+) -> None:
+    """The options of every chore."""
 
 
 class Later:
@@ -62,16 +64,22 @@ def chore(name: str | None = None) -> Callable[[Callable[..., None]], Callable[.
 
         hints = get_type_hints(work, localns={"Options": Any}, include_extras=True)
         own = [p.replace(annotation=hints[p.name]) for p in inspect.signature(work).parameters.values()][1:]
-        common = [
-            inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            for key, (kind, default) in _OF_A_CHORE.items()
-        ]
-        command.__signature__ = inspect.Signature([*own, *common])  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in (*own, *common)}
+        both = [*own, *inspect.signature(_common, eval_str=True).parameters.values()]
+        command.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in both}
         return app.command(name)(command)
 
     return make
 
 
-def say(text: object) -> None:
-    console.print(text, soft_wrap=True)
+def columns(*titles: str) -> Table:
+    """A table without lines; a title that ends in `>` is that of numbers."""
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title.removesuffix(">"), justify="right" if title.endswith(">") else "left")
+    return table
+
+
+def say(words: object, what: object = "", more: str = "") -> None:
+    """A sentence; `what` in it stands out."""
+    console.print(f"{escape(str(words))}[bold]{escape(str(what))}[/]{escape(more)}", soft_wrap=True)

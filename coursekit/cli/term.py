@@ -5,11 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.markup import escape
-from rich.table import Table
+from typer import Argument, Option
 
-from .shared import AssignmentArgument, GradedArgument, Later, StudentArgument, chore, console, problems, say
+from ..expected import Expected
+from .shared import (
+    AssignmentArgument,
+    GradedArgument,
+    Later,
+    StudentArgument,
+    chore,
+    columns,
+    console,
+    problems,
+    say,
+)
 
 if TYPE_CHECKING:
     from ..grading import term as chores
@@ -20,7 +30,7 @@ else:
 
 def _left(path: Path, left: list[str]) -> None:
     """Say what was written and what was not; the exit code says it too."""
-    say(f"Wrote [bold]{path}[/]")
+    say("Wrote ", path)
     for line in left:
         problems.print(f"[yellow]not written:[/] {escape(line)}", soft_wrap=True)
     raise SystemExit(1 if left else 0)
@@ -30,29 +40,21 @@ def _left(path: Path, left: list[str]) -> None:
 def report(
     options: Options,
     assignment: GradedArgument,
-    names: Annotated[bool, typer.Option("--names", help="Name the students on its leaderboard.")] = False,
+    names: Annotated[bool, Option("--names", help="Name the students on its leaderboard.")] = False,
 ) -> None:
     """Write the class's report again, with the points that were given by hand since."""
-    say(f"The class: [bold]{chores.report_again(assignment, options, names)}[/]")
+    say("The class: ", chores.report_again(assignment, options, names))
 
 
 @chore()
 def export(
     options: Options,
     assignment: GradedArgument,
-    to: Annotated[Path, typer.Argument(help="The file to write (a folder for gradescope).")],
-    form: Annotated[
-        str, typer.Option("--format", help="csv, canvas, moodle, gradescope or gradescope-zip.")
-    ] = "csv",
-    into: Annotated[
-        Path | None, typer.Option(help="The downloaded Canvas or Moodle file to fill in.")
-    ] = None,
-    column: Annotated[
-        str, typer.Option(help="The column to fill, where it is not named like the assignment.")
-    ] = "",
-    unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Write totals in which answers still wait for a person.")
-    ] = False,
+    to: Annotated[Path, Argument(help="The file to write (a folder for gradescope).")],
+    form: Annotated[str, Option("--format", help="csv, canvas, moodle, gradescope, gradescope-zip.")] = "csv",
+    into: Annotated[Path | None, Option(help="The downloaded Canvas or Moodle file to fill in.")] = None,
+    column: Annotated[str, Option(help="The column to fill, if not named like the assignment.")] = "",
+    unfinished: Annotated[bool, Option("--unfinished", help="Also totals that wait for a person.")] = False,
 ) -> None:
     """Write grades for another system. What is not certain is not written, and listed; exit code 1 then."""
     _left(*chores.export(assignment, to, form, into, options, column, unfinished))
@@ -62,9 +64,9 @@ def export(
 def due(
     options: Options,
     assignment: AssignmentArgument,
-    when: Annotated[str, typer.Argument(help="A time, as 2026-12-01T18:00+01:00.")] = "",
-    late: Annotated[str, typer.Option(help="Late policy, as '10% a day after 1h'.")] = "",
-    keep: Annotated[str, typer.Option(help="Of several submissions: latest, or best.")] = "",
+    when: Annotated[str, Argument(help="A time, as 2026-12-01T18:00+01:00.")] = "",
+    late: Annotated[str, Option(help="Late policy, as '10% a day after 1h'.")] = "",
+    keep: Annotated[str, Option(help="Of several submissions: latest, or best.")] = "",
 ) -> None:
     """Set when an assignment is due and what late work loses; penalties follow at once."""
     say(chores.set_due(assignment, when, late, options, keep))
@@ -75,8 +77,8 @@ def extend(
     options: Options,
     assignment: AssignmentArgument,
     student: StudentArgument,
-    until: Annotated[str, typer.Argument(help="A time, or +3d or +12h after the due time.")],
-    why: Annotated[str, typer.Option(help="The reason, kept with it.")] = "",
+    until: Annotated[str, Argument(help="A time, or +3d or +12h after the due time.")],
+    why: Annotated[str, Option(help="The reason, kept with it.")] = "",
 ) -> None:
     """Give one student more time."""
     say(chores.extend(assignment, student, until, why, options))
@@ -87,27 +89,24 @@ def give(
     options: Options,
     assignment: AssignmentArgument,
     student: StudentArgument,
-    question: Annotated[str, typer.Argument(help="A graded cell, as `test_clip`.")],
-    score: Annotated[str, typer.Argument(help="Points; - for a comment alone.")],
-    comment: Annotated[str, typer.Argument(help="What the student reads.")] = "",
+    question: Annotated[str, Argument(help="A graded cell, as `test_clip`.")],
+    score: Annotated[str, Argument(help="Points; - for a comment alone.")],
+    comment: Annotated[str, Argument(help="What the student reads.")] = "",
 ) -> None:
     """Give points or a comment by hand, kept for ever."""
     try:
         number = None if score == "-" else float(score)
     except ValueError:
-        raise typer.BadParameter(f"{score!r} is no number of points") from None
+        raise Expected(
+            f"{score!r} is no number of points: write it as 2.5, or - for a comment alone"
+        ) from None
     say(chores.give(assignment, student, question, number, comment, options))
 
 
 @chore()
 def roster(
     options: Options,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            exists=True, dir_okay=False, help="Canvas's gradebook, Moodle's participants, or a CSV with `id`."
-        ),
-    ],
+    file: Annotated[Path, Argument(help="Canvas's gradebook, Moodle's participants, or a CSV with `id`.")],
 ) -> None:
     """Read the class list; groups stand in its column `group`."""
     people = chores.enrol(file, options)
@@ -118,12 +117,12 @@ def roster(
 @chore()
 def status(
     options: Options,
-    assignment: Annotated[str | None, typer.Argument(help="An assignment.", show_default="all")] = None,
+    assignment: Annotated[str | None, Argument(help="An assignment.", show_default="all")] = None,
 ) -> None:
     """Who handed in, who did not, what waits for a person."""
-    table = Table(box=None, pad_edge=False)
-    for title in ("assignment", "due", "graded", "missing", "late", "waiting", "flagged"):
-        table.add_column(title, justify="left" if title in ("assignment", "due") else "right")
+    from ..grading.facts import counted
+
+    table = columns("assignment", "due", "graded>", "missing>", "late>", "waiting>", "flagged>")
     found = chores.status(assignment, options)
     for one in found:
         counts = (
@@ -134,26 +133,26 @@ def status(
     console.print(table)
     for one in found if assignment else ():
         for student in one.missing:
-            say(f"missing: {escape(student)}")
+            say(f"missing: {student}")
         for entry in one.entries:
             if entry.waiting:
-                say(f"waiting: {escape(entry.student)}, {entry.waiting} answers")
+                say(f"waiting: {entry.student}, {counted(entry.waiting, 'answer')}")
     for student, words in (found[0].refused if found else {}).items():
-        say(f"refused: {escape(student)}: {escape(words)}")
+        say(f"refused: {student}: {words}")
 
 
 @chore("return")
 def give_back(
     options: Options,
     assignment: GradedArgument,
-    to: Annotated[Path, typer.Argument(help="The zip to write.")],
-    canvas: Annotated[Path | None, typer.Option(help="The submissions, as Canvas gave them.")] = None,
-    moodle: Annotated[Path | None, typer.Option(help="The submissions, as Moodle gave them.")] = None,
+    to: Annotated[Path, Argument(help="The zip to write.")],
+    canvas: Annotated[Path | None, Option(help="The submissions, as Canvas gave them.")] = None,
+    moodle: Annotated[Path | None, Option(help="The submissions, as Moodle gave them.")] = None,
 ) -> None:
     """Put the feedback pages into the zip that Canvas or Moodle takes. Exit code 1: some are not in it."""
     download = canvas or moodle
     if download is None or (canvas and moodle):
-        raise typer.BadParameter("name the download that it answers, with --canvas or with --moodle")
+        raise Expected("name the download that the pages answer, with --canvas FILE or with --moodle FILE")
     _left(*chores.give_back(assignment, download, to, "canvas" if canvas else "moodle", options))
 
 
@@ -161,10 +160,10 @@ def give_back(
 def undo(options: Options, assignment: GradedArgument) -> None:
     """Take back what the last run changed in grades that were there before; again, and the run before it."""
     for change in chores.undo(assignment, options):
-        say(escape(str(change)))
+        say(change)
 
 
 @chore()
 def term(options: Options) -> None:
     """Write one page over all assignments and students, with the history of each grade."""
-    say(f"The term: [bold]{chores.whole_term(options)}[/]")
+    say("The term: ", chores.whole_term(options))

@@ -14,12 +14,11 @@ from __future__ import annotations
 from ..lazy import lazily
 
 HOMES = {
-    "errors": "BadData",
-    "vocabulary": "PAD EOS UNK Vocabulary",
+    "vocabulary": "BadData PAD EOS UNK Vocabulary",
     "batches": "Batches padded",
-    "corpus": "Corpus python_reference own_text tokens sentences",
+    "corpus": "Corpus python_reference tokens",
     "grammar": "Grammar",
-    "grammars": "english brackets counting",
+    "grammars": "english brackets",
     "trees": "Parse Pair Tree parse translate",
     "tasks": "Dependencies Translation dependencies translation",
     "scenes": "Scenes Thing",

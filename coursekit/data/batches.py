@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..runtime import require_torch
-from .errors import BadData
+from .vocabulary import BadData
 
 
 class Batches:

@@ -2,7 +2,6 @@
 
 digits = Digits.load()
 digits.train                     # (N, 8, 8), each pixel from 0 to 1
-given, image = digits.completion("train", rows=4)    # the upper rows, and the whole
 """
 
 from __future__ import annotations
@@ -13,8 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-
-from .errors import BadData
 
 
 @dataclass(frozen=True)
@@ -33,17 +30,6 @@ class Digits:
         labels = table[:, -1].astype(np.int64)
         test = np.arange(len(images)) % 5 == 4
         return cls(images[~test], images[test], labels[~test], labels[test])
-
-    def completion(self, split: str = "train", rows: int = 4) -> tuple[np.ndarray, np.ndarray]:
-        """(given, images), both (N, 8, 8): in `given` the rows after the first `rows` are zero."""
-        if split not in ("train", "test"):
-            raise BadData(f'split is {split!r}; it needs to be "train" or "test"')
-        if not 1 <= rows <= 7:
-            raise BadData(f"rows is {rows}; an image of 8 rows can be completed from 1 to 7 of them")
-        images = getattr(self, split)
-        given = images.copy()
-        given[:, rows:] = 0
-        return given, images
 
 
 def _file() -> Path:

@@ -28,10 +28,9 @@ from math import exp, log
 import numpy as np
 
 from .batches import Batches, padded
-from .errors import BadData
 from .rules import Rule, read
 from .trees import Tree, grow
-from .vocabulary import EOS, Vocabulary
+from .vocabulary import EOS, BadData, Vocabulary
 
 Item = tuple[str, tuple[str, ...]]  # a symbol and as much of its right side as has come
 Stack = tuple[Item, ...]  # what is still open, the innermost last

@@ -2,7 +2,6 @@
 
 english()     number agreement over a distance: the boat near the harbours sinks
 brackets()    two kinds of brackets, nested: a stack has to be kept
-counting()    n times a, then n times b: a counter has to be kept
 """
 
 from __future__ import annotations
@@ -33,8 +32,6 @@ BRACKETS = """
     B -> ( ) [0.35] | ( S ) [0.25] | { } [0.25] | { S } [0.15]
 """
 
-COUNTING = "S -> a b [0.2] | a S b [0.8]"
-
 
 def english() -> Grammar:
     return Grammar(ENGLISH)
@@ -42,7 +39,3 @@ def english() -> Grammar:
 
 def brackets() -> Grammar:
     return Grammar(BRACKETS)
-
-
-def counting() -> Grammar:
-    return Grammar(COUNTING)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .errors import BadData
+from .vocabulary import BadData
 
 _PROBABILITY = re.compile(r"\[([^\]]*)\]\s*$")
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .batches import Batches, padded
-from .errors import BadData
-from .vocabulary import EOS, Vocabulary
+from .vocabulary import EOS, BadData, Vocabulary
 
 COLOURS = ("red", "blue", "green", "yellow")
 SHAPES = ("circle", "square", "triangle")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import BadData
 from .trees import Parse
+from .vocabulary import BadData
 
 
 def numbers(tensor: Any) -> np.ndarray:

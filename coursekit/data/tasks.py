@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .batches import Batches, padded
-from .errors import BadData
 from .grammar import Grammar
 from .trees import Pair, Parse, parse, translate
-from .vocabulary import EOS, Vocabulary
+from .vocabulary import EOS, BadData, Vocabulary
 
 # One of its sentences: we booked the evening train through Vienna.
 DEPENDENCIES = """

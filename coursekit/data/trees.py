@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import BadData
 from .rules import Rule
+from .vocabulary import BadData
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,6 @@ class Parse:
     words: tuple[str, ...]
     heads: tuple[int, ...]
     labels: tuple[str, ...]
-
-    def __str__(self) -> str:
-        above = ["-" if head < 0 else self.words[head] for head in self.heads]
-        rows = zip(self.words, self.labels, above, strict=True)
-        return "\n".join(f"{word:<12} {label:<8} {head}" for word, label, head in rows)
 
 
 def parse(tree: Tree) -> Parse:

@@ -17,7 +17,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from .errors import BadData
+
+class BadData(ValueError):
+    """A text, a grammar or an id cannot be used; the message says why, and how to repair it."""
+
 
 PAD, EOS, UNK = "<pad>", "<eos>", "<unk>"
 SPECIAL = (PAD, EOS, UNK)

@@ -50,7 +50,7 @@ def loss_curve(history: Any, limit: float | None = None, unit: str = "nats per w
         if limit is not None:
             ax.axhline(limit, color=INK, lw=1.2, ls=(0, (2, 2)))
             ax.annotate(
-                f"limit {limit:.3f} (perplexity {exp(limit):.2f})", (steps, limit), (0, -3),
+                f"limit {limit:.3f} (perplexity {exp(limit):.2f})", (steps, low), (0, -3),
                 textcoords="offset points", ha="right", va="top",
             )  # fmt: skip
             words.append(f"the limit is {limit:.3f}")

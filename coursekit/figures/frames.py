@@ -4,7 +4,7 @@
 
 All frames are in the page; the slider shows one. Its few words of script stand in the slider itself, so
 they work wherever HTML does, however often it is copied. On paper, and in the book without scripts, the frame
-that tells most is there with its label: the last one, unless the author names another.
+that tells most is there with its label: the one it starts at, or the last, unless the author names another.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def slider(
     for what, many in (("labels", shown), ("alt", words)):
         if len(many) != len(frames):
             raise ValueError(f"there are {len(frames)} frames and {len(many)} {what}; each frame needs one")
-    told = len(frames) - 1 if told is None else told
+    told = (start or len(frames) - 1) if told is None else told
     for what, n in (("start", start), ("told", told)):
         if not 0 <= n < len(frames):
             raise ValueError(f"{what} is {n}; it needs to be one of the frames 0 to {len(frames) - 1}")

@@ -112,7 +112,7 @@ def scene(
         ax.set_title(word)
         there = "; ".join(f"{t.colour} {t.shape} at column {t.x}, row {t.y}" for t in things)
         x, y = (int(n) for n in np.unravel_index(a.argmax(), a.shape))
-        looks = f" At the word {word} it looks most at column {x}, row {y} ({a.max():.2f})."
+        looks = f" With “{word}” it looks most at column {x}, row {y} ({a.max():.2f})."
         return picture(figure, f"A scene: {there}.{'' if alpha is None else looks}")
 
 

@@ -22,7 +22,8 @@ def exploding_slider(radii: Sequence[float], steps: int = 30) -> Slider:
     caption = (
         "Below a spectral radius of 1 the gradient vanishes; above it, a linear network's gradient explodes."
     )
-    return slider(pictures, labels, name="spectral radius", caption=caption, start=_nearest_one(radii))
+    start, told = _nearest_one(radii), len(radii) - 1
+    return slider(pictures, labels, name="spectral radius", caption=caption, start=start, told=told)
 
 
 def temperature_slider(
@@ -34,7 +35,7 @@ def temperature_slider(
     pictures = [curves.temperature(logits, words, t) for t in temperatures]
     labels, start = [f"{t:g}" for t in temperatures], _nearest_one(temperatures)
     caption = "A low temperature sharpens the distribution, a high one flattens it."
-    return slider(pictures, labels, name="temperature", caption=caption, start=start, told=start)
+    return slider(pictures, labels, name="temperature", caption=caption, start=start)
 
 
 def _nearest_one(values: Sequence[float]) -> int:
@@ -47,7 +48,7 @@ def pattern_slider(name: str, T: int, widths: Sequence[int] = (1, 2, 3, 4, 6, 8,
 
     pictures = [maps.pattern(mask(name, T, w), f"{name}, w = {w}: {pairs(name, T, w)} pairs") for w in widths]
     caption = f"The pattern “{name}” over {T} positions as its width grows."
-    return slider(pictures, widths, name="width w", caption=caption)
+    return slider(pictures, widths, name="width w", caption=caption, start=len(widths) // 2)
 
 
 def gradient_slider(

@@ -21,7 +21,7 @@ from .gradebook.history import Change
 from .gradebook.record import Record
 from .pages.shelf import Shelf
 from .pipeline import Grading, works
-from .run.calibrate import Modes
+from .run.outcome import Modes
 from .run.warm import Warm
 from .submissions.collect import Collection, Submission, collect
 
@@ -68,9 +68,8 @@ class Graded:
     entries: list[Entry]
     problems: list[Problem]
     assignments: list[Assignment]
-    folder: Path
-    reports: list[Path] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)  # grades that were there before, and are others now
+    reports: list[Path]
+    changes: list[Change]  # grades that were there before, and are others now
 
     @property
     def exit_code(self) -> int:
@@ -96,9 +95,8 @@ def run(
             opened.enter_context(made := _runner(options))
             return made
 
-        total(len(submissions))
-
         def one_by_one() -> Iterator[Submission]:
+            total(len(submissions))
             for submission in submissions:
                 yield submission
                 step()
@@ -116,11 +114,15 @@ def run(
         grading.problems += broken + found.refusals
         best = {a.name for a in assignments if record.keeps_best(a.name)}
         grading.grade(works(one_by_one(), assignments, bool(options.assignment), best))
-        record.term.refuse(options.assignment or "", grading.problems)
-        used = [a for a in assignments if any(name == a.name for _, name in grading.done)]
-        graded = Graded([], grading.problems, used, options.folder)
+        record.term.refuse(
+            options.assignment or "", grading.problems, {student for student, _ in grading.done}
+        )
+        record.term.share(found.together, grading.done)
         mine = record.history.changes(record.history.began)
-        graded.changes = [change for change in mine if change.before is not None]
+        used = [a for a in assignments if any(name == a.name for _, name in grading.done)]
+        graded = Graded(
+            [], grading.problems, used, [], [change for change in mine if change.before is not None]
+        )
         for assignment in used:
             everyone = record.entries(assignment.name)
             done = [e for e in everyone if (e.student, e.assignment) in grading.done]
@@ -151,9 +153,8 @@ def _sensible(options: Options) -> None:
 def _chosen(found: Collection, paths: list[Path], students: frozenset[str]) -> list[Submission]:
     """The submissions of these students, or all; none at all is a mistake in the command."""
     if not found.submissions and not found.refusals:
-        raise GradingError(
-            f"there is no notebook in {', '.join(map(str, paths))}: name a notebook, a folder or a downloaded zip"
-        )
+        where = ", ".join(map(str, paths))
+        raise GradingError(f"there is no notebook in {where}: name a notebook, a folder or a downloaded zip")
     if absent := ", ".join(map(repr, sorted(students - set(found.found)))):
         names = ", ".join(sorted(found.found)[:20]) + (" …" if len(found.found) > 20 else "")
         raise GradingError(f"nothing was handed in by {absent}; there is work of {names}")
@@ -174,8 +175,8 @@ def _runner(options: Options) -> Warm | Cluster:
 def private_folders(course: Path) -> list[Path]:
     """What no submission may see, even of a course that lies inside the system's or Python's own folders."""
     root = course.resolve()
-    shown = [Path(__file__), *map(Path, (sys.prefix, sys.base_prefix))]
-    if any(path.resolve().is_relative_to(root) for path in shown):  # a course with its own Python in it
+    shown = (Path(path).resolve() for path in (__file__, sys.prefix, sys.base_prefix))
+    if any(path.is_relative_to(root) for path in shown):  # a course with its own Python in it
         return [root / name for name in PRIVATE if (root / name).is_dir()]
     return [root]
 
@@ -183,11 +184,9 @@ def private_folders(course: Path) -> list[Path]:
 def json_records(graded: Graded) -> str:
     """One record a submission, as `--json` promises them: no answers, no outputs."""
     done = [{k: v for k, v in e.plain().items() if k != "answers"} for e in graded.entries]
+    empty: dict[str, object] = {"assignment": None, "score": 0.0, "max_score": 0.0, "status": "refused"}
+    empty |= {"repairs": [], "questions": []}
     refused = [
-        {
-            "student": p.student, "assignment": None, "score": 0.0, "max_score": 0.0, "status": "refused",
-            "flags": [f"{p.origin}: {p.sentence}"], "repairs": [], "questions": [],
-        }
-        for p in graded.problems
-    ]  # fmt: skip
+        {"student": p.student, **empty, "flags": [f"{p.origin}: {p.sentence}"]} for p in graded.problems
+    ]
     return json.dumps([*done, *refused], indent=1, ensure_ascii=False) + "\n"

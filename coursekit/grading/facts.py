@@ -338,6 +338,11 @@ def titles(entries: Iterable[Entry]) -> dict[Key, str]:
     return {(notebook, name): f"{notebook}/{name}" if shared[name] > 1 else name for notebook, name in keys}
 
 
+def counted(number: int, what: str) -> str:
+    """1 answer, 3 answers."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def points(value: float) -> str:
     """12, 7.5, 3.33: as short as it can be."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -23,8 +23,7 @@ from .facts import Assignment, Master, Printed, Problem, StudentCell, Work
 from .gradebook.record import Record
 from .pages.describe import describe, printed
 from .pages.shelf import Shelf
-from .run.calibrate import Modes, Run, calibrate
-from .run.outcome import Task
+from .run.outcome import Modes, Run, Task, calibrate
 from .submissions.collect import Submission, kind_of
 from .submissions.recognise import Unreadable, read_notebook, recognise
 from .submissions.repair import mend

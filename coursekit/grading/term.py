@@ -5,34 +5,67 @@ from __future__ import annotations
 import io
 import zipfile
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ..files import write
 from .assignment import load_one
 from .command import Options
 from .errors import GradingError
-from .facts import Entry, points
+from .facts import Entry, Problem, counted, points
 from .gradebook import export as exports
-from .gradebook.gradescope import autograder_zip
+from .gradebook.export import Final, fill_canvas, fill_moodle
 from .gradebook.history import Change
 from .gradebook.record import Record
-from .gradebook.sheets import Final, fill_canvas, fill_moodle
-from .gradebook.term import Person, later, read_roster
+from .gradebook.term import Person, in_utc, later, read_roster
+from .gradescope import autograder_zip
 from .pages.feedback import feedback
 from .pages.frame import file_name
 from .pages.term import term_page
 from .submissions.collect import CANVAS, MOODLE, collect
 
 
+def _known(options: Options) -> Record:
+    """The gradebook of a chore that needs one: none is made."""
+    return Record(options.gradebook_url, must_exist=True)
+
+
+def _graded(record: Record, name: str) -> list[Entry]:
+    found = record.entries(name)
+    if not found:
+        known = ", ".join(record.assignments()) or "none"
+        raise GradingError(f"nothing was graded for {name!r} in this gradebook (graded: {known})")
+    return found
+
+
+def _shared(entries: list[Entry], record: Record) -> list[Entry]:
+    """The entries of an assignment, and for every other member of a group a copy of what one of them handed in."""
+    found = {entry.student: entry for entry in entries}
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    people = record.term.people()
+    for person in people:
+        if person.group and person.student in found:
+            groups[person.group].append(found[person.student])
+    for name in {entry.assignment for entry in entries}:
+        for (_, member), student in record.term.told("together", name).items():
+            if student in found:
+                found.setdefault(member, replace(found[student], student=member))
+    for person in people:
+        if best := max(groups[person.group], key=lambda entry: entry.score, default=None):
+            found.setdefault(person.student, replace(best, student=person.student))
+    return list(found.values())
+
+
 def report_again(name: str, options: Options, named: bool = False) -> Path:
     """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
     assignment = load_one(options.course, name)
-    with Record(options.gradebook_url) as record:
+    with _known(options) as record:
         entries = _graded(record, name)
         for entry in entries:
             options.shelf.put_page(entry, assignment, record.printed(entry.student, name))
-    return options.shelf.put_report(assignment, entries, named=named)
+        graded = {entry.student for entry in entries}
+        refused = [Problem(who, "", why) for who, why in record.term.refused().items() if who not in graded]
+    return options.shelf.put_report(assignment, entries, refused, named)
 
 
 def export(
@@ -44,8 +77,8 @@ def export(
     """
     if form == "gradescope-zip":
         return write(to, autograder_zip(options.course, name, options.unsafe)), []
-    with Record(options.gradebook_url) as record:
-        entries, people, refused = _graded(record, name), record.term.people(), record.term.refused()
+    with _known(options) as record:
+        entries, refused = _shared(_graded(record, name), record), record.term.refused()
     if form == "gradescope":
         for entry in entries:
             write(to / file_name(entry.student) / "results.json", exports.gradescope(entry))
@@ -54,9 +87,9 @@ def export(
         return write(to, exports.as_csv(entries, refused)), []
     if form not in ("canvas", "moodle"):
         raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle, gradescope or gradescope-zip")
-    if into is None or not into.is_file():
+    if into is None:
         raise GradingError(f"--format {form} fills in a file that you downloaded: name it with --into FILE")
-    text, finals = exports.read_sheet(into), _finals(entries, people, unfinished)
+    text, finals = exports.read_sheet(into), {entry.student: _final(entry, unfinished) for entry in entries}
     canvas = form == "canvas"
     filled = fill_canvas(text, column or name, finals) if canvas else fill_moodle(text, finals, column)
     gone = {student: words for student, words in refused.items() if student not in finals}
@@ -64,27 +97,13 @@ def export(
     return write(to, filled.text), filled.left + left
 
 
-def _finals(entries: list[Entry], people: list[Person], unfinished: bool) -> dict[str, Final]:
-    """What may go out: by student, and for every member of a group what one of them handed in."""
-    found = {}
-    for e in entries:
-        wait = f"{e.waiting} answers wait for a person" if e.waiting and not unfinished else ""
-        found[e.student] = Final(e.score, e.max_score, wait, _in_words(e))
-    groups: dict[str, list[Final]] = defaultdict(list)
-    for person in people:
-        if person.group and person.student in found:
-            groups[person.group].append(found[person.student])
-    for person in people:
-        if person.student not in found and person.group in groups:
-            found[person.student] = max(groups[person.group], key=lambda final: final.score)
-    return found
-
-
-def _in_words(entry: Entry) -> str:
-    """A grade and its reasons on one line, for a column of feedback."""
+def _final(entry: Entry, unfinished: bool) -> Final:
+    """What may go out for a student; a grade and its reasons on one line, for a column of feedback."""
     lost = dict.fromkeys(q.sentence for q in entry.questions if q.short and q.sentence and not q.waiting)
     said = [text for notebook in entry.comments.values() for text in notebook.values()]
-    return " ".join([f"{points(entry.score)} of {points(entry.max_score)}.", *lost, *said])
+    words = " ".join([f"{points(entry.score)} of {points(entry.max_score)}.", *lost, *said])
+    wait = f"{counted(entry.waiting, 'answer')} to grade by hand" if entry.waiting and not unfinished else ""
+    return Final(entry.score, entry.max_score, wait, words)
 
 
 def give_back(name: str, download: Path, to: Path, form: str, options: Options) -> tuple[Path, list[str]]:
@@ -94,7 +113,7 @@ def give_back(name: str, download: Path, to: Path, form: str, options: Options) 
     assignment = load_one(options.course, name)
     out, left = io.BytesIO(), []
     with (
-        Record(options.gradebook_url) as record,
+        _known(options) as record,
         collect([download]) as found,
         zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
@@ -129,8 +148,9 @@ def _place(path: str, form: str, name: str) -> str:
 
 def undo(name: str, options: Options) -> list[Change]:
     """Take back what the last run changed in the grades of an assignment; the pages follow."""
-    with Record(options.gradebook_url) as record:
-        record.enter(load_one(options.course, name))
+    assignment = load_one(options.course, name)
+    with _known(options) as record:
+        record.enter(assignment)
         changes = record.undo(name)
     if not changes:
         raise GradingError(f"no run has changed a grade of {name!r}, so there is nothing to undo")
@@ -140,37 +160,50 @@ def undo(name: str, options: Options) -> list[Change]:
 
 def whole_term(options: Options) -> Path:
     """One page over all assignments and students, with the history of each grade."""
-    with Record(options.gradebook_url) as record:
-        people = record.term.people()
-        entries = {name: record.entries(name) for name in record.assignments()}
-        page = term_page(entries, [p.student for p in people], record.history.changes())
+    with _known(options) as record:
+        entries = {name: _shared(record.entries(name), record) for name in record.assignments()}
+        students = [person.student for person in record.term.people()]
+        page = term_page(entries, students, record.history.changes())
     return write(options.folder / "term.html", page)
 
 
 def set_due(name: str, due: str, late: str, options: Options, keep: str = "") -> str:
     """Set when an assignment is due, its late policy, which submission counts; a sentence that says how it stands."""
+    assignment = load_one(options.course, name)
     with Record(options.gradebook_url) as record:
-        record.enter(load_one(options.course, name))
+        record.enter(assignment)
         return record.decide(name, due, late, keep)
 
 
 def extend(name: str, student: str, until: str, why: str, options: Options) -> str:
     """One student's own due time."""
+    assignment = load_one(options.course, name)
     with Record(options.gradebook_url) as record:
-        when = later(until, record.lateness(name).due)
+        record.enter(assignment)
+        listed = {person.student for person in record.term.people()}
+        if listed and student not in listed | {entry.student for entry in record.entries(name)}:
+            raise GradingError(
+                f"{student!r} is neither in the class list nor graded for {name}: is it the id?"
+            )
+        when = later(until, record.term.lateness(name).due)
         record.term.say("extension", name, student, when.isoformat(), why)
         record.refresh(name)
-        shown = when.isoformat(sep=" ", timespec="minutes")
-        record.history.note(name, student, None, None, f"more time, until {shown}{f': {why}' if why else ''}")
-    return f"{student} has until {shown} for {name}"
+        record.history.note(
+            name, student, None, None, f"more time, until {in_utc(when)}{f': {why}' if why else ''}"
+        )
+    return f"{student} has until {in_utc(when)} for {name}"
 
 
 def give(name: str, student: str, cell: str, score: float | None, comment: str, options: Options) -> str:
     """Points or a comment by hand, kept whatever is graded again."""
-    with Record(options.gradebook_url) as record:
-        known = [entry.student for entry in _graded(record, name)]
+    with _known(options) as record:
+        known = {entry.student: entry for entry in _graded(record, name)}
         if student not in known:
             raise GradingError(f"{student!r} has no grade for {name}; the gradebook has {', '.join(known)}")
+        most = max((q.max for q in known[student].questions if q.id == cell), default=0.0)
+        if score is not None and most and not 0 <= score <= most:
+            words = f"{cell} is worth {points(most)}, so {score:g} cannot be given: give 0 to {points(most)}"
+            raise GradingError(f"{words}, and extra credit in nbgrader's formgrader")
         record.give(name, student, cell, score, comment)
         entry = record.entry(student, name)
     return f"{student} has {points(entry.score)} of {points(entry.max_score)} for {name}"
@@ -178,8 +211,9 @@ def give(name: str, student: str, cell: str, score: float | None, comment: str, 
 
 def enrol(file: Path, options: Options) -> list[Person]:
     """Read the class list into the gradebook."""
+    people = read_roster(exports.read_sheet(file))
     with Record(options.gradebook_url) as record:
-        return record.term.enrol(read_roster(exports.read_sheet(file)))
+        return record.term.enrol(people)
 
 
 @dataclass(frozen=True)
@@ -196,21 +230,20 @@ class Standing:
 def status(name: str | None, options: Options) -> list[Standing]:
     """Who handed in, who did not, what waits for a person."""
     found = []
-    with Record(options.gradebook_url) as record:
-        people, refused = record.term.people(), record.term.refused()
-        for assignment in [name] if name else record.assignments():
+    with _known(options) as record:
+        people, refused, known = (
+            record.term.people(),
+            record.term.refused(),
+            record.assignments(ungraded=True),
+        )
+        if name is not None and name not in known:
+            raise GradingError(
+                f"the gradebook has no assignment named {name!r}; it has {', '.join(known) or 'none'}"
+            )
+        for assignment in [name] if name else known:
             entries = record.entries(assignment)
-            done = set(_finals(entries, people, unfinished=True))
-            missing = [p.student for p in people if p.student not in done]
-            due = record.lateness(assignment).due
-            shown = due.isoformat(" ", "minutes") if due else ""
-            found.append(Standing(assignment, entries, missing, refused, shown))
-    return found
-
-
-def _graded(record: Record, name: str) -> list[Entry]:
-    found = record.entries(name)
-    if not found:
-        known = ", ".join(record.assignments()) or "none"
-        raise GradingError(f"nothing was graded for {name!r} in this gradebook (graded: {known})")
+            done = {entry.student for entry in _shared(entries, record)}
+            missing = [person.student for person in people if person.student not in done]
+            due = record.term.lateness(assignment).due
+            found.append(Standing(assignment, entries, missing, refused, in_utc(due) if due else ""))
     return found

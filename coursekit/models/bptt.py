@@ -1,4 +1,4 @@
-"""The gradients of the RNN language model by hand: one step, one step back, through all of time.
+"""The gradients of the RNN language model by hand, through all of time.
 
 A parameter appears once in every step, and "the gradient at (s)" is that of its appearance in step s.
 With the errors of the pre-activations,
@@ -14,73 +14,10 @@ back. The true gradient is the sum over all appearances; truncated to τ, over t
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_ids, need_shapes
-from .rnn_lm import Params, Word, forward, run
-
-AT_T = """
-    d1[v] = yhat[v] - y[v]
-    d2[j] = d1[V] U[j,V] h[j] (1 - h[j])
-    dU[j,v] = h[j] d1[v]
-    db2[v] = d1[v]
-    dLx[i] = d2[J] I[i,J]
-    dI[i,j] = e[i] d2[j]
-    dH[k,j] = h_prev[k] d2[j]
-    db1[j] = d2[j]
-    delta[k] = d2[J] H[k,J]
-"""
-
-AT_T_MINUS_1 = """
-    g[j] = delta[j] h_tm1[j] (1 - h_tm1[j])
-    dLx[i] = g[J] I[i,J]
-    dH[k,j] = h_tm2[k] g[j]
-    dI[i,j] = e_tm1[i] g[j]
-    db1[j] = g[j]
-"""
-
-
-def grads_t(
-    x: Word, target: Word, h_prev: Tensor, L: Tensor, H: Tensor, I: Tensor, b1: Tensor, U: Tensor, b2: Tensor
-) -> dict[str, Tensor]:
-    """The six gradients of J(t) at (t): U (D,V), b2 (V,), Lx (d,), I (d,D), H (D,D), b1 (D,)."""
-    e, h, d1, d2 = _errors(x, target, h_prev, L, H, I, b1, U, b2)
-    return {
-        "U": torch.outer(h, d1),
-        "b2": d1,
-        "Lx": d2 @ I.T,  # the row of L for x(t)
-        "I": torch.outer(e, d2),
-        "H": torch.outer(h_prev, d2),
-        "b1": d2,
-    }
-
-
-def grad_hprev(
-    x: Word, target: Word, h_prev: Tensor, L: Tensor, H: Tensor, I: Tensor, b1: Tensor, U: Tensor, b2: Tensor
-) -> Tensor:
-    """δ(t-1) = dJ(t)/dh(t-1) = d2 Hᵀ, (D,)."""
-    *_, d2 = _errors(x, target, h_prev, L, H, I, b1, U, b2)
-    return d2 @ H.T
-
-
-def _errors(
-    x: Word, target: Word, h_prev: Tensor, L: Tensor, H: Tensor, I: Tensor, b1: Tensor, U: Tensor, b2: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    e, h, y_hat, _ = forward(x, h_prev, L, H, I, b1, U, b2, target)
-    d1 = y_hat - F.one_hot(torch.as_tensor(target, device=L.device), len(L))
-    d2 = (d1 @ U.T) * h * (1 - h)
-    return e, h, d1, d2
-
-
-def grads_tm1(delta: Tensor, h_tm1: Tensor, h_tm2: Tensor, e_tm1: Tensor, I: Tensor) -> dict[str, Tensor]:
-    """The gradients of J(t) at (t-1), from δ(t-1): Lx (d,), H (D,D), I (d,D), b1 (D,).
-
-    δ is the error of the state h(t-1) itself; σ' = h(1−h) carries it to the pre-activation.
-    """
-    need_shapes("delta D, e_tm1 d, h_tm1 D, h_tm2 D, I d D", delta, e_tm1, h_tm1, h_tm2, I)
-    g = delta * h_tm1 * (1 - h_tm1)
-    return {"Lx": g @ I.T, "H": torch.outer(h_tm2, g), "I": torch.outer(e_tm1, g), "b1": g}
+from .guards import BadInput, need_ids
+from .rnn_lm import Params, run
 
 
 def bptt(xs: Tensor, targets: Tensor, params: Params, h0: Tensor, tau: int | None = None) -> Params:

@@ -99,9 +99,6 @@ class Cell(nn.Module):
 
         return load(cls, module, options)
 
-    def extra_repr(self) -> str:
-        return f"inputs={self.inputs}, hidden={self.hidden}, fast={self.fast}"
-
 
 class Vanilla(Cell):
     """The vanilla RNN. `activation` is "sigmoid", as the course writes it, or "tanh"."""
@@ -154,46 +151,42 @@ class GRU(Cell):
         h[b,t,j] = (1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]
     """
     parts = ("G1", "G2", "R")
-    all_at_once = fast_cells.GRU
+    all_at_once: type[Function] | None = fast_cells.GRU
 
     def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
         G1 = sigmoid(h @ self.W_hG1.T + x @ self.W_xG1.T - self.B_G1)
         G2 = sigmoid(h @ self.W_hG2.T + x @ self.W_xG2.T - self.B_G2)
-        R = tanh((G1 * h) @ self.W_hR.T + x @ self.W_xR.T - self.B_R)
+        R = tanh(self._reset(G1, h) + x @ self.W_xR.T - self.B_R)
         h = (1 - G2) * h + G2 * R
         return h, h
+
+    def _reset(self, G1: Tensor, h: Tensor) -> Tensor:
+        """What of the old state the candidate sees."""
+        return (G1 * h) @ self.W_hR.T
 
     def _weights(self) -> tuple[Any, ...]:
         W_hG = torch.cat([self.W_hG1, self.W_hG2])
         return W_hG, self.W_hR, self._stack("W_x"), self._stack("B_")
 
 
-class TorchGRU(Cell):
+class TorchGRU(GRU):
     """The GRU as torch has it: reset after the product, with a bias of its own inside the reset.
 
     The gate is the course's: G2 multiplies the new value (torch's z = 1 − G2 multiplies the old one).
     It is here for comparison and has the plain loop alone.
     """
 
-    equations = """
-        G1[b,t,j] = sigmoid(W_hG1[j,I] h[b,t-1,I] + W_xG1[j,K] x[b,t,K] - B_G1[j])
-        G2[b,t,j] = sigmoid(W_hG2[j,I] h[b,t-1,I] + W_xG2[j,K] x[b,t,K] - B_G2[j])
-        m[b,t,j] = W_hR[j,I] h[b,t-1,I] - B_hR[j]
-        R[b,t,j] = tanh(G1[b,t,j] m[b,t,j] + W_xR[j,K] x[b,t,K] - B_R[j])
-        h[b,t,j] = (1 - G2[b,t,j]) h[b,t-1,j] + G2[b,t,j] R[b,t,j]
-    """
-    parts = ("G1", "G2", "R")
+    equations = GRU.equations.replace("G1[b,t,j] h[b,t-1,j]", "W_hR[j,I] h[b,t-1,I] - B_hR[j]").replace(
+        "W_hR[j,I] m[b,t,I]", "G1[b,t,j] m[b,t,j]"
+    )
+    all_at_once = None
 
     def __init__(self, inputs: int, hidden: int, **options: Any):
         super().__init__(inputs, hidden, **options)
         self._parameter("B_hR", torch.empty_like(self.B_R))
 
-    def step(self, x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-        G1 = sigmoid(h @ self.W_hG1.T + x @ self.W_xG1.T - self.B_G1)
-        G2 = sigmoid(h @ self.W_hG2.T + x @ self.W_xG2.T - self.B_G2)
-        R = tanh(G1 * (h @ self.W_hR.T - self.B_hR) + x @ self.W_xR.T - self.B_R)
-        h = (1 - G2) * h + G2 * R
-        return h, h
+    def _reset(self, G1: Tensor, h: Tensor) -> Tensor:
+        return G1 * (h @ self.W_hR.T - self.B_hR)
 
 
 class LSTM(Cell):

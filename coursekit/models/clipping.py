@@ -13,11 +13,6 @@ from torch import Tensor
 
 from .guards import BadInput, need_finite
 
-CLIP = """
-    norm = sqrt(g[I] g[I])
-    clipped[i] = g[i] min(1, n / norm)
-"""
-
 
 def clip_each(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:
     """g if ‖g‖ <= n_max, else n_max g/‖g‖, for each tensor by itself (the slide).

@@ -115,12 +115,3 @@ def losses(x: Tensor, y: Tensor, params: Params, h0: Tensor) -> Tensor:
     """J(t) for every word: x and y (B, T) -> (B, T), in nats."""
     need_ids("y", y, "B T", below=len(params.L), B=x.shape[0], T=x.shape[-1])
     return F.cross_entropy(run(x, params, h0).z.movedim(-1, 1), y, reduction="none")
-
-
-def perplexity(losses: Tensor) -> Tensor:
-    """exp of the mean loss: the geometric mean of the words' inverse probabilities.
-
-    A model that gives every word the same probability has perplexity V.
-    """
-    need_finite("losses", losses)
-    return losses.mean().exp()

@@ -76,14 +76,6 @@ def negative_sampling(u_j: Tensor, v: Tensor, U_negative: Tensor) -> Tensor:
     return -F.logsigmoid(u_j @ v) - F.logsigmoid(-(v @ U_negative)).sum()
 
 
-def negative_sampling_gradients(u_j: Tensor, v: Tensor, U_negative: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """By v (h,), u_j (h,) and U_negative (h, m): the errors are σ(u_j·v) − 1 and σ(u_k·v)."""
-    negative_sampling(u_j, v, U_negative)  # checks the shapes
-    positive = torch.sigmoid(u_j @ v) - 1
-    negative = torch.sigmoid(v @ U_negative)
-    return positive * u_j + negative @ U_negative.T, positive * v, torch.outer(v, negative)
-
-
 def _word_vector(U: Tensor, V: Tensor, i: int, j: int) -> Tensor:
     _, d = need_shapes("U h d, V h d", U, V)
     need_finite("V", V)

@@ -18,11 +18,6 @@ STACKED = """
     L2[b,t,j] = L1[b,t,j] + h2[b,t,j]
 """
 
-BIDIRECTIONAL = """
-    hf[b,t,J] = CELLF(hf[b,t-1,J], x[b,t,K])
-    hb[b,t,J] = CELLB(hb[b,t+1,J], x[b,t,K])
-"""
-
 
 class Stacked(nn.Module):
     """Layers of cells, each reading what the layer below gives out; `STACKED` shows two.

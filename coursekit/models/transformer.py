@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -28,40 +28,6 @@ LAYER_NORM = """
 mean[b,t] = 1/J sum[j](L[b,t,j])
 var[b,t] = 1/J sum[j]((L[b,t,j] - mean[b,t])^2)
 LN[b,t,j] = gain[j] (L[b,t,j] - mean[b,t]) / sqrt(var[b,t] + eps) + shift[j]
-"""
-
-PRE_NORM = """
-mean_1[b,t] = 1/J sum[j](L[b,t,j])
-var_1[b,t] = 1/J sum[j]((L[b,t,j] - mean_1[b,t])^2)
-X[b,t,j] = gain_1[j] (L[b,t,j] - mean_1[b,t]) / sqrt(var_1[b,t] + eps) + shift_1[j]
-Query[b,k,t,i] = W_Q[k,i,J] X[b,t,J]
-Key[b,k,t,i] = W_K[k,i,J] X[b,t,J]
-Value[b,k,t,i] = W_V[k,i,J] X[b,t,J]
-alpha[b,k,t1,t2] = softmax[t2<=t1](1/sqrt(I) Query[b,k,t1,I] Key[b,k,t2,I])
-h[b,k,t,i] = alpha[b,k,t,T] Value[b,k,T,i]
-S[b,t,j] = L[b,t,j] + W_O[j,K,I] h[b,K,t,I]
-mean_2[b,t] = 1/J sum[j](S[b,t,j])
-var_2[b,t] = 1/J sum[j]((S[b,t,j] - mean_2[b,t])^2)
-Y[b,t,j] = gain_2[j] (S[b,t,j] - mean_2[b,t]) / sqrt(var_2[b,t] + eps) + shift_2[j]
-hidden[b,t,f] = relu(W_1[f,J] Y[b,t,J] - B_1[f])
-Lnext[b,t,j] = S[b,t,j] + W_2[j,F] hidden[b,t,F] - B_2[j]
-"""
-
-POST_NORM = """
-Query[b,k,t,i] = W_Q[k,i,J] L[b,t,J]
-Key[b,k,t,i] = W_K[k,i,J] L[b,t,J]
-Value[b,k,t,i] = W_V[k,i,J] L[b,t,J]
-alpha[b,k,t1,t2] = softmax[t2<=t1](1/sqrt(I) Query[b,k,t1,I] Key[b,k,t2,I])
-h[b,k,t,i] = alpha[b,k,t,T] Value[b,k,T,i]
-S[b,t,j] = L[b,t,j] + W_O[j,K,I] h[b,K,t,I]
-mean_1[b,t] = 1/J sum[j](S[b,t,j])
-var_1[b,t] = 1/J sum[j]((S[b,t,j] - mean_1[b,t])^2)
-X[b,t,j] = gain_1[j] (S[b,t,j] - mean_1[b,t]) / sqrt(var_1[b,t] + eps) + shift_1[j]
-hidden[b,t,f] = relu(W_1[f,J] X[b,t,J] - B_1[f])
-Y[b,t,j] = X[b,t,j] + W_2[j,F] hidden[b,t,F] - B_2[j]
-mean_2[b,t] = 1/J sum[j](Y[b,t,j])
-var_2[b,t] = 1/J sum[j]((Y[b,t,j] - mean_2[b,t])^2)
-Lnext[b,t,j] = gain_2[j] (Y[b,t,j] - mean_2[b,t]) / sqrt(var_2[b,t] + eps) + shift_2[j]
 """
 
 # A whole decoder: the blocks n are a recurrence, whose boundary L[-1] is the placed words; then one norm more.
@@ -89,8 +55,6 @@ shape W_K = N, K, I, J
 shape W_V = N, K, I, J
 shape W_O = N, J, K, I
 """
-
-LANGUAGE_MODEL = "P[b,t,v] = softmax[v](W_out[v,J] L[b,t,J])"
 
 SEES_NO_LATER = ("causal", "window", "causal-block")
 
@@ -226,7 +190,7 @@ class Stack(nn.Module):
 
 
 class TransformerLM(Predictor):
-    """A causal stack over placed words, and `LANGUAGE_MODEL` at each position (`tied`: W_out is e).
+    """A causal stack over placed words, and at each position a score for every word, as `WHOLE` says it.
 
     forward: w (B,T) -> logits (B,T,V); logits[b,t] is the word after w[b,t], and sees no later word.
     `run` gives the alphas too, one (B,K,T,T) per layer (None where the pattern is local).
@@ -242,19 +206,16 @@ class TransformerLM(Predictor):
         pattern: str = "causal",
         w: int | None = None,
         norm: str = "pre",
-        tied: bool = False,
-        **places: Any,
+        kind: str = "sinusoidal",
     ):
         super().__init__()
         if pattern not in SEES_NO_LATER:
             raise BadInput(
                 f"pattern is {pattern!r}; a language model needs one of {', '.join(SEES_NO_LATER)}"
             )
-        self.words = PlacedWords(vocabulary, width, **places)
+        self.words = PlacedWords(vocabulary, width, kind)
         self.stack = Stack(width, heads, layers, hidden, pattern, w, norm=norm)
-        if tied and self.words.combine != "added":
-            raise BadInput("tied embeddings need combine='added': a word as wide as the layer")
-        self.W_out = self.words.e if tied else nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
+        self.W_out = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
 
     def run(self, w: Tensor) -> tuple[Tensor, list[Tensor | None]]:
         L, alphas, _ = self.stack(self.words(w))
@@ -282,12 +243,10 @@ class TransformerTranslator(Predictor):
         hidden: int | None = None,
         norm: str = "pre",
         pad: int | None = None,
-        **places: Any,
     ):
         super().__init__()
         self.pad = pad
-        self.source = PlacedWords(source_words, width, **places)
-        self.target = PlacedWords(target_words, width, **places)
+        self.source, self.target = PlacedWords(source_words, width), PlacedWords(target_words, width)
         self.encoder = Stack(width, heads, layers, hidden, norm=norm)
         self.decoder = Stack(width, heads, layers, hidden, "causal", cross=True, norm=norm)
         self.W_out = nn.Parameter(torch.randn(target_words, width) * width**-0.5)

@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 
 from .guards import BadInput, need_ids, need_shape
-from .sampling import greedy
 
 EQUATIONS = """
 hidden[b,t,j] = tanh(W_1[j,I] e[w1[b,t],I] + W_2[j,I] e[w2[b,t],I] - B[j])
@@ -42,12 +41,6 @@ class NeuralTrigram(nn.Module):
             raise BadInput(f"w has shape {tuple(w.shape)}; a trigram needs two words, T of at least 2")
         hidden = torch.tanh(self.e[w[:, :-1]] @ self.W_1.T + self.e[w[:, 1:]] @ self.W_2.T - self.B)
         return hidden @ self.W_3.T @ self.e.T
-
-    def next_words(self) -> Tensor:
-        """(V,V): the word at zero temperature after each pair."""
-        words = torch.arange(len(self.e), device=self.e.device)
-        pairs = ([first.expand_as(words), words] for first in words)
-        return torch.stack([greedy(self(torch.stack(pair, 1))[:, 0]) for pair in pairs])
 
 
 def follow(table: Tensor, w0: int, w1: int, steps: int) -> list[int]:

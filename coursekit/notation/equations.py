@@ -139,9 +139,8 @@ class Equations:
 
         targets = [wrt] if isinstance(wrt, str) else wrt
         names = None if targets is None else [canonical(name) for name in targets]
-        return Equations(
-            gradient(self.system, self._name(of), names, at, [canonical(d) for d in distributions])
-        )
+        shares = [canonical(name) for name in distributions]
+        return Equations(gradient(self.system, self._name(of), names, at, shares))
 
     def latex(self) -> str:
         """The equations typeset, for MathJax.

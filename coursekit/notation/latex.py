@@ -160,10 +160,8 @@ class Latex(Writer):
         if node.word == "size":
             return f"\\text{{size}}\\; {index(node.names[0])} &= {node.values[0]}"
         if node.word == "shape":
-            shapes = (
-                f"{self.name(n)} \\in \\mathbb{{R}}" + (f"^{{{_shape(v)}}}" if v else "")
-                for n, v in zip(node.names, node.values, strict=True)
-            )
+            pairs = zip(map(self.name, node.names), node.values, strict=True)
+            shapes = (rf"{n} \in \mathbb{{R}}" + (f"^{{{_shape(v)}}}" if v else "") for n, v in pairs)
             return "& " + r" \quad ".join(shapes)
         spell = index if node.word == "centered" else self.name
         return f"&\\text{{{node.word}}}\\; {', '.join(map(spell, node.names))}".rstrip()

@@ -105,11 +105,8 @@ class Name:
 
     def without(self, group: Group) -> Name:
         """The name with one group taken off (once it is known to be an index)."""
-        return replace(
-            self,
-            sups=tuple(g for g in self.sups if g is not group),
-            subs=tuple(g for g in self.subs if g is not group),
-        )
+        sups, subs = (tuple(g for g in groups if g is not group) for groups in (self.sups, self.subs))
+        return replace(self, sups=sups, subs=subs)
 
     def __str__(self) -> str:
         return self.text

@@ -56,14 +56,10 @@ def _another(name: str, atoms: list[T.IndexAtom]) -> str:
 
 def implicit(node: T.Expr) -> T.Expr:
     """The node with those sums over capitals taken away that reading it would put back."""
-    sums = [
-        n for n in walk(node) if isinstance(n, T.Sum) and n.where is None and all(map(is_capital, n.indices))
-    ]
+    sums = [n for n in walk(node) if isinstance(n, T.Sum) and not n.where and all(map(is_capital, n.indices))]
     if not sums:
         return node
-    free = frozenset(
-        i for n in walk(node) if isinstance(n, T.Affine) for _, i in n.terms if isinstance(i, str)
-    )
+    free = frozenset(T.letters(node))
     free -= {i for s in sums for i in s.indices}
     stripped = bare(node, lambda s: s in sums)
     if close(stripped, free) == node and doubtful(stripped) is None:
@@ -112,10 +108,8 @@ class Writer:
             return f"size {node.names[0]} = {node.values[0]}"
         if node.word == "shape":
             pairs = zip(node.names, node.values, strict=True)
-            return "  ".join(
-                f"{name} in R^{{{dims.replace(',', ' x ')}}}" if dims else f"{name} in R"
-                for name, dims in pairs
-            )
+            shapes = ((name, dims.replace(",", " x ")) for name, dims in pairs)
+            return "  ".join(f"{name} in R" + (f"^{{{dims}}}" if dims else "") for name, dims in shapes)
         return f"{node.word} {', '.join(node.names)}".rstrip()
 
     def formula(self, node: Any, level: int = CONCAT) -> str:
@@ -203,11 +197,8 @@ class Writer:
 
     def div(self, node: T.Div) -> Text:
         above = self.formula(node.above, MUL)
-        if (
-            isinstance(node.above, T.Mul)
-            and isinstance(node.above.factors[-1], T.Add)
-            and self.times in above
-        ):
+        ends = isinstance(node.above, T.Mul) and isinstance(node.above.factors[-1], T.Add)
+        if ends and self.times in above:
             above = f"({above})"  # between matrices a sign binds less than the slash
         return f"{above}/{self.formula(node.below, POWER)}", MUL
 
@@ -268,8 +259,6 @@ class Writer:
     def condition(self, node: T.Condition) -> str:
         if isinstance(node, T.And):
             return self.conjunction.join(map(self.condition, node.parts))
-        left, right = (
-            self.affine(side) if isinstance(side, T.Affine) else self.formula(side, ADD)
-            for side in (node.left, node.right)
-        )
+        sides = (node.left, node.right)
+        left, right = (self.affine(s) if isinstance(s, T.Affine) else self.formula(s, ADD) for s in sides)
         return f"{left} {self.signs.get(node.operator, node.operator)} {right}"

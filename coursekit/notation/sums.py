@@ -139,9 +139,10 @@ def doubtful(node: object, bound: frozenset[str] = frozenset()) -> tuple[T.Div, 
         bound |= set(node.indices)
     if isinstance(node, T.Div):
         for one, other in ((node.above, node.below), (node.below, node.above)):
-            inside = (
-                {c for r in references(one) for i in r.indices for c in capitals(i)} - set(opens(one)) - bound
-            )
+            inside = {c for r in references(one) for i in r.indices for c in capitals(i)} - {
+                *opens(one),
+                *bound,
+            }
             if both := [c for c in opens(other) if c in inside]:
                 return node, both[0]
     return next((found for child in children(node) if (found := doubtful(child, bound))), None)

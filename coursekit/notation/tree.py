@@ -83,6 +83,11 @@ class Affine(Node):
             return atom if isinstance(atom, str) else None
         return None
 
+    @property
+    def names(self) -> list[str]:
+        """The indices that stand in it."""
+        return [atom for _, atom in self.terms if isinstance(atom, str)]
+
 
 def index(name: str, shift: int = 0, stride: int = 1) -> Affine:
     """`index("t", -1)` is `t-1`."""
@@ -444,6 +449,11 @@ def free_indices(node: Any) -> set[str]:
 
 
 index_names = free_indices  # of an index expression
+
+
+def letters(*nodes: object) -> list[str]:
+    """The indices in all the index expressions of nodes, in order of writing."""
+    return [name for node in nodes for n in walk(node) if isinstance(n, Affine) for name in n.names]
 
 
 def references(node: object) -> Iterator[Ref]:

@@ -44,6 +44,12 @@ def test_a_citation_leads_to_the_list_of_its_own_chapter():
         assert f'<p id="chapter{n}-id1"' in chapter
 
 
+def test_a_work_that_sphinx_writes_twice_stands_once():
+    work = '<span class="label">[<a href="#id1">A</a>]</span>\n<p>One.</p>'
+    page = one_page(f'{BUILT}<div class="citation">{work}\n{work}</div>', "book/index.html")
+    assert page.count("<p>One.</p>") == 1
+
+
 def test_of_a_slider_the_frame_that_tells_most_is_left():
     page = one_page(BUILT, "book/index.html")
     assert 'data-frame="0"' not in page

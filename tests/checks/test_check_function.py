@@ -168,3 +168,33 @@ def test_an_infinite_entry_is_asked_for_and_hides_none_of_the_others():
     for wrong in (lambda scores: scores, lambda scores: masked(scores) + 1, lambda scores: -masked(-scores)):
         with pytest.raises(CheckFailed):
             checks.function(wrong, masked, cases).require()
+
+
+def test_a_list_that_is_changed_in_place_is_told():
+    def backwards(xs):
+        xs.reverse()
+        return torch.tensor(xs, dtype=torch.float64)
+
+    result = checks.function(backwards, lambda xs: torch.tensor(xs[::-1]), {"xs": [3, 1, 2]})
+    assert result.kind == "changed"
+    assert "argument number 1 in place" in result.sentence
+
+
+@pytest.mark.parametrize(
+    ("bent", "words"),
+    [
+        (lambda p: p.log(), "holds logarithms"),
+        (lambda p: p.log() + 3.0, "holds scores"),
+        (lambda p: (p.log() + 9) / (p.log() + 9).sum(-1, keepdim=True), "shares out the scores themselves"),
+        (
+            lambda p: torch.where(p == p.amax(-1, keepdim=True), p, 0),
+            "is zero at places where it must not be",
+        ),
+        (lambda p: p if len(p) == 2 else p * torch.arange(1, 6), "right in some of the cases"),
+    ],
+)
+def test_what_stands_where_a_distribution_belongs(bent, words):
+    rows = [torch.rand(T, 5, dtype=torch.float64) for T in (2, 3)]
+    right = lambda z: torch.softmax(z, -1)
+    result = checks.function(lambda z: bent(right(z)), right, [{"z": z} for z in rows])
+    assert words in result.looked().sentence, result.looked().sentence

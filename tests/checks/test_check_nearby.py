@@ -1,5 +1,6 @@
 """Where only an oracle is known, the student's own equations are mended by one change, and that names the mistake."""
 
+import re
 from time import process_time
 
 import pytest
@@ -66,3 +67,38 @@ def test_a_rare_mistake_in_a_large_system_is_named_in_time():
     begun = process_time()
     assert result.looked().kind == "shifted index"
     assert process_time() - begun < 0.4
+
+
+UGRNN = """
+R[t,j] = tanh(W_hR[j,I] h[t-1,I] + W_xR[j,K] x[t,K] - B_R[j])
+G[t,j] = sigmoid(W_hG[j,I] h[t-1,I] + W_xG[j,K] x[t,K] - B_G[j])
+h[t,j] = G[t,j] h[t-1,j] + (1 - G[t,j]) R[t,j]
+"""
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ({"tanh": "sigmoid", "sigmoid": "tanh"}, "The functions tanh and sigmoid are exchanged."),
+        ({"hR": "hG", "hG": "hR", "xR": "xG", "xG": "xR", "B_R": "B_G", "B_G": "B_R"},
+         "The parameters of `R` and `G` are exchanged."),
+    ],
+)  # fmt: skip
+def test_two_things_that_are_exchanged_wherever_they_stand(pairs, sentence):
+    answer = re.sub("|".join(pairs), lambda m: pairs[m[0]], UGRNN)
+    right = Equations(UGRNN)
+
+    def case(T, J, K):
+        shapes = {"x": (T, K), "h0": (J,)}
+        for gate in "RG":
+            shapes |= {f"W_h{gate}": (J, J), f"W_x{gate}": (J, K), f"B_{gate}": (J,)}
+        return {n: torch.randn(s, dtype=torch.float64) for n, s in shapes.items()}
+
+    def oracle(h0, **given):
+        return {"h": right.run(given, boundary={"h": h0})["h"]}
+
+    result = checks.equations(
+        answer, oracle=oracle, given=[case(5, 4, 3), case(3, 2, 5)], outputs=["h"], boundary={"h": "h0"}
+    )
+    assert not result.ok
+    assert result.looked().sentence == sentence

@@ -55,3 +55,13 @@ def test_the_numbers_of_an_entry_stand_under_its_name():
     result = checks.entries(by_count, {"forward": "J", "backward": "J"}, counted)
     assert result.columns[0] == "entry"
     assert [row[0] for row in result.rows] == ["forward", "forward", "backward", "backward"]
+
+
+def test_entries_whose_form_alone_was_looked_at_are_not_called_right():
+    growth = lambda answer, right, own: checks.big_o(answer, right, symbols=["T", "V"])
+    result = checks.entries(growth, {"one": "T", "every": "V"}, {"one": None, "every": None})
+    assert result.kind == "form"
+    assert result.sentence.count("handed in") == 1
+    numbers = checks.value({2000: 7.5, 10000: 9}, {2000: None, 10000: None})
+    assert numbers.kind == "form"
+    assert "read as 7.5" in numbers.sentence

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from coursekit.data import BadData, Digits
+from coursekit.data import Digits
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +27,6 @@ def test_they_are_the_images_that_scikit_learn_loads(digits):
     assert np.array_equal(digits.test, (theirs.images[4::5] / 16).astype(np.float32))
     assert np.array_equal(digits.test_labels, theirs.target[4::5])
     assert np.array_equal(digits.train[:4], (theirs.images[:4] / 16).astype(np.float32))
-
-
-def test_completion_keeps_the_first_rows_and_hides_the_others(digits):
-    given, images = digits.completion("test", rows=3)
-    assert (given[:, :3] == images[:, :3]).all()
-    assert (given[:, 3:] == 0).all()
-    assert images[:, 3:].sum() > 0
-
-
-@pytest.mark.parametrize(("split", "rows", "says"), [("dev", 4, "split is 'dev'"), ("train", 8, "rows is 8")])
-def test_a_task_that_is_not_there_is_refused(digits, split, rows, says):
-    with pytest.raises(BadData, match=says):
-        digits.completion(split, rows)
 
 
 def test_without_scikit_learn_one_sentence_says_what_to_install():

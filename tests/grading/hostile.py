@@ -15,6 +15,7 @@ from hostile_fresh import FRESH
 from hostile_inside import HEAD
 from hostile_inside import INSIDE as SPEAKING
 from hostile_quiet import QUIET
+from hostile_seams import SEAMS
 from nbformat import NotebookNode
 from traitlets.config import Config
 
@@ -25,7 +26,7 @@ from coursekit.grading.pipeline import ready
 from coursekit.grading.submissions.recognise import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
-INSIDE = SPEAKING | FRESH | QUIET
+INSIDE = SPEAKING | FRESH | QUIET | SEAMS
 HIDDEN = 7919  # an expected value that stands in the hidden test alone
 
 GIVEN = "import math\nimport numpy as np\nimport torch\nfrom coursekit import checks\n"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coursekit.grading.errors import GradingError
-from coursekit.grading.gradebook.sheets import Final, fill_canvas
-from coursekit.grading.submissions.collect import LARGEST_FILE, Collection, collect
+from coursekit.grading.gradebook.export import Final, fill_canvas
+from coursekit.grading.submissions.collect import LARGEST_FILE, Collection, Part, collect
 from coursekit.grading.text import printable
 
 NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
@@ -59,7 +59,7 @@ ODD = st.text(st.characters(codec=None, exclude_characters="/\\:"), min_size=1, 
 def test_names_that_differ_in_anything_are_different_students(names):
     found = Collection()
     for name in names:
-        found.add(name, "here", "bptt.ipynb", lambda: NOTEBOOK)
+        found.add(name, Part("bptt.ipynb", "here", lambda: NOTEBOOK))
     assert len(found.found) + len(found.refusals) == len(names)
     assert all(printable(student) == student for student in found.found)
 
@@ -193,6 +193,86 @@ def test_gradescopes_export_names_students_in_its_metadata(tmp_path):
     (submission,) = collect([tmp_path]).submissions
     assert submission.student == "ada@example.org"
     assert submission.when.year == 2026
+
+
+GROUP = """submission_1:
+  :submitters:
+  - :name: Ada
+    :email: ada@x.org
+  - :name: Bob
+    :email: bob@x.org
+  :created_at: 2026-11-16 10:00:00 Z
+submission_2:
+  :submitters:
+  - :name: Emmy
+"""
+
+
+@pytest.mark.parametrize("top", ["", "assignment_1_export/"])
+def test_gradescopes_zip_is_read_like_its_folder_and_groups_are_kept(tmp_path, top):
+    path = tmp_path / "export.zip"
+    files = {"submission_metadata.yml": GROUP.encode()}
+    files |= {f"submission_{n}/bptt.ipynb": NOTEBOOK + b" " * n for n in (1, 2, 3)}
+    path.write_bytes(zipped({top + name: data for name, data in files.items()}))
+    found = collect([path])
+    assert sorted(found.found) == ["Emmy", "ada@x.org", "submission_3"]
+    assert found.together == {"bob@x.org": "ada@x.org"}
+    assert found.found["ada@x.org"].when.year == 2026
+    assert found.refusals == []
+
+
+@pytest.mark.parametrize("metadata", [b"- 1", b"submission_1: 7", b"submission_1:\n  :submitters: [7, {}]"])
+def test_a_list_of_gradescopes_that_says_nothing_leaves_the_folders_names(tmp_path, metadata):
+    (tmp_path / "submission_1").mkdir()
+    (tmp_path / "submission_1" / "bptt.ipynb").write_bytes(NOTEBOOK)
+    (tmp_path / "submission_metadata.yml").write_bytes(metadata)
+    assert students(collect([tmp_path])) == {"submission_1": ["bptt.ipynb"]}
+
+
+@pytest.mark.parametrize(
+    ("named", "members", "expected"),
+    [
+        ("class", ["class/ada/b.ipynb", "class/emmy/b.ipynb"], ["ada", "emmy"]),
+        ("download", [f"class/{who}/b.ipynb" for who in ("ada", "emmy", "kurt")], ["ada", "emmy", "kurt"]),
+        ("x", ["sent/ada_12_34_b.ipynb", "sent/emmy_13_35_b.ipynb"], ["ada (12)", "emmy (13)"]),
+        ("x", ["sent/Ada L_7_assignsubmission_file_/b.ipynb"], ["Ada L (7)"]),
+        ("x", ["ada/week1/b.ipynb", "ada/week2/c.ipynb"], ["ada"]),
+    ],
+)  # fmt: skip
+def test_a_class_that_was_packed_as_one_folder_is_a_class(tmp_path, named, members, expected):
+    path = tmp_path / f"{named}.zip"
+    path.write_bytes(zipped({name: NOTEBOOK + b" " * n for n, name in enumerate(members)}))
+    assert sorted(students(collect([path]))) == expected
+
+
+def test_a_students_own_file_cannot_be_named_into_another_students_work(tmp_path):
+    path = tmp_path / "class.zip"
+    path.write_bytes(zipped({"ada/b.ipynb": NOTEBOOK, "eve/lovelaceada_12_999_b.ipynb": NOTEBOOK + b" "}))
+    assert sorted(students(collect([path]))) == ["ada", "eve"]
+
+
+def test_one_file_of_canvas_has_the_name_that_it_has_in_the_download(tmp_path):
+    (tmp_path / "lovelaceada_12_34_b.ipynb").write_bytes(NOTEBOOK)
+    (one,) = collect([tmp_path / "lovelaceada_12_34_b.ipynb"]).submissions
+    assert one.student == "lovelaceada (12)"
+
+
+def test_a_folder_with_nothing_in_it_or_that_cannot_be_read_is_named(tmp_path, monkeypatch):
+    (tmp_path / "lise" / "empty").mkdir(parents=True)
+    (tmp_path / "kurt").mkdir()
+    (tmp_path / "kurt" / "b.ipynb").write_bytes(NOTEBOOK)
+    scan = os.scandir
+
+    def locked(path):
+        if str(path).endswith("kurt"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr("os.scandir", locked)
+    found = collect([tmp_path])
+    assert {r.student for r in found.refusals} == {"lise", "kurt"}
+    assert "there is no file in this folder" in refused(found)
+    assert f"the folder {tmp_path}/kurt cannot be read: Permission denied" in refused(found)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coursekit.grading import Limits
-from coursekit.grading.run.calibrate import calibrate
+from coursekit.grading.run.outcome import calibrate
 
 GIVEN = "import math\nimport numpy as np\nimport torch\nfrom torch import nn\n"
 

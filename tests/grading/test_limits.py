@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from coursekit.grading import Limits, Warm
-from coursekit.grading.confine import cgroups, limits
+from coursekit.grading.confine import limits
 
 QUICK = Limits(
     cell_cpu=0.5,
@@ -168,7 +168,7 @@ def test_a_control_group_bounds_all_submissions_where_there_is_one(task_of):
         groups = list(warm.group.made)
         inside = Path(f"/proc/{warm.process.pid}/cgroup").read_text()
         (outcome,) = warm.grade([task_of(("test", "pass"))])
-        if cgroups.offered() != "yes":
+        if limits.groups_offered() != "yes":
             assert groups == []
             return
         memory = next(g for g in groups if "memory" in str(g) or (g / "memory.max").exists())
@@ -176,7 +176,7 @@ def test_a_control_group_bounds_all_submissions_where_there_is_one(task_of):
         bound = [
             (memory / name) for name in ("memory.max", "memory.limit_in_bytes") if (memory / name).exists()
         ]
-        assert int(bound[0].read_text()) < (cgroups.PARENT + 2 * QUICK.memory + 1) << 20
+        assert int(bound[0].read_text()) < (limits.PARENT + 2 * QUICK.memory + 1) << 20
     assert outcome.score == 1
     assert not any(group.exists() for group in groups)
 

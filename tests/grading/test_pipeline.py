@@ -12,8 +12,7 @@ from coursekit.grading.assignment import master, references
 from coursekit.grading.facts import Assignment
 from coursekit.grading.gradebook.record import Record
 from coursekit.grading.pipeline import Grading, works
-from coursekit.grading.run.calibrate import calibrate
-from coursekit.grading.run.outcome import Outcome, TestOutcome
+from coursekit.grading.run.outcome import Outcome, TestOutcome, calibrate
 from coursekit.grading.submissions import repair
 from coursekit.grading.submissions.collect import Part, Submission
 
@@ -58,7 +57,7 @@ class Runner:
 def grade(record, submissions, runner=None, late="", due="", **more) -> Grading:
     if due:
         record.enter(SUMS)
-        record.set_due("sums", datetime.datetime.fromisoformat(due))
+        record.decide("sums", due)
         record.term.say("late", "sums", "", late)
     grading = Grading(runner or Runner(), record, **more)
     grading.grade(works(submissions, [SUMS, OTHER]))

@@ -214,7 +214,7 @@ def test_a_penalty_follows_from_facts_that_last(url):
     when = datetime.datetime(2026, 11, 16, 12, tzinfo=datetime.UTC)
     with Record(url) as record:
         record.enter(ASSIGNMENT)
-        record.set_due("small", when - datetime.timedelta(hours=30))
+        record.decide("small", (when - datetime.timedelta(hours=30)).isoformat())
         record.term.say("late", "small", "", "10% a day")
     with Record(url) as record:  # another run, which is told nothing
         record.enter(ASSIGNMENT)

@@ -319,8 +319,9 @@ def test_a_notebook_of_any_age_is_read(form, graded):
     assert scores == ALL
 
 
-def test_a_byte_order_mark_is_nothing(graded):
-    assert graded(b"\xef\xbb\xbf" + small.saved(solution()))[0] == ALL
+@pytest.mark.parametrize("coding", ["utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_byte_order_mark_and_another_coding_are_nothing(coding, graded):
+    assert graded(small.saved(solution()).decode().encode(coding))[0] == ALL
 
 
 def test_a_written_answer_is_found_by_its_place():

@@ -13,14 +13,14 @@ from sqlalchemy import insert
 from traitlets.config import Config
 from typer.testing import CliRunner
 
-from coursekit.cli.commands import app
+from coursekit.cli.commands import app, main
 from coursekit.grading.assignment import master
 from coursekit.grading.command import Options, run
 from coursekit.grading.errors import GradingError
 from coursekit.grading.facts import Assignment, Entry, Verdict
 from coursekit.grading.gradebook.record import Record
 from coursekit.grading.gradebook.tables import GRADED
-from coursekit.grading.gradebook.term import read_roster
+from coursekit.grading.gradebook.term import Person, read_roster
 from coursekit.grading.pipeline import works
 from coursekit.grading.submissions.collect import collect
 from coursekit.grading.term import export, status, undo
@@ -75,6 +75,79 @@ def test_the_chores_of_a_term(course):
     assert total(course) == pytest.approx(before), "nothing of it is forgotten when all is graded anew"
     with Record(Options(course=course).gradebook_url) as record:
         assert record.entry("ada", "sums").comments["sums"]["mean"] == "Show your work."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("status nosuch", "no assignment named 'nosuch'; it has sums"),
+        ("roster nofile.csv", "nofile.csv cannot be read: No such file or directory"),
+        ("roster .", ". cannot be read: Is a directory"),
+        ("due sums yesterday", "'yesterday' is not a time; write 2026-"),
+        ("due sums --late much", "'much' is not a late policy; write for example"),
+        ("due nosuch 2026-12-01", "no assignment named 'nosuch'; it has sums"),
+        ("extend nosuch ada 2026-12-01", "no assignment named 'nosuch'; it has sums"),
+        ("extend sums [/ada] 2026-12-01", r"'[/ada]' is neither in the class list nor graded for sums"),
+        ("give sums nobody test_mean 1", "'nobody' has no grade for sums; the gradebook has ada"),
+        ("give sums ada test_men 1", "0 questions named 'test_men'; it has test_total, test_mean"),
+        ("give sums ada test_mean 7", "test_mean is worth 2, so 7 cannot be given: give 0 to 2"),
+        ("give sums ada test_mean nan", "so nan cannot be given: give 0 to 2"),
+        ("give sums ada test_mean two", "'two' is no number of points: write it as 2.5"),
+        ("return sums back.zip", "name the download that the pages answer, with --canvas FILE"),
+        ("return sums back.zip --canvas nofile.zip", "nofile.zip does not exist: name"),
+        ("export nosuch all.csv", "nothing was graded for 'nosuch' in this gradebook (graded: sums)"),
+        ("export sums all.csv --format xls", "--format 'xls' is unknown: csv, canvas"),
+        ("export sums all.csv --format canvas", "name it with --into FILE"),
+        ("export sums all.csv --format canvas --into nofile.csv", "nofile.csv cannot be read"),
+        ("export sums class.csv/all.csv", "class.csv/all.csv cannot be written"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence_that_says_how_to_repair_it(course, words, told, monkeypatch, capsys):
+    monkeypatch.chdir(course)
+    say(course, "roster", "class.csv")
+    before = sorted(course.rglob("*")), (course / "gradebook.db").read_bytes()
+    monkeypatch.setattr("sys.argv", ["coursekit", *words.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert told in said, said
+    assert said.count("\n") == 1
+    assert (sorted(course.rglob("*")), (course / "gradebook.db").read_bytes()) == before
+
+
+def test_a_chore_in_a_folder_without_a_gradebook_makes_none(tmp_path):
+    for chore in (lambda o: status(None, o), lambda o: export("sums", tmp_path / "a.csv", "csv", None, o)):
+        with pytest.raises(
+            GradingError, match=r"there is no gradebook .*gradebook\.db: grade something first"
+        ):
+            chore(Options(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_member_of_a_group_gets_the_grade_and_their_own_work_goes_before(tmp_path, empty_gradebook):
+    """Of a group in the class list, and of one that handed in together, in that assignment alone."""
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
+    options = Options(tmp_path)
+    graded = {("ada", "a1"): 9.0, ("bob", "a2"): 3.0, ("emmy", "a1"): 5.0}
+    with Record(options.gradebook_url) as record, record.engine.begin() as connection:
+        for (student, assignment), score in graded.items():
+            plain = Entry(student, assignment, (Verdict("t", "n", score, 10.0, "failed"),)).plain()
+            row = {"student": student, "assignment": assignment, "record": json.dumps(plain)}
+            connection.execute(insert(GRADED).values(**row, digest="d", outputs="{}"))
+    with Record(options.gradebook_url) as record:
+        record.term.share({"bob": "ada", "carl": "ada"}, graded)
+        record.term.enrol([Person("kurt", group="g"), Person("emmy", group="g"), Person("lise")])
+
+    def scores(name: str) -> dict[str, str]:
+        export(name, tmp_path / "all.csv", "csv", None, options)
+        return dict(line.split(",")[:2] for line in (tmp_path / "all.csv").read_text().splitlines()[1:])
+
+    assert scores("a1") == {"ada": "9", "bob": "9", "carl": "9", "emmy": "5", "kurt": "5"}
+    assert scores("a2") == {"bob": "3"}
+    first, second = status(None, options)
+    assert (first.missing, second.missing) == (["lise"], ["emmy", "kurt", "lise"])
 
 
 @pytest.mark.slow
@@ -173,7 +246,7 @@ def test_the_terms_page_has_everyone_and_the_history_of_each_grade(regraded):
     say(root, "give", "sums", "noetheremmy (13)", "test_mean", "1", "Half of it is right.")
     say(root, "term", "--out", str(root / "out"))
     page = (root / "out" / "term.html").read_text()
-    assert "3 students · 1 assignments" in page
+    assert "3 students · 1 assignment<" in page
     assert "missing" in page
     for reason in ("the tests changed", "undone", "test_mean by hand: Half of it is right."):
         assert reason in page
@@ -252,6 +325,30 @@ def test_an_error_of_the_gradebook_is_a_sentence(tmp_path, empty_gradebook):
 
     with pytest.raises(GradingError, match=r"the gradebook .*gradebook.db failed: no such table"):
         fail()
+
+
+@pytest.mark.parametrize("broken", [b"garbage", b"SQLite format 3\x00" + b"\x01" * 5000])
+def test_a_gradebook_that_is_none_is_refused_and_left_alone(tmp_path, broken):
+    (tmp_path / "gradebook.db").write_bytes(broken)
+    with pytest.raises(GradingError, match=r"gradebook.db cannot be opened: .*; see that it is there, whole"):
+        status(None, Options(tmp_path))
+    assert (tmp_path / "gradebook.db").read_bytes() == broken
+
+
+def test_a_grade_that_was_cut_off_in_the_gradebook_is_a_sentence(tmp_path, empty_gradebook):
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
+    options = Options(tmp_path)
+    with Record(options.gradebook_url) as record, record.engine.begin() as connection:
+        row = {
+            "student": "ada",
+            "assignment": "sums",
+            "record": '{"student": "a',
+            "digest": "d",
+            "outputs": "{}",
+        }
+        connection.execute(insert(GRADED).values(row))
+    with pytest.raises(GradingError, match="failed: Unterminated string"):
+        status(None, options)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from coursekit.models import bptt as by_hand
 from coursekit.models import rnn_lm
 from coursekit.models.guards import BadInput
 from coursekit.models.rnn_lm import Params
-from coursekit.notation import Equations
 
 V, d, D, T = 11, 4, 5, 4
 
@@ -52,56 +51,6 @@ def far(a, b):
 
 
 both = pytest.mark.parametrize("repeated", [False, True])
-
-
-@both
-def test_single_step_gradients_match_autograd(repeated):
-    x, y, params, h0 = make(repeated)
-    h, copies = states(x, params, h0), appearances(x, y, params, h0)
-    got = by_hand.grads_t(x[-1], y[-1], h[-2], *params)
-    for name in ("U", "b2", "I", "H", "b1"):
-        close(got[name], getattr(copies[-1], name).grad)
-    close(got["Lx"], copies[-1].L.grad[x[-1]])
-    assert {k: tuple(v.shape) for k, v in got.items()} == {
-        "U": (D, V), "b2": (V,), "Lx": (d,), "I": (d, D), "H": (D, D), "b1": (D,),
-    }  # fmt: skip
-
-
-@both
-def test_the_error_of_the_previous_state_matches_autograd(repeated):
-    x, y, params, h0 = make(repeated)
-    before = states(x, params, h0)[-2].requires_grad_()
-    rnn_lm.forward(x[-1], before, *params, y[-1]).J.backward()
-    close(by_hand.grad_hprev(x[-1], y[-1], before.detach(), *params), before.grad)
-
-
-@both
-def test_gradients_at_the_previous_step_match_autograd(repeated):
-    x, y, params, h0 = make(repeated)
-    h, copies = states(x, params, h0), appearances(x, y, params, h0)
-    delta = by_hand.grad_hprev(x[-1], y[-1], h[-2], *params)
-    got = by_hand.grads_tm1(delta, h[-2], h[-3], params.L[x[-2]], params.I)
-    for name in ("I", "H", "b1"):
-        close(got[name], getattr(copies[-2], name).grad)
-    close(got["Lx"], copies[-2].L.grad[x[-2]])
-
-
-@both
-def test_the_equations_and_the_code_give_the_same_numbers(repeated):
-    x, y, params, h0 = make(repeated)
-    h, one_hot = states(x, params, h0), F.one_hot(y[-1], V).double()
-    e, after, y_hat, _ = rnn_lm.forward(x[-1], h[-2], *params, y[-1])
-    weights = {"U": params.U, "I": params.I, "H": params.H}
-    given = {"yhat": y_hat, "y": one_hot, "h": after, "h_prev": h[-2], "e": e}
-    result = Equations(by_hand.AT_T).run(given | weights)
-    for name, value in by_hand.grads_t(x[-1], y[-1], h[-2], *params).items():
-        close(value, result[f"d{name}"])
-    delta = by_hand.grad_hprev(x[-1], y[-1], h[-2], *params)
-    close(delta, result["delta"])
-    given = {"delta": delta, "h_tm1": h[-2], "h_tm2": h[-3], "e_tm1": params.L[x[-2]], "I": params.I}
-    result = Equations(by_hand.AT_T_MINUS_1).run(given)
-    for name, value in by_hand.grads_tm1(**given).items():
-        close(value, result[f"d{name}"])
 
 
 @both
@@ -158,22 +107,22 @@ def test_bptt_matches_central_differences():
 @both
 def test_wrong_forms_differ(repeated):
     x, y, params, h0 = make(repeated)
-    L, H, I, _, U, b2 = params
+    L, H, _, _, U, b2 = params
     h = states(x, params, h0)
     e, h_t, h_m1, h_m2 = L[x[-1]], h[-1], h[-2], h[-3]
+    copies = appearances(x, y, params, h0)
+    right, back = ({n: p.grad for n, p in c._asdict().items()} for c in copies[-1:-3:-1])
     yh = torch.softmax(h_t @ U + b2, -1)
     d1 = yh - F.one_hot(y[-1], V)
     gh, sp = d1 @ U.T, h_t * (1 - h_t)
-    right = by_hand.grads_t(x[-1], y[-1], h_m1, *params)
-    delta = by_hand.grad_hprev(x[-1], y[-1], h_m1, *params)
-    back = by_hand.grads_tm1(delta, h_m1, h_m2, L[x[-2]], I)
+    delta = gh * sp @ H.T
     full = by_hand.bptt(x, y[-1], params, h0)
     assert far(torch.outer(h_m1, gh), right["H"])  # sigma prime missing
     assert far(torch.outer(h_t, gh * sp), right["H"])  # h(t) for h(t-1)
     assert far(torch.outer(e, -gh * sp), right["I"])  # sign
     assert far(torch.outer(h_t, yh), right["U"])  # y forgotten
-    assert far(gh * sp @ I.T * 0 + full.L[x[-1]], right["Lx"]) == repeated  # seen if the word repeats
-    assert far(gh * sp @ H, delta)  # H for its transpose
+    assert far(full.L[x[-1]], right["L"][x[-1]]) == repeated  # seen if the word repeats
+    assert far(torch.outer(h_m2, gh * sp @ H * h_m1 * (1 - h_m1)), back["H"])  # H for its transpose
     assert far(torch.outer(h_m2, delta), back["H"])  # delta taken for a pre-activation error
     assert far(torch.outer(h_m1, delta * h_m1 * (1 - h_m1)), back["H"])  # h(t-1) for h(t-2)
     assert far(by_hand.bptt(x, y[-1], params, h0, tau=T - 1).b1, full.b1)  # stops at s=2
@@ -225,7 +174,6 @@ def test_bad_input_is_named():
         (lambda: by_hand.bptt(x, y[:2, 0], params, h0), r"targets has shape \(2,\); it needs \(B,\)"),
         (lambda: by_hand.bptt(x, y, params, h0[0]), r"h0 has shape \(5,\)"),
         (lambda: by_hand.bptt(x[:, :0], y[:, :0], params, h0), "x is empty"),
-        (lambda: by_hand.grads_tm1(h0[0], h0[0], h0[0], h0[0], params.I), r"I has shape \(4, 5\)"),
     ]:
         with pytest.raises(BadInput, match=message):
             call()
@@ -239,7 +187,6 @@ def test_it_keeps_to_the_device_of_its_inputs(tau):
         x, y, params, h0 = device.place((x, y, params, h0))
         got = by_hand.bptt(x, y, params, h0, tau)
         assert device.holds(got)
-        assert device.holds(by_hand.grads_t(3, 4, h0[0], *params))
         for name in Params._fields:
             close(device.fetch(getattr(got, name)), getattr(expected, name))
     meta = Params.random(V, d, D, device="meta")

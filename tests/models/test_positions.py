@@ -1,4 +1,4 @@
-"""Words in their places: added or concatenated, sinusoidal or learned."""
+"""Words in their places: the paper's sinusoids, or none."""
 
 import math
 
@@ -8,8 +8,7 @@ from closeness import close
 from pretend_device import pretend_device
 
 from coursekit.models.guards import BadInput
-from coursekit.models.positions import ADDED, CONCATENATED, PlacedWords, sinusoidal
-from coursekit.notation import Equations
+from coursekit.models.positions import PlacedWords, sinusoidal
 
 D = torch.float64
 W = torch.tensor([[3, 1, 3, 0], [2, 2, 4, 1]])
@@ -30,20 +29,9 @@ def test_a_shift_in_time_is_one_linear_map_of_the_sinusoids():
     close(table[:-3] @ near_map, table[3:])
 
 
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-@pytest.mark.parametrize(("combine", "text"), [("added", ADDED), ("concatenated", CONCATENATED)])
-def test_the_equations_give_the_same_numbers(combine, text, kind):
-    layer = PlacedWords(5, 7, combine, kind, place=3).to(D)
-    run = Equations(text).run({"e": layer.e.detach(), "w": W, "pos": layer.positions(4).detach()})
-    close(run["L"], layer(W).detach())
-    assert layer(W).shape == (2, 4, 7)
-
-
-def test_concatenation_under_a_matrix_is_an_addition_of_two_maps():
-    layer = PlacedWords(5, 7, "concatenated", place=3).to(D)
-    W_both = torch.randn(6, 7, dtype=D)
-    added = layer.e[W] @ W_both[:, :4].T + layer.positions(4) @ W_both[:, 4:].T
-    close(layer(W) @ W_both.T, added)
+def test_a_placed_word_is_the_sum_of_the_word_and_its_place():
+    layer = PlacedWords(5, 7).to(D)
+    close(layer(W).detach(), layer.e[W].detach() + sinusoidal(4, 7, layer.e.detach()))
 
 
 def test_without_positions_the_same_word_is_the_same_everywhere():
@@ -52,32 +40,28 @@ def test_without_positions_the_same_word_is_the_same_everywhere():
     assert not torch.equal(*PlacedWords(5, 6)(W)[0, [0, 2]])
 
 
-@pytest.mark.parametrize("combine", ["added", "concatenated"])
-@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "none"])
-def test_no_code_names_a_device(kind, combine):
-    layer = PlacedWords(5, 6, combine, kind)
+@pytest.mark.parametrize("kind", ["sinusoidal", "none"])
+def test_no_code_names_a_device(kind):
+    layer = PlacedWords(5, 6, kind)
     expected = layer(W).detach()
     with pretend_device() as device:
         there = device.place(layer)(device.place(W))
         there.sum().backward()
         assert device.holds(there)
         torch.testing.assert_close(device.fetch(there), expected)
-    assert PlacedWords(5, 6, combine, kind).to("meta")(W.to("meta")).shape == (2, 4, 6)
+    assert PlacedWords(5, 6, kind).to("meta")(W.to("meta")).shape == (2, 4, 6)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: PlacedWords(5, 6, kind="learned", longest=3)(W), "T=4 positions; the learned table needs at most 3"),
         (lambda: PlacedWords(4, 6)(W), "w of shape (2, 4) holds 4 at [1, 2]; it needs ids from 0 to 3"),
         (lambda: PlacedWords(5, 6)(W.double()), "whole numbers"),
         (lambda: PlacedWords(5, 6)(W[:, :0]), "w is empty"),
-        (lambda: PlacedWords(5, 6, combine="multiplied"), "combine is 'multiplied'"),
         (lambda: PlacedWords(5, 6, kind="guessed"), "kind is 'guessed'"),
-        (lambda: PlacedWords(5, 6, "concatenated", place=6), "the word needs at least 1"),
         (lambda: sinusoidal(0, 4, torch.zeros(1)), "at least 1"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_named(call, words):
     with pytest.raises(BadInput) as error:
         call()

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -60,22 +58,6 @@ def test_a_run_is_its_steps_and_agrees_with_torch(case):
     assert loss.shape == (B, T)
 
 
-def test_perplexity_is_the_geometric_mean_and_V_for_the_uniform_model(case):
-    loss = rnn_lm.losses(*case)
-    inverse = loss.exp()
-    assert rnn_lm.perplexity(loss).item() == pytest.approx(inverse.prod().item() ** (1 / loss.numel()))
-    x, y, params, h0 = case
-    uniform = params._replace(U=torch.zeros_like(params.U), b2=torch.zeros_like(params.b2))
-    assert rnn_lm.perplexity(rnn_lm.losses(x, y, uniform, h0)).item() == pytest.approx(V)
-
-
-def test_the_order_of_two_models_by_perplexity_needs_the_geometric_mean():
-    a, b = torch.tensor([0.5, 0.5]), torch.tensor([0.99, 0.3])
-    assert rnn_lm.perplexity(-b.log()) < rnn_lm.perplexity(-a.log())
-    assert (1 / b).mean() > (1 / a).mean()
-    assert rnn_lm.perplexity(torch.full((3,), math.log(2000.0))).item() == pytest.approx(2000, rel=1e-5)
-
-
 def test_bad_input_is_named(case):
     x, y, params, h0 = case
     for change, message in [
@@ -89,7 +71,6 @@ def test_bad_input_is_named(case):
         (lambda: rnn_lm.forward(V, h0[0], *params, 0), "holds 11"),
         (lambda: rnn_lm.forward(0, h0[0], *params, -1), "target .* holds -1"),
         (lambda: rnn_lm.forward(0, h0, *params, 1), r"h_prev has shape \(3, 5\); it needs \(D,\)"),
-        (lambda: rnn_lm.perplexity(torch.tensor([1.0, math.nan])), "losses of shape"),
     ]:
         with pytest.raises(BadInput, match=message):
             change()

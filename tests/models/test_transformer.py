@@ -10,10 +10,8 @@ from coursekit.models.guards import BadInput
 from coursekit.models.patterns import mask
 from coursekit.models.transformer import (
     FEED_FORWARD,
-    LANGUAGE_MODEL,
     LAYER_NORM,
-    POST_NORM,
-    PRE_NORM,
+    WHOLE,
     FeedForward,
     Layer,
     Stack,
@@ -58,22 +56,21 @@ def test_the_gradient_of_a_layer_agrees_with_torch():
     close(torch.autograd.grad(ours(L)[0], L, weight)[0], torch.autograd.grad(theirs(L), L, weight)[0])
 
 
-def block_tensors(layer):
-    names = {f"W_{p}": getattr(layer.SA, f"W_{p}") for p in "QKVO"}
-    names |= dict(layer.FF.named_parameters())
-    for n, LN in enumerate(layer.LN, 1):
-        names |= {f"gain_{n}": LN.weight, f"shift_{n}": LN.bias}
-    return {name: p.detach() for name, p in names.items()} | {"eps": torch.tensor(1e-5, dtype=D)}
-
-
-@pytest.mark.parametrize(("norm", "text"), [("pre", PRE_NORM), ("post", POST_NORM)])
-def test_the_equations_of_a_layer_give_the_same_numbers(norm, text):
-    layer = shaken(Stack(6, 2, 1, hidden=5, pattern="causal", norm=norm)).layers[0]
-    L = torch.randn(2, 4, 6, dtype=D)
-    run = Equations(text).run({"L": L, **block_tensors(layer)})
-    out, alpha, _ = layer(L)
-    close(run["alpha"], alpha.detach())
-    close(run["Lnext"], out.detach())
+def test_the_equations_of_the_whole_give_the_same_numbers():
+    model, w = shaken(TransformerLM(7, 6, 2, 2, hidden=5)), torch.randint(7, (1, 4))
+    blocks = list(model.stack.layers)
+    every = lambda part: torch.stack([part(block) for block in blocks]).detach()
+    given = {f"W_{p}": every(lambda block, p=p: getattr(block.SA, f"W_{p}")) for p in "QKVO"}
+    given |= {n: every(lambda block, n=n: getattr(block.FF, n)) for n in ("W_1", "B_1", "W_2", "B_2")}
+    for n in (0, 1):
+        given[f"gain{n + 1}"] = every(lambda block, n=n: block.LN[n].weight)
+        given[f"shift{n + 1}"] = every(lambda block, n=n: block.LN[n].bias)
+    end = model.stack.LN
+    given |= {"gain": end.weight.detach(), "shift": end.bias.detach(), "W_out": model.W_out.detach()}
+    given["eps"] = torch.tensor(end.eps, dtype=D)
+    run = Equations(WHOLE).run(given, boundary={"L": model.words(w)[0].detach()})
+    close(run["P"], torch.softmax(model(w), -1)[0].detach())
+    close(run["alpha"][1], model.run(w)[1][1][0].detach())
 
 
 def test_the_equations_of_its_parts_give_the_same_numbers():
@@ -84,33 +81,16 @@ def test_the_equations_of_its_parts_give_the_same_numbers():
     close(Equations(LAYER_NORM).run({"L": L, **norm})["LN"], LN(L).detach())
 
 
-def test_the_language_model_s_equation_gives_the_same_numbers():
-    model, w = shaken(TransformerLM(7, 6, 2, 1)), torch.randint(7, (2, 5))
-    L, _, _ = model.stack(model.words(w))
-    run = Equations(LANGUAGE_MODEL).run({"W_out": model.W_out.detach(), "L": L.detach()})
-    close(run["P"], torch.softmax(model(w), -1).detach())
-
-
 @pytest.mark.parametrize(("pattern", "w"), [("causal", None), ("window", 3), ("causal-block", 2)])
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("combine", ["added", "concatenated"])
-def test_a_language_model_sees_no_later_word(pattern, w, norm, combine):
-    model = TransformerLM(7, 6, 2, 2, pattern=pattern, w=w, norm=norm, combine=combine).to(D)
+def test_a_language_model_sees_no_later_word(pattern, w, norm):
+    model = TransformerLM(7, 6, 2, 2, pattern=pattern, w=w, norm=norm).to(D)
     words = torch.randint(7, (1, 8))
     changed = words.clone()
     changed[0, 5] = (changed[0, 5] + 1) % 7
     before, after = model(words), model(changed)
     assert torch.equal(before[:, :5], after[:, :5])
     assert (before[:, 5] - after[:, 5]).abs().max() > 1e-6
-
-
-def test_tied_embeddings_are_one_matrix():
-    model, words = TransformerLM(7, 6, 2, 1, tied=True), torch.randint(7, (2, 5))
-    assert sum(p.numel() for p in TransformerLM(7, 6, 2, 1).parameters()) - 7 * 6 == sum(
-        p.numel() for p in model.parameters()
-    )
-    L, _, _ = model.stack(model.words(words))
-    close(model(words), L @ model.words.e.T)
 
 
 def test_the_loss_is_that_of_the_next_word():
@@ -128,7 +108,7 @@ def test_position_is_what_makes_order_visible():
     swapped = words[:, [1, 0, 2, 3]]
     last = lambda model: (model(words) - model(swapped))[0, -1].abs().max()
     assert last(TransformerLM(7, 6, 2, 1, kind="none").to(D)) < 1e-12
-    assert last(TransformerLM(7, 6, 2, 1, kind="learned").to(D)) > 1e-6
+    assert last(TransformerLM(7, 6, 2, 1, kind="sinusoidal").to(D)) > 1e-6
 
 
 def test_a_translator_looks_at_the_source_and_never_at_its_padding():
@@ -178,7 +158,7 @@ def test_no_code_names_a_device(pattern):
         (lambda: TransformerLM(7, 6, 2, 1)(torch.tensor([[7]])), "w of shape (1, 1) holds 7"),
         (lambda: TransformerLM(7, 6, 2, 1)(torch.zeros(2, 0, dtype=torch.long)), "w is empty"),
         (lambda: TransformerLM(7, 6, 2, 1, pattern="full"), "a language model needs one of causal"),
-        (lambda: TransformerLM(7, 6, 2, 1, tied=True, combine="concatenated"), "tied embeddings need"),
+        (lambda: TransformerLM(7, 6, 2, 1, kind="guessed"), "kind is 'guessed'"),
         (lambda: FeedForward(6, 5)(torch.randn(1, 2, 6, dtype=D)), "L has dtype torch.float64; it needs torch.float32"),
         (lambda: Stack(6, 2, 1, norm="sandwich"), "norm is 'sandwich'"),
         (lambda: Stack(6, 2, 1, cross=True)(torch.randn(1, 2, 6)), "M is missing"),

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+from blind import BLIND
 from literature import MODELS, Model
 from printed import PRINTED
 from typed import TYPED
@@ -84,7 +85,7 @@ def test_each_spelling_of_a_model_is_right(model):
     assert found == dict.fromkeys(found, "right")
 
 
-@pytest.mark.parametrize("model", [*PRINTED, *TYPED], ids=lambda m: m.name)
+@pytest.mark.parametrize("model", [*PRINTED, *TYPED, *BLIND], ids=lambda m: m.name)
 def test_page_and_free_typing_are_right(model):
     found = {text: verdict(model, text, positive=True) for text in (model.page, model.text)}
     assert found == dict.fromkeys(found, "right")
@@ -158,6 +159,20 @@ DOUBTS += [
     (r"y_t = \mathrm{diag}(a) x + u_t", {"a": ("n",), "x": (), "u": ("t", "n"), "y": ("t", "n")}, "write"),
     ("y = softmax0S, dim=-1)", {"S": ("i",), "y": ("i",)}, "softmax[i](x[t,i])"),
     ("L = (y - f)^2", {"y": ("n",), "f": ("n",), "L": ()}, "sum[i](…)"),
+    (
+        r"S_t = g S_{t-1} + k_t^\top v_t, \quad o_t = q_t S_t",
+        dict.fromkeys("kvqo", ("t", "d")),
+        "`k[t] v[t]^T`, or columns",
+    ),
+    ("y[n] = sum_d q[n,d]/sqrt(d)", {"q": ("n", "d"), "y": ("n",)}, "write `D` for its size"),
+    (r"s = u^\top v/\|u\| \|v\|", {"u": ("i",), "v": ("i",), "s": ()}, "where does the fraction end"),
+    (r"y = \sum_{w \in N(v)} x_w", {"x": ("w",), "y": ()}, "`sum[i](…)`"),
+    (
+        r"y_j = p(a_j \mid c_j)",
+        {"p": ("f", "e"), "a": ("j",), "c": ("j",), "y": ("j",)},
+        "`p[a_j,c_j]` or `p[c_j,a_j]`",
+    ),
+    ("b[T,i] = 1\nb[t,i] = x[t,J] a[i,J] b[t+1,J]", {}, "the last entry"),
 ]
 
 

@@ -91,7 +91,7 @@ def sentences(text, tensor, kind):
         (GRU, "R", "activation", "You used `sigmoid` in `R`; it must be `tanh`."),
         (GRU, "R", "missing factor", "The factor `G1[b,t,I]` is missing from `R`."),
         (GRU, "R", "missing term", "The term `WxR[j,K] x[b,t,K]` is missing from `R`."),
-        (GRU, "h", "wrong tensor", "You used `G1` in `h` where `G2` belongs."),
+        (GRU, "h", "wrong tensor", "You used `G1[b,t,j]` in `h` where `G2[b,t,j]` belongs."),
         (GRU, "G1", "transpose", "`Wh1` is transposed: you wrote `Wh1[I,j]`; it must be `Wh1[j,I]`."),
         (GRU, "R", "shifted index", "You read `x[b,t-1,K]` in `R`; it must be `x[b,t,K]`: the index is shifted."),
         (ATTENTION, "alpha", "softmax index", "You took the softmax over `t1`; it must run over `t2`."),

@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.compare import judge_all
 from ..diagnosis.instead import Instead
 from ..judging.by_hand import by_hand_alone
 from ..judging.cases import Case, Missing, cases_of, collect, split
@@ -40,15 +40,10 @@ def function(
         answers = collect(answer, cases, takes, returns)
     nouns = {part: f"`{part}`" if len(returns) > 1 else f"what {name_of(answer)} returns" for part in returns}
 
-    def known(part: str) -> Known:
-        others = {other: rights[other] for other in returns if other != part}
-        return Known(others, cases, instead=instead)
-
     def again(case: Case) -> dict[str, Tensor]:
         return {part: values[0] for part, values in _rights(oracle, [case], takes, returns).items()}
 
-    instead = Instead(cases, again)
-    parts = judge_all(nouns, answers, rights, known)
+    parts = judge_all(nouns, answers, rights, cases, Instead(cases, again))
     result = combine(parts, f"Right: {name_of(answer)} returns what it should in every case{moved}.")
     if len(returns) == 1:
         result = replace(result, parts={}, look=parts[returns[0]].look)

@@ -28,7 +28,7 @@ from ...notation.parse.lexer import canonical
 from ...notation.show import show
 from ...notation.system import System
 from ...notation.tree import Apply, walk
-from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.compare import judge_all
 from ..diagnosis.instead import Instead
 from ..diagnosis.nearby import compared_finding, nearby
 from ..judging.cases import Case, cases_of
@@ -40,7 +40,7 @@ from ..judging.written import unreadable, written
 from ..shown.locked import Outcome
 from ..shown.panel import equations as equations_html
 from ..shown.panel import shape_of
-from ..shown.result import Finding, Result, combine, mistaken, right, wrong
+from ..shown.result import PLAIN, Finding, Result, combine, mistaken, right, wrong
 
 Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
 
@@ -210,13 +210,8 @@ class _Run:
         answers = [self._outputs(system, case) for case in self.cases]
         mine, rights = ({n: [r[n] for r in runs] for n in self.wanted} for runs in (answers, self.rights))
         read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
-        instead = Instead(self.cases, self.oracle, read)
-
-        def known(part: str) -> Known:
-            others = {n: values for n, values in rights.items() if n != part}
-            return Known(others, self.cases, instead=instead)
-
-        parts = judge_all({name: f"`{name}`" for name in self.wanted}, mine, rights, known)
+        nouns = {name: f"`{name}`" for name in self.wanted}
+        parts = judge_all(nouns, mine, rights, self.cases, Instead(self.cases, self.oracle, read))
         praise = f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
         result = combine(parts, praise)
         failed = [name for name, part in parts.items() if not part.ok]
@@ -225,7 +220,7 @@ class _Run:
         if result.ok:
             return result
         look = cache(partial(self._nearby, system, failed))
-        told = any(finding.kind != "other" for finding in result.findings)
+        told = any(finding.kind not in PLAIN for finding in result.findings)
         return replace(result, look=None if told else look)
 
     def _nearby(self, system: Equations, failed: Sequence[str]) -> Finding | None:

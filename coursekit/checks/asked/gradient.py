@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 from torch import Tensor
 
-from ..diagnosis.compare import Known, judge_all
+from ..diagnosis.compare import Measured, Suspects, judge_all
 from ..diagnosis.instead import Instead
 from ..diagnosis.truth import Truth, agreed, explanation, targets_of
 from ..judging.by_hand import by_hand_alone, measured
@@ -47,18 +47,16 @@ def gradients(
     rights = {name: [t.gradients[name] for t in truth] for name in names}
     by_name = {target.part: target for target in targets}
 
-    def known(name: str) -> Known:
-        return Known(
-            others={other: rights[other] for other in names if other != name},
-            given=cases,
-            suspects=lambda tensors: explanation(by_name[name], tensors, truth),
-            instead=instead,
-            measured=lambda number, entry: truth[number].difference(by_name[name], entry),
+    def known(name: str) -> tuple[Suspects, Measured]:
+        target = by_name[name]
+        return (
+            lambda tensors: explanation(target, tensors, truth),
+            lambda number, entry: truth[number].difference(target, entry),
         )
 
     instead = Instead(cases, lambda case: Truth(loss, case, targets).gradients)
     nouns = {name: f"the gradient of `{name}`" for name in names}
-    parts = judge_all(nouns, answers, rights, known)
+    parts = judge_all(nouns, answers, rights, cases, instead, known)
     count = "The gradient is" if len(parts) == 1 else f"All {len(parts)} gradients are"
     praise = f"{count} right: autograd and central differences agree with you{moved}."
     result = combine(parts, praise)

@@ -1,4 +1,4 @@
-"""`value`: a number, by itself or in a unit, against the right one or against its digest."""
+"""`value`: a number against the right one or against its digest."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import suppress
 from ..judging.digests import is_digest, reach_of, same_number
 from ..judging.student import a_thing, check, listed, stop, stopped, unanswered
 from ..shown.locked import Outcome
-from ..shown.result import Result, combine, formed, right, wrong
-from .several import about
+from ..shown.result import Result, formed, right, wrong
+from .several import entries
 
 Expected = float | str  # the number itself, or its digest
 Entries = Mapping[str, Expected | None] | Mapping[int, Expected | None]  # None is left to the grader
@@ -21,8 +21,6 @@ def value(
     answer: object,
     expected: Expected | Mapping[str, Expected | None] | Sequence[Expected | None] | None,
     *,
-    unit: object = None,
-    units: Mapping[str, Expected] | None = None,
     within: float = 1e-6,
     relative: bool = True,
 ) -> Result:
@@ -30,15 +28,12 @@ def value(
 
     expected  the number, or its digest; a dict or list of them for an answer with several entries; None leaves it to
               the grader, where few numbers are possible
-    units     where the student names a unit: {"nats": 7.6009, "bits": 10.9658}; `unit` is what they named
     within    the error to accept where the number itself is given: of its size, or absolute (a digest
               carries its own)
 
     >>> value(0.6931472, math.log(2)).ok, value(0.7, math.log(2)).ok
     (True, False)
     """
-    if units is not None:
-        return _in_unit(answer, unit, units, within, relative)
     if isinstance(expected, (list, tuple)):
         return _entries(answer, dict(enumerate(expected)), within, relative)
     if isinstance(expected, Mapping):
@@ -117,52 +112,18 @@ def _relation(number: float, expected: float) -> tuple[str, str]:
     return "other", "."
 
 
-def _in_unit(
-    answer: object, unit: object, units: Mapping[str, Expected], within: float, relative: bool
-) -> Result:
-    number = number_of(answer)
-    names = ", ".join(f"`{name}`" for name in units)
-    if unanswered(unit):
-        stop("empty", f"Name the unit of your number as well: one of {names}.")
-    chosen = str(unit).strip().lower()
-    if chosen not in units:
-        stop("unit", f"The unit must be one of {names}, and this is {a_thing(unit)}.")
-    meant = [name for name, expected in units.items() if same(number, expected, within, relative)]
-    if chosen in meant:
-        return right(f"{number:.6g} {chosen} is right.")
-    if meant:
-        stop("unit", f"{number:.6g} is the right number in {meant[0]}, and you said {chosen}.")
-    return _single(answer, units[chosen], within, relative)
-
-
 def _entries(answer: object, expected: Entries, within: float, relative: bool) -> Result:
-    if unanswered(answer):
-        stop("empty", "There is no answer here yet.")
     numbered = all(isinstance(key, int) for key in expected)
-    count = None if isinstance(answer, (str, bytes, Mapping)) else _length(answer)
-    if count is not None and (numbered or count == len(expected)):  # in the order of the question
-        values = answer.tolist() if hasattr(answer, "tolist") else list(answer)  # type: ignore[call-overload]
-        answer = dict(zip(range(count) if numbered else expected, values, strict=True))
-    if not isinstance(answer, Mapping):
+    if hasattr(answer, "tolist"):
+        answer = answer.tolist()
+    if numbered and isinstance(answer, (list, tuple)):
+        answer = dict(enumerate(answer))
+    in_order = isinstance(answer, (list, tuple)) and len(answer) == len(expected)
+    if not (in_order or isinstance(answer, Mapping) or unanswered(answer)):
         wanted = f"Answer with a dict that has the keys {listed([f'`{key}`' for key in expected])};"
         wanted = f"{len(expected)} numbers are needed here, and" if numbered else wanted
         stop("type", f"{wanted} this is {a_thing(answer)}.")
-    for key in (key for key in answer if key not in expected):
+    for key in (key for key in answer if key not in expected) if isinstance(answer, Mapping) else ():
         stop("extra", f"There is no entry `{key}` in this question.")
-    parts = {}
-    for key, right_one in expected.items():
-        if key not in answer:
-            parts[str(key)] = wrong("missing", own=f"The entry `{key}` is missing.")
-            continue
-        result = stopped(_single, answer[key], right_one, within, relative)
-        parts[str(key)] = result if result.ok else about(f"entry `{key}`:", result)
-    if all(part.kind == "form" for part in parts.values()):
-        return formed(f"Your answer was read as {listed([str(number_of(answer[key])) for key in expected])}.")
-    return combine(parts, f"All {len(parts)} numbers are right.")
-
-
-def _length(answer: object) -> int | None:
-    try:
-        return len(answer)  # type: ignore[arg-type]
-    except TypeError:
-        return None
+    one = lambda entry, right_one, _: stopped(_single, entry, right_one, within, relative)
+    return entries(one, answer, expected)

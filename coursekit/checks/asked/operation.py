@@ -30,14 +30,13 @@ def operations(
     given: Case | Sequence[Case],
     *,
     at_most: Bound | None = None,
-    exactly: Bound | None = None,
     grows: float | None = None,
     oracle: Oracle | None = None,
     returns: Sequence[str] = ("result",),
 ) -> Result:
     """Count the multiply-adds of `answer(*case)` and hold them against a bound.
 
-    at_most, exactly  a number; or one a case; or a function of the case, `lambda **case: …`
+    at_most           a number; or one a case; or a function of the case, `lambda **case: …`
     grows             with cases of growing size: how much the count may grow from each to the next
     oracle            a trusted function: what each counted call returns must be what it returns; where it gives a
                       dict, in these parts of what `returns` names
@@ -57,10 +56,9 @@ def operations(
     if not all(totals):
         seen = f"No multiply-adds were seen in {name_of(answer)}"
         stop("uncounted", f"{seen}: does it compute with the tensors it is given?")
-    exact, most = _each(exactly, cases), _each(at_most, cases)
-    fault = _bound(name, totals, exact, exact=True) or _bound(name, totals, most, exact=False)
-    fault = fault or _growth(name, totals, grows)
-    fault = fault or _entries(name, [c.entries for c in counts], exact or most, grows)
+    most = _each(at_most, cases)
+    fault = _bound(name, totals, most) or _growth(name, totals, grows)
+    fault = fault or _entries(name, [c.entries for c in counts], most, grows)
     numbers: dict[str, Any] = {"columns": ("operator", "multiply-adds"), "rows": tuple(counts[-1].by.items())}
     if fault is None:
         return right(f"{name} does {_number(totals[-1])} multiply-adds, as it should.", **numbers)
@@ -123,14 +121,12 @@ def _each(bound: Bound | None, cases: Sequence[Case]) -> list[int] | None:
     return list(bound) if isinstance(bound, (list, tuple)) else [bound] * len(cases)  # type: ignore[list-item]
 
 
-def _bound(name: str, totals: Sequence[int], bounds: Sequence[int] | None, *, exact: bool) -> Finding | None:
+def _bound(name: str, totals: Sequence[int], bounds: Sequence[int] | None) -> Finding | None:
     for total, bound in zip(totals, bounds or totals, strict=True):
-        if total > bound or (exact and total != bound):
-            words = f"{_number(bound)} {'are needed' if exact else 'are enough'}"
-            share = f", {total / bound:.3g} times as many" if total > bound else ""
-            own = f"{name} does {_number(total)} multiply-adds, {'more' if total > bound else 'fewer'} than are needed."
-            whole = f"{name} does {_number(total)} multiply-adds where {words}{share}."
-            return Finding("operations", own, whole)
+        if total > bound:
+            does = f"{name} does {_number(total)} multiply-adds"
+            share = f"{_number(bound)} are enough, {total / bound:.3g} times as many"
+            return Finding("operations", f"{does}, more than are needed.", f"{does} where {share}.")
     return None
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ..judging.student import check, stop, unanswered
-from ..shown.result import Finding, Result, combine
+from ..shown.result import Finding, Result, combine, wrong
 
 Check = Callable[[object, object, tuple[()]], Result]
 
@@ -26,7 +27,7 @@ def about(noun: str, result: Result) -> Result:
 
 
 @check
-def entries(one: Check, answer: object, expected: Mapping[str, object]) -> Result:
+def entries(one: Check, answer: object, expected: Mapping[Any, object]) -> Result:
     """Check an answer that is a dict, entry by entry: `one(entry, what is expected of it, ())`; one part an entry."""
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")
@@ -35,10 +36,13 @@ def entries(one: Check, answer: object, expected: Mapping[str, object]) -> Resul
     found = {}
     for name, right_one in expected.items():
         entry = answer.get(name) if isinstance(answer, Mapping) else None
+        if isinstance(answer, Mapping) and name not in answer:
+            found[str(name)] = wrong("missing", own=f"The entry `{name}` is missing.")
+            continue
         result = one(entry, right_one, ())
         if result.rows:  # the entries' numbers come to stand in one table
             result = replace(
                 result, columns=("entry", *result.columns), rows=tuple((name, *row) for row in result.rows)
             )
-        found[name] = result if result.ok or result.mistake else about(f"`{name}`:", result)
+        found[str(name)] = result if result.ok or result.mistake else about(f"`{name}`:", result)
     return combine(found, "Every entry is right.")

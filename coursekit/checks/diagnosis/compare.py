@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 
 from torch import Tensor
@@ -13,38 +13,46 @@ from ..judging.outcome import outcome_of
 from ..judging.student import Stopped, upper
 from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
 from ..shown.panel import shape_of
-from ..shown.result import Finding, Result, right
+from ..shown.result import PLAIN, Finding, Result, right
 from .instead import Instead
 from .recognise import recognise
 
-
-@dataclass(frozen=True)
-class Known:
-    """What the check knows beside the right tensors, to tell one kind of error from another."""
-
-    others: Mapping[str, Sequence[Tensor]] = field(default_factory=dict)  # right tensors of other parts
-    given: Sequence[Mapping[str, object]] = ()  # the variables of each case
-    suspects: Callable[[Sequence[Tensor]], Finding | None] | None = None  # a recogniser of the check's own
-    instead: Instead | None = None  # asks the oracle with a variable changed
-    measured: Callable[[int, tuple[int, ...]], float] | None = None  # central difference at (case, entry)
+Suspects = Callable[[Sequence[Tensor]], Finding | None]  # a recogniser of the check's own
+Measured = Callable[[int, tuple[int, ...]], float]  # the central difference at (case, entry)
 
 
 def judge_all(
     nouns: Mapping[str, str],
     answers: Mapping[str, Sequence[object]],
     rights: Mapping[str, Sequence[Tensor]],
-    known: Callable[[str], Known],
+    given: Sequence[Mapping[str, object]],
+    instead: Instead,
+    more: Callable[[str], tuple[Suspects, Measured]] | None = None,
 ) -> dict[str, Result]:
-    """A result for each part; `nouns` says what it is ("the gradient of `H`"), the others have one item a case."""
+    """A result for each part; `nouns` says what it is ("the gradient of `H`"), `answers` and `rights` have one item a
+    case. `instead` asks the oracle of the cases `given` with a variable changed; `more` is what gradients know."""
     parts = {}
     for name, noun in nouns.items():
         absent = next((value for value in answers[name] if isinstance(value, Missing)), None)
-        parts[name] = absent.result if absent else judge(name, noun, answers[name], rights[name], known(name))
+        known = (None, None) if more is None else more(name)
+        parts[name] = (
+            absent.result if absent else _judge(name, noun, answers[name], rights, given, instead, *known)
+        )
     return parts
 
 
-def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tensor], known: Known) -> Result:
+def _judge(
+    part: str,
+    noun: str,
+    answers: Sequence[object],
+    all_rights: Mapping[str, Sequence[Tensor]],
+    given: Sequence[Mapping[str, object]],
+    instead: Instead,
+    suspects: Suspects | None,
+    measured: Measured | None,
+) -> Result:
     """One part, in every case; what is known of the question tells how it is wrong."""
+    rights = all_rights[part]
     dtype = dtype_of(answers[0])
     outcomes = (outcome_of(list(answers)),)
     try:
@@ -58,19 +66,20 @@ def judge(part: str, noun: str, answers: Sequence[object], rights: Sequence[Tens
     entry = worst(*pairs[number])
     columns: tuple[str, ...] = ("entry", "yours", "right")
     row: tuple[object, ...] = (f"{part}{at(entry)[4:]}", *(tensor[entry].item() for tensor in pairs[number]))
-    if known.measured is not None:
-        columns, row = (*columns, "by central differences"), (*row, known.measured(number, entry))
-    found = recognise(pairs, known.others, known.given, known.suspects)
+    if measured is not None:
+        columns, row = (*columns, "by central differences"), (*row, measured(number, entry))
+    others = {name: values for name, values in all_rights.items() if name != part}
+    found = recognise(pairs, others, given, suspects)
     if found is None and (coarse := low_precision(dtype)):
         found = Finding("type", f"is not right. {coarse}")
 
     @cache
     def look() -> Finding | None:
-        better = None if known.instead is None else known.instead(part, tensors)
+        better = instead(part, tensors)
         return None if better is None else replace(better, of=noun)
 
     told = replace(found or Finding("other", "is not right."), of=noun)
     return Result(
         False, (told,), columns, (row,), outcomes=outcomes, reading=shape_of(tensors[0]),
-        look=None if found or known.instead is None else look,
+        look=look if told.kind in PLAIN else None,
     )  # fmt: skip

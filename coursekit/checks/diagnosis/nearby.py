@@ -6,13 +6,15 @@ it calls that is what the student did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, islice
 from time import process_time
 
 from ...notation.compare.comparison import Comparison
 from ...notation.compare.mutate import Mutation, mutations
 from ...notation.equations import Equations
+from ...notation.tree import Call, Program, rename_tensors, transform
 from ..judging.student import listed, quiet
 from ..shown.result import Finding
 
@@ -47,6 +49,12 @@ def nearby(
                 continue  # it cannot be run on these sizes; the plain sentence must come all the same
             if compared.kind not in UNTOLD:
                 return compared_finding(compared)
+        for sentence, program in _exchanged(answer):
+            try:
+                if right(Equations(program)):
+                    return Finding("exchanged", sentence, sentence)
+            except Exception:
+                continue
     idle = [name for name in needed() if name not in answer.inputs]
     if not idle:
         return None
@@ -56,6 +64,20 @@ def nearby(
     ]
     own = f"{said[0]} not right, and something that is needed is never read."
     return Finding("unused", own, f"{said[0]} not right, and {said[1]} never read.")
+
+
+def _exchanged(answer: Equations) -> Iterator[tuple[str, Program]]:
+    """The equations with two things exchanged wherever they stand."""
+    made = dict.fromkeys(equation.left.name for equation in answer.program.equations)
+    for one, two in combinations(made, 2):
+        pairs = [(n, n.removesuffix(one) + two) for n in answer.inputs if n.endswith(one)]
+        names = {a: b for pair in pairs for a, b in (pair, pair[::-1])}
+        if names and all(name in answer.inputs for name in names):
+            sentence = f"The parameters of `{one}` and `{two}` are exchanged."
+            yield sentence, rename_tensors(answer.program, names)
+    other = {"tanh": "sigmoid", "sigmoid": "tanh"}
+    turn = lambda n: replace(n, function=other.get(n.function, n.function)) if isinstance(n, Call) else n
+    yield "The functions tanh and sigmoid are exchanged.", transform(answer.program, turn)
 
 
 def compared_finding(compared: Comparison) -> Finding:

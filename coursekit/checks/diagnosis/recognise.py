@@ -28,11 +28,25 @@ def recognise(
     `others` are the right tensors of the other parts, `given` the variables of each case, `suspects` a recogniser of
     the check's own.
     """
-    found = _zero(pairs) or _softmax(pairs) or _factor(pairs, [sizes_of(case) for case in given])
+    off = [n for n, (a, g) in enumerate(pairs) if not close(a, g)]  # a case of one may hide a mistake
+    every, pairs = pairs, [pairs[n] for n in off]
+    others = {name: [rights[n] for n in off] for name, rights in others.items()}
+    given = [given[n] for n in off] if given else ()
+    found = (
+        _zero(pairs)
+        or _softmax(pairs)
+        or _scores(pairs)
+        or _factor(pairs, [sizes_of(case) for case in given])
+    )
     found = found or _transposed(pairs)
     if found is None and suspects is not None:
-        found = suspects([a for a, _ in pairs])
-    return found or _other(pairs, others) or _product(pairs, given) or _summed(pairs) or _slice(pairs)
+        found = suspects([a for a, _ in every])
+    found = found or _other(pairs, others) or _product(pairs, given) or _summed(pairs)
+    found = found or _slice(pairs) or _holes(pairs)
+    if found is None and len(off) < len(every):
+        only = "is right in some of the cases and wrong in others: what differs between them?"
+        found = Finding("case", f"{only} Does a size, or another of their numbers, stand in your answer?")
+    return found
 
 
 def _all(pairs: Pairs, agree: Callable[[Tensor, Tensor], bool]) -> bool:
@@ -55,6 +69,25 @@ def _softmax(pairs: Pairs) -> Finding | None:
             return Finding("softmax", f"is not normalised: its sums over axis {axis} must be 1.")
         if _all(pairs, lambda a, g: bool((a < 1).all()) and close(a.logit().softmax(axis), g)):  # noqa: B023
             return Finding("softmax", "is a sigmoid of each score where a softmax over all of them belongs.")
+    return None
+
+
+def _scores(pairs: Pairs) -> Finding | None:
+    """Where a distribution belongs: the scores themselves, their shares of the sum, or logarithms."""
+    if not _all(pairs, lambda a, g: bool((g > 0).all())):
+        return None
+    logs = [(a, g.log()) for a, g in pairs]
+    if _all(logs, close):
+        return Finding("softmax", "holds logarithms of what belongs there.")
+    for axis in range(min(g.dim() for _, g in pairs)):
+        if not all(g.shape[axis] > 2 and close(g.sum(axis), torch.ones_like(g.sum(axis))) for _, g in pairs):
+            continue
+        middle = [[x - x.mean(axis, keepdim=True) for x in pair] for pair in logs]
+        if all(close(a, g) for a, g in middle):
+            return Finding("softmax", "holds scores: a softmax makes shares of them.")
+        slopes = [(a * g).sum(axis, keepdim=True) / (a * a).sum(axis, keepdim=True) for a, g in middle]
+        if all(close(c * a, g) for c, (a, g) in zip(slopes, middle, strict=True)):
+            return Finding("softmax", "shares out the scores themselves, and not their exponentials.")
     return None
 
 
@@ -195,10 +228,22 @@ def _slice(pairs: Pairs) -> Finding | None:
     return None
 
 
+def _holes(pairs: Pairs) -> Finding | None:
+    """Right but for some places: zero there, or not zero where the right one is."""
+    wrong: Callable[..., Tensor] = lambda a, g: (a - g).abs() > 1e-6 * g.abs() + 1e-9 * g.abs().max()
+    if _all(pairs, lambda a, g: bool((a[wrong(a, g)] == 0).all())):
+        return Finding("holes", "is zero at places where it must not be; elsewhere it is right.")
+    if _all(pairs, lambda a, g: bool((g[wrong(a, g)] == 0).all())):
+        return Finding("holes", "is right where it is not zero in truth, and has numbers where zero belongs.")
+    return None
+
+
 def sizes_of(case: Mapping[str, object]) -> dict[str, int]:
     """The sizes that a wrong mean may have divided by, with words for each."""
     found: dict[str, int] = {}
     for name, value in case.items():
+        if type(value) is int:
+            found[f"`{name}`"] = value
         shape = (
             value.shape
             if isinstance(value, Tensor)

@@ -43,8 +43,8 @@ def _leaves(value: object) -> Iterator[float | str]:
         yield float(value)
     elif isinstance(value, str):
         yield " ".join(value.split())
-    else:
-        yield type(value).__name__
+    elif value is not None:
+        yield "object"  # what a student calls it does not matter
 
 
 def _thinned(array: Any) -> object:

@@ -148,7 +148,8 @@ def _same(before: Any, after: Any) -> bool:
         return before.keys() == after.keys() and all(_same(before[key], after[key]) for key in before)
     if isinstance(before, (list, tuple)):
         return len(before) == len(after) and all(map(_same, before, after))
-    return not isinstance(before, (set, bytearray)) or bool(before == after)
+    plain = isinstance(before, (bool, int, float, str, set, bytearray))
+    return not plain or bool(before == after or before != before)
 
 
 @contextlib.contextmanager

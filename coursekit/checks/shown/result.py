@@ -18,7 +18,8 @@ from typing import Any
 from . import panel
 from .locked import SLIP, Named, Outcome, kept, unlock
 
-PLAIN = ("other", "property")  # kinds of findings that do not know the mistake
+PLAIN = ("other", "property", "case", "holes")  # kinds of findings that do not know the mistake
+LATER = " The form is right; whether the answer is, you hear after you have handed in."
 NESTED = "\x1f"  # between the name of a part and that of a part of it, in an outcome
 
 
@@ -222,8 +223,7 @@ def wrong(kind: str, *, own: str = "", whole: str = "", of: str = "", **more: An
 
 def formed(read: str, **more: Any) -> Result:
     """An answer of the right form to a question whose few answers could all be tried: it is judged after hand-in."""
-    said = f"{read} The form is right; whether the answer is, you hear after you have handed in."
-    return Result(True, (Finding("form", said),), **more)
+    return Result(True, (Finding("form", read + LATER),), **more)
 
 
 def mistaken(name: str, sentence: str, **more: Any) -> Result:
@@ -235,6 +235,8 @@ def combine(parts: Mapping[str, Result], praise: str) -> Result:
     """One result of several: right if all are, else with the findings of the parts that are not, alike ones as one."""
     failed = {name: part for name, part in parts.items() if not part.ok}
     if not failed:
+        if any(part.kind == "form" for part in parts.values()):
+            return formed(" ".join(part.sentence.removesuffix(LATER) for part in parts.values()))
         return right(praise, parts=dict(parts))
     first = next(iter(failed.values()))
     groups: dict[Finding, list[tuple[str, Finding]]] = {}

@@ -16,6 +16,7 @@ import os
 import pwd
 import signal
 import stat
+import struct
 import tempfile
 from collections.abc import Callable
 from itertools import islice
@@ -40,15 +41,6 @@ INODES = 20_000
 HELD = 16  # descriptors from here on may be kept
 
 
-class _Ruleset(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("files", "net", "scoped")]
-
-
-class _Beneath(ctypes.Structure):
-    _pack_ = 1
-    _fields_ = [("access", ctypes.c_uint64), ("parent", ctypes.c_int32)]
-
-
 def version() -> int:
     """What the kernel has of Landlock; 0 for none: not built, not started, or refused by a container's filter."""
     return max(0, int(_libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)))
@@ -59,9 +51,9 @@ def restrict(rules: dict[str, int]) -> None:
     known = version()
     handled = ALWAYS | (REFER if known >= 2 else 0) | (TRUNCATE if known >= 3 else 0)
     handled |= IOCTL_DEV if known >= 5 else 0
-    attributes = _Ruleset(handled, TCP if known >= 4 else 0, SCOPES if known >= 6 else 0)
+    attributes = struct.pack("<3Q", handled, TCP if known >= 4 else 0, SCOPES if known >= 6 else 0)
     size = ctypes.c_size_t(8 if known < 4 else 16 if known < 6 else 24)
-    ruleset = _checked(_libc.syscall(CREATE_RULESET, ctypes.byref(attributes), size, 0), "landlock ruleset")
+    ruleset = _checked(_libc.syscall(CREATE_RULESET, attributes, size, 0), "landlock ruleset")
     for path, access in rules.items():
         try:
             descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -69,8 +61,8 @@ def restrict(rules: dict[str, int]) -> None:
             continue  # what is not there needs no rule
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             access &= OF_A_FILE
-        rule = _Beneath(access & handled, descriptor)
-        _checked(_libc.syscall(ADD_RULE, ruleset, 1, ctypes.byref(rule), 0), f"landlock rule for {path}")
+        rule = struct.pack("<Qi", access & handled, descriptor)
+        _checked(_libc.syscall(ADD_RULE, ruleset, 1, rule, 0), f"landlock rule for {path}")
         os.close(descriptor)
     _checked(prctl(PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
     _checked(_libc.syscall(RESTRICT_SELF, ruleset, 0), "landlock")

@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import sys
 import tempfile
 from collections.abc import Callable
@@ -41,7 +42,6 @@ PASSWD = f"root:x:0:0::/:/bin/sh\nstudent:x:{STUDENT}:{STUDENT}::{HOME}:/bin/sh\
 Options = dict[str, Any]  # what the warm parent shows to its children, and how: see `sandbox.plan`
 _libc = ctypes.CDLL(None, use_errno=True)
 _NONE = ctypes.c_ulong(0)
-_pivot_root_number = {"x86_64": 155, "aarch64": 41}
 
 
 class SandboxError(OSError):
@@ -69,24 +69,14 @@ def prctl(option: int, value: int = 0) -> int:
     return int(_libc.prctl(option, ctypes.c_ulong(value), _NONE, _NONE, _NONE))
 
 
-class _MountAttributes(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns")]
-
-
 def read_only(target: str) -> None:
     """Make a bind mount, and all mounts below it, read-only."""
-    attributes = _MountAttributes(MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
-    result = _libc.syscall(
-        SYS_MOUNT_SETATTR, AT_FDCWD, os.fsencode(target), AT_RECURSIVE,
-        ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)),
-    )  # fmt: skip
-    if result != 0:  # before Linux 5.12: the mount itself only, keeping the flags that may not be cleared
+    attributes = struct.pack("<4Q", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
+    where, size = os.fsencode(target), ctypes.c_size_t(len(attributes))
+    if (
+        _libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, where, AT_RECURSIVE, attributes, size) != 0
+    ):  # before Linux 5.12: the mount itself only, keeping the flags that may not be cleared
         mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | os.statvfs(target).f_flag & 0xF)
-
-
-def _pivot_root(new: str, old: str) -> None:
-    number = _pivot_root_number[os.uname().machine]
-    _checked(_libc.syscall(number, os.fsencode(new), os.fsencode(old)), "pivot_root")
 
 
 def _write(path: str, text: str) -> None:
@@ -187,7 +177,8 @@ def _new_root(stage: str, options: Options) -> None:
     for path in options["hidden"]:
         if os.path.isdir(stage + moved(path)):
             mount("tmpfs", stage + moved(path), "tmpfs", MS_RDONLY, "size=4k,mode=755")
-    _pivot_root(stage, f"{stage}/old")
+    number = {"x86_64": 155, "aarch64": 41}[os.uname().machine]
+    _checked(_libc.syscall(number, os.fsencode(stage), os.fsencode(f"{stage}/old")), "pivot_root")
     os.chdir("/")
     # The kernel lets a new /proc be mounted only where a whole one can still be seen.
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
@@ -273,10 +264,6 @@ def become_student() -> None:
     _be_student("self", STUDENT, STUDENT)
 
 
-class _CapHeader(ctypes.Structure):
-    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
-
-
 def empty_bounding_set() -> None:
     """No capability through any later exec. An ordinary user may not ask for it, and has no_new_privs instead."""
     for capability in range(64):
@@ -294,8 +281,8 @@ def become(user: int) -> None:
 def drop_capabilities() -> None:
     """No capability now, and none that comes back."""
     prctl(PR_CAP_AMBIENT, 4)
-    header, nothing = _CapHeader(0x20080522, 0), (ctypes.c_uint32 * 6)()
-    _checked(_libc.capset(ctypes.byref(header), ctypes.byref(nothing)), "drop capabilities")
+    version = ctypes.create_string_buffer(struct.pack("<Ii", 0x20080522, 0))  # the kernel may write into it
+    _checked(_libc.capset(version, bytes(24)), "drop capabilities")
     _checked(prctl(PR_SET_NO_NEW_PRIVS, 1), "no_new_privs")
 
 

@@ -5,7 +5,7 @@
     enter(…)         called in a child
 
 There are two levels, the best that is there: namespaces, and Landlock where a system lends none. The pieces are in
-`namespaces.py`, `landlock.py`, `seccomp.py`, `cgroups.py` and `limits.py`.
+`namespaces.py`, `landlock.py`, `seccomp.py` and `limits.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from . import cgroups, landlock, namespaces, seccomp
+from . import landlock, namespaces, seccomp
 from . import limits as rlimits
 from .limits import Limits
 from .namespaces import Options
@@ -73,7 +73,7 @@ def capabilities() -> Capabilities:
 def probe() -> None:
     """Print what works, as JSON; run in a fresh process, which is thrown away."""
     parts = {"seccomp": "yes" if seccomp.supported() else f"no filter is written for {os.uname().machine}"}
-    parts["cgroups"] = cgroups.offered()
+    parts["cgroups"] = rlimits.groups_offered()
     parts["user"] = "root" if os.geteuid() == 0 else "an ordinary user"
     for level, trial in zip(LEVELS, (namespaces.offered, landlock.offered), strict=True):
         try:
@@ -134,7 +134,7 @@ def prepare(options: Options) -> None:
         landlock.hold_where_only_root_may_pass(options)
     tempfile.gettempdir()
     if seccomp.supported():
-        seccomp.program(os.uname().machine)
+        seccomp.program(os.uname().machine, 0)
 
 
 def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:

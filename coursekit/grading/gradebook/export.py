@@ -1,4 +1,8 @@
-"""Grades as a table and as Gradescope's results.json; `sheets` fills in what Canvas and Moodle gave."""
+"""Grades as other systems read them: a table, Gradescope's results.json, the sheets of Canvas and Moodle filled in.
+
+A grade is written into a sheet where it is certain whose row it is: the student's own id stands in a column of ids, and
+in one row only. Names are never compared, and no part of a cell is. What was not written is listed, with the reason.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,29 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import GradingError
 from ..facts import Entry, Key, points, titles
 
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d+(\.\d+)?\Z)")  # but a number with its sign is a number
+
+# What a download of Canvas or Moodle calls a student.
+NUMBERED = re.compile(r".* \((\d+)\)")  # "First Last (12345)"
+PARTICIPANT = re.compile(r"\D+(\d+)")  # "Participant 12345", whatever the language; some leave no blank
+CANVAS_IDS = ("ID", "SIS Login ID", "SIS User ID", "Integration ID")
+# Moodle's words for the two columns that matter, in the languages that we know; others are named with --column.
+MOODLE_GRADE = {
+    "Grade", "Bewertung", "Note", "Calificación", "Valutazione", "Cijfer", "Nota", "Karakter", "Betyg"
+}  # fmt: skip
+MOODLE_MOST = {
+    "Maximum grade", "Maximum Grade", "Bestwertung", "Note maximale", "Calificación máxima", "Punteggio massimo",
+    "Maximumcijfer", "Nota máxima",
+}  # fmt: skip
+_ID = re.compile(r"\bID\b|username|user name|number|nummer|numéro|número", re.IGNORECASE)
 
 
 def safe(text: object) -> str:
@@ -24,7 +44,12 @@ def safe(text: object) -> str:
 
 def read_sheet(path: Path) -> str:
     """The text of a CSV file that another program wrote."""
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GradingError(
+            f"{path} cannot be read: {error.strerror}; name a CSV file that is there"
+        ) from error
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return data.decode("utf-16" if wide else "utf-8-sig")
@@ -74,3 +99,129 @@ def gradescope(entry: Entry, names: Mapping[Key, str] | None = None) -> str:
     ]
     result = {"score": entry.score, "execution_time": entry.seconds, "visibility": "visible", "tests": tests}
     return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+
+
+# ── sheets ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass
+class Filled:
+    """A sheet with grades in it, and what stayed out of it."""
+
+    text: str
+    written: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)  # a sentence each
+
+
+@dataclass(frozen=True)
+class Final:
+    """What may go out for a student: the score, or why there is none yet."""
+
+    score: float
+    most: float
+    wait: str = ""
+    feedback: str = ""  # for a sheet that has a column of it
+
+
+def fill_canvas(text: str, column: str, finals: Mapping[str, Final]) -> Filled:
+    """Canvas's exported gradebook with one column filled in, ready to import again."""
+    rows = read_rows(text, "the Canvas gradebook has no students in it")
+    head = [re.sub(r"\s*\(\d+\)$", "", title).strip() for title in rows[0]]
+    here = _column([title.lower() for title in head], {column.lower()}, head, "Canvas gradebook", column)
+    ids = [n for n, title in enumerate(head) if title in CANVAS_IDS]
+    if not ids:
+        raise GradingError(f"the Canvas gradebook has no column of ids ({', '.join(CANVAS_IDS)})")
+    number = head.index("ID") if "ID" in head else None
+    possible: list[str] = next((row for row in rows[1:3] if row[0].strip() == "Points Possible"), [])
+    scale = _number(_at(possible, here))
+
+    def keys(row: list[str]) -> Iterable[tuple[str, str]]:
+        yield "number", _at(row, number)
+        yield from (("id", _at(row, n)) for n in ids)
+
+    return _fill(rows, here, keys, finals, lambda row: scale, "Canvas gradebook")
+
+
+def fill_moodle(text: str, finals: Mapping[str, Final], column: str = "") -> Filled:
+    """Moodle's downloaded grading worksheet with its column of grades filled in, in any language."""
+    rows = read_rows(text, "the Moodle worksheet has no students in it")
+    head = [title.strip() for title in rows[0]]
+    if not all(PARTICIPANT.fullmatch(row[0].strip()) for row in rows[1:]):
+        raise GradingError(
+            "the first column of the Moodle worksheet must be its identifiers, as 'Participant 123'; download it "
+            "from the assignment with 'Download grading worksheet'"
+        )
+    here = _column(head, {column} if column else MOODLE_GRADE, head, "Moodle worksheet", column or "Grade")
+    most = next((n for n, title in enumerate(head) if title in MOODLE_MOST), None)
+    words = next((n for n, title in enumerate(head) if title.startswith("Feedback")), None)
+
+    def keys(row: list[str]) -> Iterable[tuple[str, str]]:
+        yield "number", PARTICIPANT.sub(r"\1", row[0].strip())
+        # Full name, status and the rest stand there too, but only an id can equal a student's id and be unique.
+        for n in range(1, len(head)):
+            if n != here and ("@" in _at(row, n) or _ID.search(head[n])):
+                yield "id", _at(row, n)
+
+    return _fill(rows, here, keys, finals, lambda row: _number(_at(row, most)), "Moodle worksheet", words)
+
+
+def _fill(
+    rows: list[list[str]], here: int, keys: Callable[[list[str]], Iterable[tuple[str, str]]],
+    finals: Mapping[str, Final], most: Callable[[list[str]], float | None], what: str, words: int | None = None,
+) -> Filled:  # fmt: skip
+    """Write each grade into the one row that is certainly the student's. `keys` are a row's ids, each with its kind."""
+    where: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for n, row in enumerate(rows[1:], 1):
+        for key in keys(row):
+            where[key].add(n)
+    places = {student: _places(student, where) for student in finals}
+    claims = Counter(n for found in places.values() for n in found)
+    filled = Filled("")
+    for student, final in finals.items():
+        found, why = places[student], final.wait
+        if not found:
+            why = f"no row of the {what} has this id; enter it by hand, or add the id to the class list"
+        elif len(found) > 1:
+            why = f"{len(found)} rows of the {what} have this id, and it cannot be told whose it is"
+        elif any(claims[n] > 1 for n in found):
+            rivals = sorted(other for other, theirs in places.items() if found & theirs and other != student)
+            why = f"{', '.join(rivals)} would have the same row of the {what}"
+        if why:
+            filled.left.append(f"{student}: {why}")
+            continue
+        row = rows[min(found)]
+        row += [""] * (here + 1 - len(row))
+        scale = most(row)
+        row[here] = points(final.score * scale / final.most if scale and final.most else final.score)
+        if words is not None and words < len(row) and not row[words].strip():  # what a person wrote stays
+            row[words] = final.feedback
+        filled.written.append(student)
+    if not claims:
+        raise GradingError(f"none of the graded students is in the {what}: is it that of another course?")
+    filled.text = csv_text(rows)  # the other system's own cells go back as they came
+    return filled
+
+
+def _places(student: str, where: Mapping[tuple[str, str], set[int]]) -> set[int]:
+    """The rows that have this student's id: the number that the system gave, or else the id as a whole."""
+    match = NUMBERED.fullmatch(student)
+    return (where.get(("number", match[1])) if match else None) or where.get(("id", student), set())
+
+
+def _column(titles: list[str], names: set[str], head: list[str], what: str, wanted: str) -> int:
+    found = [n for n, title in enumerate(titles) if title in names]
+    if len(found) != 1:
+        shown = ", ".join(map(repr, head))
+        raise GradingError(
+            f"the {what} has {len(found)} columns named {wanted!r}; name the one to fill with --column (it has {shown})"
+        )
+    return found[0]
+
+
+def _at(row: list[str], n: int | None) -> str:
+    return row[n].strip() if n is not None and n < len(row) else ""
+
+
+def _number(text: str) -> float | None:
+    match = re.fullmatch(r"(\d+(?:[.,]\d+)?)", text)
+    return float(match[1].replace(",", ".")) if match else None

@@ -6,7 +6,6 @@ table of ours: a run that is killed at any moment goes on where it was, nothing 
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from subprocess import SubprocessError
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
 from sqlalchemy import delete, insert, select
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -22,19 +21,28 @@ from ...runtime import find_own_scripts
 from ..errors import GradingError
 from ..facts import Assignment, Entry, Master, Printed, printed_from_plain
 from .history import Change, History
-from .tables import FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalty, utc
-from .term import Lateness, LatePolicy, Term, aware, time_of
+from .tables import ASSIGNMENT, FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalty, utc
+from .term import Lateness, Term, in_utc, time_of
+
+REPAIR = (
+    "see that it is there, whole, writable and not held by another program, or name another with --gradebook"
+)
 
 
 class Record:
     """The open gradebook. Only the parent process has one."""
 
-    def __init__(self, url: str):
+    def __init__(self, url: str, must_exist: bool = False):
         find_own_scripts()
         self.url = url
         self.places: dict[str, Place] = {}
         file = Path(url.removeprefix("sqlite:///"))
         new = url.startswith("sqlite:///") and not file.exists()
+        if new and must_exist:
+            raise GradingError(
+                f"there is no gradebook {file}: grade something first, or name the course with --course or the "
+                "gradebook with --gradebook"
+            )
         try:
             self.gradebook = Gradebook(url)
             self.engine = self.gradebook.engine
@@ -43,17 +51,17 @@ class Record:
         except (SQLAlchemyError, ImportError, ValueError, OSError, SubprocessError) as error:
             if new:
                 file.unlink(missing_ok=True)  # a gradebook that is half made would be taken for a whole one
-            raise GradingError(f"the gradebook {_shown(url)} cannot be opened: {_reason(error)}") from error
+            words = f"the gradebook {_shown(url)} cannot be opened: {_reason(error)}; {REPAIR}"
+            raise GradingError(words) from error
 
     def __enter__(self) -> Record:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.gradebook.close()
-        if isinstance(error, SQLAlchemyError):
-            raise GradingError(
-                f"the gradebook {_shown(self.url)} failed: {_reason(error)}; nothing is half-written"
-            )
+        if isinstance(error, (SQLAlchemyError, InvalidEntry, json.JSONDecodeError)):
+            words = f"the gradebook {_shown(self.url)} failed: {_reason(error)}; nothing is half-written; {REPAIR}"
+            raise GradingError(words) from error
 
     # ── the assignment ───────────────────────────────────────────────────────────────────────
 
@@ -101,41 +109,27 @@ class Record:
                     *where, cell_type=cell.kind, source=cell.source, locked=locked
                 )
 
-    def lateness(self, assignment: str) -> Lateness:
-        """What decides how late a work is, as it stands now."""
-        try:
-            due: datetime.datetime | None = self.gradebook.find_assignment(assignment).duedate
-        except MissingEntry:
-            due = None
-        self.gradebook.db.remove()
-        return self.term.lateness(assignment, due)
-
-    def set_due(self, assignment: str, due: datetime.datetime) -> None:
-        with self._one_transaction() as gradebook:
-            gradebook.update_or_create_assignment(assignment, duedate=utc(aware(due)))
-
-    def decide(self, assignment: str, due: str, late: str, keep: str = "") -> str:
+    def decide(self, assignment: str, due: str = "", late: str = "", keep: str = "") -> str:
         """Set the due time, the late policy, which submission counts; a sentence that says how it stands."""
-        LatePolicy.read(late)
+        Lateness.read(late)
         if keep not in ("", "latest", "best"):
-            raise GradingError(
-                f"--keep {keep!r} is unknown: of several submissions the `latest` counts, or the `best`"
-            )
-        if keep:
-            self.term.say("keep", assignment, "", keep)
+            words = "of several submissions the `latest` counts, or the `best`"
+            raise GradingError(f"--keep {keep!r} is unknown: {words}")
         if due:
-            self.set_due(assignment, time_of(due))
-        if late:
-            self.term.say("late", assignment, "", late)
-        stands = self.lateness(assignment)
+            when = utc(time_of(due))
+            with self._one_transaction() as gradebook:
+                gradebook.update_or_create_assignment(assignment, duedate=when)
+        for kind, value in (("late", late), ("keep", keep)):
+            if value:
+                self.term.say(kind, assignment, "", value)
         self.refresh(assignment)
-        policy, _ = self.term.told("late", assignment).get((assignment, ""), ("", ""))
-        shown = stands.due.isoformat(sep=" ", timespec="minutes") + " UTC" if stands.due else "at no set time"
+        stands = self.term.lateness(assignment).due
+        shown, policy = in_utc(stands) if stands else "at no set time", self.term.rule("late", assignment)
         best = "; of several submissions the best counts" if self.keeps_best(assignment) else ""
         return f"{assignment} is due {shown}; late work loses {policy or 'nothing'}{best}"
 
     def keeps_best(self, assignment: str) -> bool:
-        return self.term.told("keep", assignment).get((assignment, ""), ("", ""))[0] == "best"
+        return self.term.rule("keep", assignment) == "best"
 
     def better_stands(self, entry: Entry, digest: str) -> bool:
         """Is the grade that the same tests gave to another submission of this student's the one that counts?"""
@@ -151,18 +145,19 @@ class Record:
     def give(self, assignment: str, student: str, cell: str, score: float | None, comment: str) -> None:
         """Points or a comment by hand, where nbgrader keeps them: no later run changes them."""
         before = self.entry(student, assignment)
-        names = [q.notebook for q in before.questions if q.id == cell]
-        if len(names) != 1:
+        found = [q for q in before.questions if q.id == cell]
+        if len(found) != 1:
             known = ", ".join(q.id for q in before.questions)
-            raise GradingError(f"{assignment} has {len(names)} questions named {cell!r}; it has {known}")
+            raise GradingError(f"{assignment} has {len(found)} questions named {cell!r}; it has {known}")
+        name = found[0].notebook
         with self._one_transaction() as gradebook:
             try:
                 if score is not None:
-                    grade = gradebook.find_grade(cell, names[0], assignment, student)
+                    grade = gradebook.find_grade(cell, name, assignment, student)
                     grade.manual_score, grade.needs_manual_grade = score, False
                 if comment:
-                    answer = self._answer_of(gradebook, assignment, names[0], cell)
-                    gradebook.find_comment(answer, names[0], assignment, student).manual_comment = comment
+                    answer = self._answer_of(gradebook, assignment, name, cell)
+                    gradebook.find_comment(answer, name, assignment, student).manual_comment = comment
             except MissingEntry as error:
                 raise GradingError(f"the gradebook has no place for it: {error}") from error
         self.refresh(assignment)
@@ -196,7 +191,7 @@ class Record:
             connection.execute(delete(GRADED).where(is_of(entry.student, entry.assignment)))
             connection.execute(insert(GRADED).values(row))
             connection.execute(delete(FACTS).filter_by(kind="refused", student=entry.student))
-        if self.term.told("late", entry.assignment):
+        if self.term.rule("late", entry.assignment):
             tell_penalty(self.engine, self.entry(entry.student, entry.assignment))
 
     def undo(self, assignment: str) -> list[Change]:
@@ -232,8 +227,8 @@ class Record:
         return self._penalised([entry.given(hands.get(entry.student, {})) for entry in found])
 
     def _penalised(self, given: list[Entry]) -> list[Entry]:
-        late = self.lateness(given[0].assignment) if given else Lateness()
-        if not late.policy.percent:  # version 0.1 kept the penalty with the entry, and no policy
+        late = self.term.lateness(given[0].assignment) if given else Lateness()
+        if not late.percent:  # version 0.1 kept the penalty with the entry, and no policy
             return given
         return [replace(e, late_penalty=late.penalty(e.student, e.earned, e.when)) for e in given]
 
@@ -242,10 +237,13 @@ class Record:
             query = select(GRADED.c.outputs).where(is_of(student, assignment))
             return printed_from_plain(json.loads(connection.execute(query).scalar_one()))
 
-    def assignments(self) -> list[str]:
+    def assignments(self, ungraded: bool = False) -> list[str]:
+        """Those of which something was graded, or also those that are only known."""
         with self.engine.connect() as connection:
-            query = select(GRADED.c.assignment).distinct().order_by(GRADED.c.assignment)
-            return list(connection.execute(query).scalars())
+            found = {*connection.execute(select(GRADED.c.assignment).distinct()).scalars()}
+            if ungraded:
+                found.update(connection.execute(select(ASSIGNMENT.c.name)).scalars())
+        return sorted(found)
 
 
 def _reason(error: Exception) -> str:

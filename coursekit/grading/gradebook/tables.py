@@ -48,7 +48,7 @@ HISTORY = sql.Table(
 # What was decided in a term; a later fact of the same key takes the place of the earlier.
 FACTS = sql.Table(
     "coursekit_facts", TABLES,
-    Column("kind", String(16), primary_key=True),  # "late", "keep", "extension", "person", "refused"
+    Column("kind", String(16), primary_key=True),  # "late", "keep", "extension", "person", "together", "refused"
     Column("assignment", String(128), primary_key=True),  # "" where it is of the whole term
     Column("student", String(128), primary_key=True),  # "" where it is of everybody
     Column("value", Text, nullable=False),

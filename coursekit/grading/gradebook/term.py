@@ -12,24 +12,17 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 
 from sqlalchemy import Engine, delete, insert, select
 
 from ..errors import GradingError
 from ..facts import Problem
 from .export import read_rows
-from .tables import FACTS
+from .tables import ASSIGNMENT, FACTS
 
-_GROUPS = (
-    "grup",
-    "grupp",
-    "group",
-    "gruppe",
-    "gruppi",
-    "groep",
-)  # how the word for them begins, in small letters
+_GROUPS = ("grup", "group", "groep")  # how the word for them begins, in small letters
 _NUMBERS = ("id number", "id-nummer", "numéro d", "número de id", "codice id", "id-nr")
 _POLICY = re.compile(
     r"(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:a|per)\s*(?P<unit>hour|day)(?:\s*after\s*(?P<grace>\d+)\s*h)?"
@@ -37,29 +30,29 @@ _POLICY = re.compile(
 
 
 @dataclass(frozen=True)
-class LatePolicy:
-    """`percent` of the score for each `unit` begun after the due time and the grace."""
+class Lateness:
+    """What decides how late a work is. `percent` of the score is lost for each `unit` begun after the due time and the
+    grace; who has an extension has another due time."""
 
     percent: float = 0.0
     unit: str = "day"
     grace_hours: float = 0.0
+    due: datetime.datetime | None = None
+    extensions: Mapping[str, datetime.datetime] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, text: str) -> LatePolicy:
+    def read(cls, text: str) -> Lateness:
         """`"10% a day after 1h"`; nothing is lost by an empty one."""
         match = _POLICY.fullmatch(text.strip())
         if text and not match:
             raise GradingError(f"{text!r} is not a late policy; write for example '10% a day after 1h'")
-        if match is None:
-            return cls()
-        return cls(float(match["percent"]), match["unit"], float(match["grace"] or 0))
+        return cls(float(match["percent"]), match["unit"], float(match["grace"] or 0)) if match else cls()
 
-    def penalty(self, score: float, when: datetime.datetime | None, due: datetime.datetime | None) -> float:
+    def penalty(self, student: str, score: float, when: datetime.datetime | None) -> float:
+        due = self.extensions.get(student, self.due)
         if not (self.percent and when and due):
             return 0.0
-        hours = (aware(when) - aware(due)).total_seconds() / 3600 - self.grace_hours
-        if hours <= 0:
-            return 0.0
+        hours = max(0.0, (aware(when) - aware(due)).total_seconds() / 3600 - self.grace_hours)
         units = math.ceil(hours / (24 if self.unit == "day" else 1))
         return round(score * min(1.0, units * self.percent / 100), 6)
 
@@ -74,66 +67,69 @@ class Person:
     group: str = ""
 
 
-@dataclass(frozen=True)
-class Lateness:
-    """What decides how late a work is: the policy, when it was due, and for whom later."""
-
-    policy: LatePolicy = field(default_factory=LatePolicy)
-    due: datetime.datetime | None = None
-    extensions: dict[str, datetime.datetime] = field(default_factory=dict)
-
-    def penalty(self, student: str, score: float, when: datetime.datetime | None) -> float:
-        return self.policy.penalty(score, when, self.extensions.get(student, self.due))
-
-
 class Term:
     def __init__(self, engine: Engine):
         self.engine = engine
 
     def say(self, kind: str, assignment: str, student: str, value: str, why: str = "") -> None:
-        key = {"kind": kind, "assignment": assignment, "student": student}
+        self.say_all(kind, [(assignment, student, value)], why)
+
+    def say_all(
+        self, kind: str, facts: Iterable[tuple[str, str, str]], why: str = "", anew: bool = False
+    ) -> None:
+        """Facts as (assignment, student, value), all or none. `anew`: there are no others of their kind."""
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         with self.engine.begin() as connection:
-            connection.execute(delete(FACTS).filter_by(**key))
-            connection.execute(insert(FACTS).values(**key, value=value, why=why, at=now))
+            if anew:
+                connection.execute(delete(FACTS).filter_by(kind=kind))
+            for assignment, student, value in facts:
+                key = {"kind": kind, "assignment": assignment, "student": student}
+                connection.execute(delete(FACTS).filter_by(**key))
+                connection.execute(insert(FACTS).values(**key, value=value, why=why, at=now))
 
-    def refuse(self, assignment: str, problems: Iterable[Problem]) -> None:
-        """Keep who was refused, and why: their rows in an export say so."""
-        for problem in problems:
-            self.say("refused", assignment, problem.student, problem.sentence)
-
-    def refused(self) -> dict[str, str]:
-        """student -> why."""
-        return {student: words for (_, student), (words, _) in self.told("refused").items()}
-
-    def forget(self, kind: str, assignment: str | None = None, student: str | None = None) -> None:
-        given = {"kind": kind, "assignment": assignment, "student": student}
-        with self.engine.begin() as connection:
-            connection.execute(delete(FACTS).filter_by(**{k: v for k, v in given.items() if v is not None}))
-
-    def told(self, kind: str, assignment: str | None = None) -> dict[tuple[str, str], tuple[str, str]]:
-        """(assignment, student) -> value and reason."""
-        query = select(FACTS.c.assignment, FACTS.c.student, FACTS.c.value, FACTS.c.why).filter_by(kind=kind)
+    def told(self, kind: str, assignment: str | None = None) -> dict[tuple[str, str], str]:
+        """(assignment, student) -> value."""
+        query = select(FACTS.c.assignment, FACTS.c.student, FACTS.c.value).filter_by(kind=kind)
         if assignment is not None:
             query = query.where(FACTS.c.assignment == assignment)
         with self.engine.connect() as connection:
-            return {(a, s): (value, why) for a, s, value, why in connection.execute(query)}
+            return {(a, s): value for a, s, value in connection.execute(query)}
 
-    def lateness(self, assignment: str, due: datetime.datetime | None) -> Lateness:
-        policy, _ = self.told("late", assignment).get((assignment, ""), ("", ""))
+    def rule(self, kind: str, assignment: str) -> str:
+        """What holds for everybody; "" where nothing was decided."""
+        return self.told(kind, assignment).get((assignment, ""), "")
+
+    def refuse(self, assignment: str, problems: Iterable[Problem], graded: Container[str]) -> None:
+        """Keep whose work was refused whole, and why: their rows in an export say so."""
+        refused = ((assignment, p.student, p.sentence) for p in problems if p.student not in graded)
+        self.say_all("refused", refused)
+
+    def refused(self) -> dict[str, str]:
+        """student -> why."""
+        return {student: words for (_, student), words in self.told("refused").items()}
+
+    def share(self, together: Mapping[str, str], done: Iterable[tuple[str, str]]) -> None:
+        """Keep who handed in with whom."""
+        facts = (
+            (name, member, who) for who, name in done for member, whose in together.items() if whose == who
+        )
+        self.say_all("together", facts)
+
+    def lateness(self, assignment: str) -> Lateness:
+        """What decides how late a work is, as it stands now."""
         given = self.told("extension", assignment).items()
-        later = {student: datetime.datetime.fromisoformat(value) for (_, student), (value, _) in given}
-        return Lateness(LatePolicy.read(policy), due, later)
+        later = {student: datetime.datetime.fromisoformat(value) for (_, student), value in given}
+        with self.engine.connect() as connection:
+            due = connection.execute(select(ASSIGNMENT.c.duedate).filter_by(name=assignment)).scalar()
+        return replace(Lateness.read(self.rule("late", assignment)), due=due, extensions=later)
 
     def people(self) -> list[Person]:
-        return [Person(**json.loads(value)) for value, _ in self.told("person").values()]
+        return [Person(**json.loads(value)) for value in self.told("person").values()]
 
     def enrol(self, people: Iterable[Person]) -> list[Person]:
         """The class as it is from now on; who is no longer in the list leaves it, with their grades kept."""
         known = list(people)
-        self.forget("person")
-        for person in known:
-            self.say("person", "", person.student, json.dumps(asdict(person)))
+        self.say_all("person", (("", one.student, json.dumps(asdict(one))) for one in known), anew=True)
         return known
 
 
@@ -143,15 +139,18 @@ def later(text: str, due: datetime.datetime | None) -> datetime.datetime:
     if match is None:
         return time_of(text)
     if due is None:
-        raise GradingError(
-            f"{text} is counted from the due time, and none is set: set it with `coursekit due`, or give a time"
-        )
+        words = f"{text} is counted from the due time, and none is set"
+        raise GradingError(f"{words}: set it with `coursekit due`, or give a time")
     return aware(due) + datetime.timedelta(hours=int(match[1]) * (24 if match[2] == "d" else 1))
 
 
 def aware(time: datetime.datetime) -> datetime.datetime:
     """With a zone: UTC where it has none, as nbgrader keeps its times."""
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
+def in_utc(time: datetime.datetime) -> str:
+    return f"{aware(time).astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def time_of(text: str) -> datetime.datetime:
@@ -167,15 +166,14 @@ def read_roster(text: str) -> list[Person]:
     rows = read_rows(text, "the class list has nobody in it")
     head = [title.strip().lower() for title in rows[0]]
     people = [dict(zip(head, map(str.strip, row), strict=False)) for row in rows[1:]]
+    mail = next((title for title in head if all("@" in p.get(title, "") for p in people)), "")
     if "student" in head and "id" in head:  # Canvas: its downloads call "Lovelace, Ada" lovelaceada
         made = [_of_canvas(p) for p in people if p.get("id", "").isdigit()]
     elif "id" in head:
         made = [
-            Person(p["id"], *(p.get(k, "") for k in ("name", "email", "group")))
-            for p in people
-            if p.get("id")
+            Person(*(p.get(k, "") for k in ("id", "name", "email", "group"))) for p in people if p.get("id")
         ]
-    elif mail := next((t for t in head if all("@" in p.get(t, "") for p in people)), ""):
+    elif mail:
         made = [_of_moodle(p, head, mail) for p in people]
     else:
         raise GradingError(
@@ -192,8 +190,9 @@ def read_roster(text: str) -> list[Person]:
 
 def _of_canvas(row: dict[str, str]) -> Person:
     folded = re.sub(r"\W", "", row["student"]).lower()
-    mail, group = row.get("sis login id", ""), row.get("group", "")
-    return Person(f"{folded} ({row['id']})", row["student"], mail, group)
+    return Person(
+        f"{folded} ({row['id']})", row["student"], row.get("sis login id", ""), row.get("group", "")
+    )
 
 
 def _of_moodle(row: dict[str, str], head: list[str], mail: str) -> Person:
@@ -202,6 +201,5 @@ def _of_moodle(row: dict[str, str], head: list[str], mail: str) -> Person:
         next((row.get(title, "") for title in head if title.startswith(words)), "")
         for words in (_NUMBERS, _GROUPS)
     )
-    return Person(
-        number or row[mail], " ".join(row.get(title, "") for title in head[:2]).strip(), row[mail], group
-    )
+    name = " ".join(row.get(title, "") for title in head[:2]).strip()
+    return Person(number or row[mail], name, row[mail], group)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..facts import Assignment, Entry, Printed, Verdict, points
+from ..facts import Assignment, Entry, Printed, Verdict, counted, points
 from ..run.outcome import CellOutcome, Output
 from .describe import stopped
 from .frame import folded, heading, listed, page, prose
@@ -29,49 +29,48 @@ _HINTS = dict.fromkeys(("failed", "partial", "error"), _TRY) | {
 
 def feedback(entry: Entry, assignment: Assignment, printed: Printed) -> str:
     """The HTML page of one entry and what its cells printed (see `describe`)."""
-    head = f"<h1>{heading(assignment)}</h1>\n"
-    head += f"<p class='soft'>{escape(assignment.name)} · {escape(entry.student)}</p>\n"
-    most = f"<span class='soft'>of {points(entry.max_score)}</span>"
-    head += f"<p class='total'>{points(entry.score)} {most}</p>\n"
+    head = [
+        f"<h1>{heading(assignment)}</h1>",
+        f"<p class='soft'>{escape(assignment.name)} · {escape(entry.student)}</p>",
+        f"<p class='total'>{points(entry.score)} <span class='soft'>of {points(entry.max_score)}</span></p>",
+    ]
     if entry.late_penalty:
-        head += f"<p>Handed in late: {points(entry.late_penalty)} points fewer.</p>\n"
+        head.append(f"<p>Handed in late: {points(entry.late_penalty)} points fewer.</p>")
     if entry.waiting:
-        answers = f"{entry.waiting} answer{'s' if entry.waiting > 1 else ''}"
-        head += f"<p>{answers} will be graded by a person.</p>\n"
+        head.append(f"<p>{counted(entry.waiting, 'answer')} will be graded by a person.</p>")
     if notes := [*entry.flags, *entry.repairs]:
-        head += folded("About your notebook", listed(notes)) + "\n"
-    body = head + "\n".join(_questions(entry, assignment, printed))
-    return page(f"{assignment.name}: {entry.student}", body)
+        head.append(folded("About your notebook", listed(notes)))
+    return page(
+        f"{assignment.name}: {entry.student}", "\n".join([*head, *_questions(entry, assignment, printed)])
+    )
 
 
 def _questions(entry: Entry, assignment: Assignment, printed: Printed) -> Iterator[str]:
     verdicts = {q.key: q for q in entry.questions}
     given: set[str] = set()  # a hint is worth reading once
     for master in assignment.masters:
+        book = master.name
         if len(assignment.masters) > 1:
-            yield f"<h2>{escape(master.name)}</h2>"
-        ran = {cell.id: cell for cell in printed.get(master.name, [])}
-        answers = entry.answers.get(master.name, {})
-        comments = entry.comments.get(master.name, {})
+            yield f"<h2>{escape(book)}</h2>"
+        ran = {cell.id: cell for cell in printed.get(book, [])}
+        answers, comments = entry.answers.get(book, {}), entry.comments.get(book, {})
         for answer, graders in master.questions:
-            keys = [(master.name, cell.grade_id) for cell in graders]
-            found = [verdicts[key] for key in keys if key in verdicts]
+            found = [verdicts[book, cell.grade_id] for cell in graders if (book, cell.grade_id) in verdicts]
             if found:
                 name = answer.grade_id if answer else found[0].id
-                hints = {_hint(q, master.by_id[q.id].source) for q in found if q.short}
-                fresh = sorted(hints - given - {""})
-                given |= hints
-                text, said = answers.get(name, ""), comments.get(name, "")
-                yield _question(name, found, fresh, text, ran.get(name), said)
+                hints = {_hint(q, master.by_id[q.id].source) for q in found if q.short} - {""}
+                fresh, given = sorted(hints - given), given | hints
+                yield _question(
+                    name, found, fresh, answers.get(name, ""), ran.get(name), comments.get(name, "")
+                )
 
 
 def _hint(verdict: Verdict, test: str) -> str:
     """What to try next, for a question that lost points. `test` is its test's source: what the author has written there
     for this very mistake needs no more words."""
     named = verdict.kind and repr(verdict.kind) in test
-    if named or verdict.sentence in test or verdict.empty:
-        return ""
-    return _HINTS.get(verdict.status, "")
+    known = named or verdict.sentence in test or verdict.empty
+    return "" if known else _HINTS.get(verdict.status, "")
 
 
 def _question(
@@ -81,14 +80,14 @@ def _question(
     waiting = any(v.waiting for v in verdicts)
     look = "part" if waiting or 0 < got < most else "good" if got >= most else "bad"
     mark = "…" if waiting else {"good": "✓", "part": "◐", "bad": "✗"}[look]
+    score = f"{points(most)} points" if waiting else f"{points(got)} of {points(most)}"
     rows = [
-        f"<p class='head'><span class='mark'>{mark} {escape(title)}</span> "
-        f"<span class='soft'>{points(got)} of {points(most)}</span></p>"
+        f"<p class='head'><span class='mark'>{mark} {escape(title)}</span> <span class='soft'>{score}</span></p>"
     ]
-    sentences = dict.fromkeys(v.sentence for v in verdicts if v.sentence and v.short)
-    rows += [f"<p>{prose(sentence)}</p>" for sentence in sentences]
+    said = [v.sentence for v in verdicts if v.sentence and v.short]
     if cell and cell.status != "ok" and not any(v.kind in ("empty", "stopped") for v in verdicts):
-        rows.append(f"<p>{prose(f'Your cell {stopped(cell)}.')}</p>")
+        said.append(f"Your cell {stopped(cell)}.")
+    rows += [f"<p>{prose(sentence)}</p>" for sentence in dict.fromkeys(said)]
     rows += [f"<p class='soft'>{prose(words)}</p>" for words in hints]
     if comment:
         rows.append(f"<p class='comment'>{escape(comment)}</p>")

@@ -60,9 +60,11 @@ class Html(str):
 
 
 def table(
-    head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset(), said: bool = False
-) -> str:
-    """`numbers` are columns of numbers; `said`: the rows hold sentences, and fold on a narrow screen."""
+    head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset(), said: bool = False,
+    narrow: bool = False,
+) -> str:  # fmt: skip
+    """`numbers` are columns of numbers; `said`: the rows hold sentences, and fold on a narrow screen; `narrow`: they
+    are short enough for one."""
 
     def line(tag: str, row: Sequence[object]) -> str:
         shown = [value if isinstance(value, Html) else prose(value) for value in row]
@@ -70,4 +72,5 @@ def table(
         return f"<tr>{''.join(f'<{tag}{m}>{v}</{tag}>' for m, v in zip(marks, shown, strict=True))}</tr>"
 
     lines = [line("th", head), *(line("td", row) for row in rows)]
-    return f"<div class='wide'><table{' class=said' if said else ''}>" + "\n".join(lines) + "</table></div>"
+    kind = " class=said" if said else " class=narrow" if narrow else ""
+    return f"<div class='wide'><table{kind}>" + "\n".join(lines) + "</table></div>"

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from ..facts import Assignment, Entry, Problem, points, titles
+from ..facts import Assignment, Entry, Problem, counted, points, titles
 from ..submissions.similar import similar
 from .frame import Html, folded, heading, listed, page, table
 
@@ -34,20 +34,16 @@ def _meter(share: float, text: str) -> Html:
 
 
 def _summary(assignment: Assignment, entries: Sequence[Entry]) -> str:
-    most = entries[0].max_score if entries else 0.0
-    scores = [e.score for e in entries]
-    count = f"{len(entries)} submission{'' if len(entries) == 1 else 's'}"
+    most, count = entries[0].max_score if entries else 0.0, counted(len(entries), "submission")
     text = f"<h1>{heading(assignment)}</h1>"
     text += f"<p class='soft'>{escape(assignment.name)} · {count} · {points(most)} points</p>"
-    if scores:
-        seconds = sum(e.seconds for e in entries)
-        text += (
-            f"<p>Mean {points(statistics.fmean(scores))}, median {points(statistics.median(scores))}, "
-            f"from {points(min(scores))} to {points(max(scores))}. Their cells ran for {seconds:.1f} s together.</p>"
-        )
-    levels = Counter(e.sandbox for e in entries if e.sandbox)
+    if scores := [e.score for e in entries]:
+        seconds, middle = sum(e.seconds for e in entries), points(statistics.median(scores))
+        text += f"<p>Mean {points(statistics.fmean(scores))}, median {middle}, from {points(min(scores))} to "
+        text += f"{points(max(scores))}. Their cells ran for {seconds:.1f} s together.</p>"
+    levels = Counter(CONFINED.get(e.sandbox, e.sandbox) for e in entries if e.sandbox)
     if levels:
-        words = ", ".join(f"{CONFINED.get(level, level)} ({count})" for level, count in levels.most_common())
+        words = ", ".join(f"{level} ({count})" for level, count in levels.most_common())
         text += f"<p class='soft'>The students' code ran behind {escape(words)}.</p>"
     if waiting := sum(e.waiting for e in entries):
         answers = "1 answer waits" if waiting == 1 else f"{waiting} answers wait"
@@ -95,38 +91,31 @@ def _questions(entries: Sequence[Entry]) -> str:
         rest = [e.score - q.score for q, e in found]
         seconds = statistics.median(q.seconds for q, _ in everyone)
         time = f"{1000 * seconds:.0f} ms" if seconds else "–"  # none for what a person grades
-        if waiting:
-            success, note = "–", f"{waiting} to grade by hand"
-        else:
-            mean = statistics.fmean(shares)
-            success = _meter(mean, f"{100 * mean:.0f} %")
-            note = "runs in the student's process" if any(q.weaker for q, _ in found) else ""
+        mean = 0.0 if waiting else statistics.fmean(shares)
+        note = "runs in the student's process" if any(q.weaker for q, _ in found) else ""
+        success = "–" if waiting else _meter(mean, f"{100 * mean:.0f} %")
+        note = f"{waiting} to grade by hand" if waiting else note
         empty = sum(q.empty for q, _ in found) or ""
         rows.append([name, points(most), success, empty, _correlation(shares, rest), time, note])
     head = ["question", "points", "success", "left empty", "discrimination", "median time", ""]
-    note = (
-        "<p class='soft'>Discrimination is the correlation of a question's score with the rest of the assignment: "
-        "near 0 or below, look at the question.</p>"
-    )
-    return "<h2>Questions</h2>" + table(head, rows, {1, 2, 3, 4, 5}) + note
+    note = "Discrimination is the correlation of a question's score with the rest of the assignment: near 0 or below, "
+    return f"<h2>Questions</h2>{table(head, rows, {1, 2, 3, 4, 5})}<p class='soft'>{note}look at the question.</p>"
 
 
 def _board(entries: Sequence[Entry], named: bool) -> str:
     """Who got how low, for each number that a test measured; nothing where none did."""
     found: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
     names = titles(entries)
-    for e in entries:
-        for q in e.questions:
-            for what, value in q.measured.items():
-                found[names[q.key], what].append((value, e.student))
+    for e, q in [(one, q) for one in entries for q in one.questions]:
+        for what, value in q.measured.items():
+            found[names[q.key], what].append((value, e.student))
     text = "<h2>Leaderboard</h2>" if found else ""
     for (question, what), reached in found.items():
-        best = sorted(reached)
         rows = [
-            [1 + sum(value < mine for value, _ in best), f"{mine:.4g}", *([who] if named else [])]
-            for mine, who in best
+            [1 + sum(value < mine for value, _ in reached), f"{mine:.4g}", who][: 2 + named]
+            for mine, who in sorted(reached)
         ]
-        text += table(["place", f"{what} in {question}", *(["student"] if named else [])], rows, {0, 1})
+        text += table(["place", f"{what} in {question}", "student"][: 2 + named], rows, {0, 1})
     return text
 
 
@@ -140,19 +129,17 @@ def _mistakes(entries: Sequence[Entry]) -> str:
     """What was told how often: by the mistake's name where a check recognised one, else by the sentence."""
     names = titles(entries)
     told: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)  # sentence, student
-    for e in entries:
-        for q in e.questions:
-            if q.short and q.sentence and not q.waiting and not q.empty:
-                name = q.kind if q.kind and q.kind != "stopped" else q.sentence
-                told[names[q.key], name].append((q.sentence, e.student))
+    for e, q in [(one, q) for one in entries for q in one.questions]:
+        if q.short and q.sentence and not q.waiting and not q.empty:
+            name = q.kind if q.kind and q.kind != "stopped" else q.sentence
+            told[names[q.key], name].append((q.sentence, e.student))
     rows = []
     for (question, name), heard in sorted(told.items(), key=lambda one: (-len(one[1]), one[0]))[:60]:
         sentences = Counter(sentence for sentence, _ in heard)
         sentence = sentences.most_common(1)[0][0]
         others = f" ({len(sentences) - 1} more in other words)" if len(sentences) > 1 else ""
-        students = [student for _, student in heard]
-        some = ", ".join(students[:6]) + (" …" if len(students) > 6 else "")
-        share = _meter(len(students) / len(entries), f"{len(students)}×")
+        some = ", ".join(student for _, student in heard[:6]) + (" …" if len(heard) > 6 else "")
+        share = _meter(len(heard) / len(entries), f"{len(heard)}×")
         rows.append([share, question, name if name != sentence else "", sentence + others, some])
     head = ["how often", "question", "mistake", "what they were told", "who"]
     return "<h2>Which mistakes were made</h2>" + table(head, rows, said=True) if rows else ""
@@ -162,27 +149,32 @@ def _attention(entries: Sequence[Entry], problems: Sequence[Problem]) -> str:
     """What was not graded and what is doubtful; then, folded away, what was repaired."""
     rows: list[list[object]] = [[p.student, "not graded", p.sentence] for p in problems]
     rows += [[e.student, "look at it", flag] for e in entries for flag in e.flags]
-    for e in entries:
-        if len(e.repairs) > 1:
-            rows.append([e.student, "repaired", Html(folded(f"{len(e.repairs)} repairs", listed(e.repairs)))])
-        elif e.repairs:
-            rows.append([e.student, "repaired", e.repairs[0]])
+    for e in (e for e in entries if e.repairs):
+        many = Html(folded(f"{len(e.repairs)} repairs", listed(e.repairs)))
+        rows.append([e.student, "repaired", many if len(e.repairs) > 1 else e.repairs[0]])
     return "<h2>For a person's eye</h2>" + table(["student", "", "what"], rows, said=True) if rows else ""
 
 
 def _similar(assignment: Assignment, entries: Sequence[Entry]) -> str:
     rows = [[f"{100 * s:.0f} %", a, b] for s, a, b in similar(assignment, entries)]
-    if not rows:
-        return ""
     note = "<p class='soft'>Share of wording in common, starter code left out. A reason to ask, no proof.</p>"
-    return "<h2>Similar submissions</h2>" + table(["", "student", "student"], rows, {0}) + note
+    shown = f"<h2>Similar submissions</h2>{table(['', 'student', 'student'], rows, {0})}{note}"
+    return shown if rows else ""
+
+
+def remarks(e: Entry) -> str:
+    """What there is to know about a score, in few words."""
+    late = f"late, {points(e.late_penalty)} fewer" if e.late_penalty else ""
+    return ", ".join(
+        filter(None, [late, f"{e.waiting} waiting" if e.waiting else "", "flagged" if e.flags else ""])
+    )
 
 
 def _students(entries: Sequence[Entry], pages: Mapping[str, str]) -> str:
     rows = []
     for e in entries:
-        name, waiting = e.student, e.waiting
+        name = e.student
         linked = Html(f"<a href='{escape(pages[name])}'>{escape(name)}</a>") if name in pages else name
-        status = f"{e.status}, {waiting} to grade by hand" if waiting else e.status
-        rows.append([linked, points(e.score), points(e.max_score), status, f"{e.seconds:.2f} s"])
-    return "<h2>Students</h2>" + table(["student", "score", "of", "status", "time"], rows, {1, 2, 4})
+        rows.append([linked, points(e.score), remarks(e), f"{e.seconds:.2f} s"])
+    most = f"of {points(entries[0].max_score)}" if entries else ""
+    return "<h2>Students</h2>" + table(["student", most, "", "time"], rows, {1, 3}, narrow=True)

@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
-from ..facts import Entry, points
+from ..facts import Entry, counted, points
 from ..gradebook.history import Change
 from .frame import Html, folded, page, table
+from .report import remarks
 
 
 def term_page(
@@ -23,7 +24,8 @@ def term_page(
         total = points(sum(entry.score for entry in mine if entry))
         rows.append([student, *(Html(_cell(entry)) for entry in mine), total])
     numbers = set(range(1, len(entries) + 2))
-    body = f"<h1>The term</h1><p class='soft'>{len(students)} students · {len(entries)} assignments</p>"
+    count = f"{counted(len(students), 'student')} · {counted(len(entries), 'assignment')}"
+    body = f"<h1>The term</h1><p class='soft'>{count}</p>"
     body += table(["student", *entries, "together"], rows, numbers)
     body += "<h2>How each grade came about</h2>" + "".join(_histories(changes))
     return page("The term", body)
@@ -33,10 +35,7 @@ def _cell(entry: Entry | None) -> str:
     """A score, and below it what there is to know about it."""
     if entry is None:
         return "<span class='soft'>missing</span>"
-    notes = [f"late, {points(entry.late_penalty)} fewer"] if entry.late_penalty else []
-    notes += [f"{entry.waiting} waiting"] if entry.waiting else []
-    notes += ["flagged"] if entry.flags else []
-    below = f"<br><span class='soft'>{escape(', '.join(notes))}</span>" if notes else ""
+    below = f"<br><span class='soft'>{escape(words)}</span>" if (words := remarks(entry)) else ""
     return f"{points(entry.score)} of {points(entry.max_score)}{below}"
 
 

@@ -34,7 +34,7 @@ _DRAWING = _SERVED - {"getattr", "len"}
 _ACCOUNT = {
     "status": str, "error": str, "seconds": float, "outputs": list, "names": list, "line": int, "type": str,
 }  # fmt: skip
-_PLAIN_MODULES = {"builtins", "numpy", "collections", "torch", "torch._tensor", "torch.nn.parameter"}
+_BUILT_IN = ("builtins", "numpy", "collections", "torch._C")
 
 
 class ModuleName(str):
@@ -57,6 +57,7 @@ class Desk(Peer):
         self.leans: set[str] = set()  # what the test under way has leaned on (see TestOutcome)
         self.looks = 0  # operators of the test under way that were executed here
         self.methods: set[int] = set()  # keys of what was got as an attribute of a student's object
+        self.yielded: set[int] = set()  # and of iterators that were asked before
         self.sent = seeded  # the random states that the candidate starts with
         self.saw_a_test = False  # a test's source was in that process: what it says is not passed on
         self.keeper: Any = None  # while a call is counted: its tensors, which stay here
@@ -132,6 +133,11 @@ class Desk(Peer):
             self.leans.add("judged")
         elif op in OPERATORS:  # two objects of the student's, compared by their own method
             self.leans.add(f".__{op}__")
+        elif op == "next":
+            self.leans |= {"empty"} if not value[0] and args[0]._key not in self.yielded else set()
+            self.yielded.add(args[0]._key)
+        elif op == "len" and value == 0:
+            self.leans.add("empty")
         self.leans |= oddities(value)
 
     def _counted(self, target: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -275,9 +281,15 @@ class Desk(Peer):
             known = None
             if module == "__main__" and path in self.given:
                 known = self.shell.namespace.get(path)
-            elif module.split(".")[0] in ("torch", "coursekit") and module not in _PLAIN_MODULES:
+            elif module.split(".")[0] in ("torch", "coursekit"):
                 known = _known(module, path)
-            if isinstance(known, type) and not issubclass(known, BaseException):
+                # By its own name alone, and made in Python down to the ground: torch's C++ believes a claim to be
+                # a tensor, and would read a handle as if it were one.
+                if getattr(known, "__module__", "") != module:
+                    continue
+            if isinstance(known, type) and not any(
+                c.__module__.startswith(_BUILT_IN) for c in known.__mro__[:-1]
+            ):
                 found.append(known)
         return tuple(found)
 
@@ -355,6 +367,8 @@ def oddities(value: Any, depth: int = 0) -> set[str]:
     if type(value) in (float, complex):
         return {"nan"} if value != value else set()
     if isinstance(value, (list, tuple, set, frozenset, deque, dict)) and not is_remote(value):
+        if not value and not depth:
+            return {"empty"}
         items = islice(value.values() if isinstance(value, dict) else value, 1000 if depth < 4 else 0)
         return set().union(*(oddities(item, depth + 1) for item in items))
     shape, kind = getattr(type(value), "shape", None), type(value).__module__.partition(".")[0]
@@ -363,8 +377,10 @@ def oddities(value: Any, depth: int = 0) -> set[str]:
     size = value.size if kind == "numpy" else value.numel()
     if not size:
         return {"empty"}
+    if size > LARGEST_LOOK or (kind == "numpy" and value.dtype.kind not in "fcmM"):
+        return set()
     with suppress(TypeError, RuntimeError):  # a type of number that cannot be compared
-        return {"nan"} if size <= LARGEST_LOOK and bool((value != value).any()) else set()
+        return {"nan"} if bool((value != value).any()) else set()
     return set()
 
 

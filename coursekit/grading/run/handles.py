@@ -107,7 +107,7 @@ def _delegated(op: str) -> Callable[..., Any]:
 
 
 def _refused(what: str) -> Callable[..., Any]:
-    def method(self: Any, *_: Any) -> Any:
+    def method(self: Any, *_: Any, **__: Any) -> Any:
         raise self._peer.refuse(f"the test {what} {_what(self)}")
 
     return method
@@ -144,6 +144,7 @@ class Handle(Remote):
     __hash__ = Remote.__hash__
     __bool__ = _refused("asked for the truth value of")
     __contains__ = _refused("used `in` on")
+    __array__ = _refused("made an array of")
 
 
 for _op in _ASKED:

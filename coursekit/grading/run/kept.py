@@ -192,13 +192,15 @@ class Keeper:
         if name not in TABLE:
             words = f"`{packet}` is not among the operators of this question"
             raise Refused(BY_HAND if "backward" in packet else words)
-        if packet in FACTORIES and "empty" in packet:  # never memory of this process
-            packet = packet.replace("empty_strided", "empty").replace("empty", "zeros")
-            name, args = f"{packet}.default", args[: 2 if packet.startswith("new") else 1]
+        packet, name, args = _tamed(packet, name, args)
         func, tensors = TABLE[name], list(tensors_of((args, kwargs)))
         hidden = any(map(self._is_hidden, tensors))
         masks = [t for t in tensors[1:] if t.dtype in (torch.bool, torch.uint8)]
         by_mask = packet in ("index", "_unsafe_index") and any(map(self._is_hidden, masks))
+        if kwargs.get("rounding_mode") == "trunc" and not any(t.is_floating_point() for t in tensors):
+            raise Refused(
+                "`rounding_mode='trunc'` of integers is not counted here (use `//`)"
+            )  # can end a process
         if hidden and (packet in _TELLING or by_mask):
             raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
         self.seeded |= hidden and packet in ("ones_like", "full_like") and tensors[0].dim() == 0
@@ -231,7 +233,9 @@ class Keeper:
     def _afford(self, func: Any, args: list[Any], kwargs: dict[str, Any], tensors: list[Tensor]) -> None:
         """The size of what comes out, before it is made: a bound that costs nothing, else torch's own word for it."""
         self.operators += 1
-        if not is_view(func):
+        if any(t.numel() > LARGEST for t in tensors):  # an expanded one: little memory, and years of work
+            self.over = TOO_MUCH
+        elif not is_view(func):
             # By plain numbers among the arguments a result can be larger than what went in.
             numbers = [abs(n) for n in leaves((args, kwargs)) if type(n) in (int, float) and n == n]
             bound = prod(max(1, t.numel()) for t in tensors) * prod(min(max(1.0, n), 1e18) for n in numbers)
@@ -256,17 +260,25 @@ class Keeper:
         if not hidden:
             return told
         try:
-            func(*map(_meta, args), **_meta(kwargs))
-        except NotImplementedError:
-            pass
-        except Exception:  # noqa: BLE001
-            return (
-                told  # the shapes alone are wrong: torch's own words, which a named mistake may have to match
-            )
+            func(*map(_zeroed, args), **_zeroed(kwargs))
+        except Exception as same:  # noqa: BLE001
+            # The shapes alone are wrong: torch's own words, which a named mistake may have to match.
+            if (type(same), str(same)) == (type(error), str(error)):
+                return told
         self.over = (
             "an operation failed on the numbers (an index out of range?), and nothing more is computed"
         )
         return Failed("IndexError", self.over)
+
+
+def _tamed(packet: str, name: str, args: list[Any]) -> tuple[str, str, list[Any]]:
+    """The same question where an operator would give what lies in this process's memory."""
+    if packet == "_reshape_alias":  # it believes any size: this one looks whether there is so much
+        return packet, "as_strided.default", [*args, *(t.storage_offset() for t in tensors_of(args[:1]))]
+    if packet in FACTORIES and "empty" in packet:
+        packet = packet.replace("empty_strided", "empty").replace("empty", "zeros")
+        return packet, f"{packet}.default", args[: 2 if packet.startswith("new") else 1]
+    return packet, name, args
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -288,6 +300,16 @@ def _meta(value: Any) -> Any:
     return tree_map_only(
         Tensor, lambda t: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta"), value
     )
+
+
+def _zeroed(value: Any) -> Any:
+    """The same with nothing but zeros."""
+
+    def zeros(t: Tensor) -> Tensor:
+        span = 1 + sum((size - 1) * step for size, step in zip(t.shape, t.stride(), strict=True))
+        return t.new_zeros(max(1, span)).as_strided(t.shape, t.stride())
+
+    return tree_map_only(Tensor, zeros, value)
 
 
 @cache

@@ -86,7 +86,8 @@ class Names(ast.NodeVisitor):
                     self.runs |= used
 
 
-LONGEST_LINE = 20_000  # characters
+LONGEST_LINE, LONGEST_SOURCE = 20_000, 200_000  # characters; of the latter, without the texts in it
+_STRINGS = re.compile(r"'[^'\\\n]*'|\"[^\"\\\n]*\"")
 
 
 def has_long_line(source: str) -> bool:
@@ -105,10 +106,12 @@ def plain_source(source: str) -> str:
     return str(transformer.TransformerManager().transform_cell(source))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def parse(source: str, magics: bool = True) -> ast.Module:
-    """The cell's syntax tree; an empty one if it has none. Not to be changed: it is kept."""
-    for form in (str, plain_source) if magics else (str,):
+    """The cell's syntax tree; an empty one if it has none, or if it is so long that its tree would fill the memory. Not
+    to be changed: it is kept."""
+    too_long = len(source) > LONGEST_SOURCE and len(_STRINGS.sub("", source)) > LONGEST_SOURCE
+    for form in () if too_long else (str, plain_source) if magics else (str,):
         try:
             return ast.parse(form(source))
         except (SyntaxError, ValueError, RuntimeError, MemoryError):  # RecursionError is a RuntimeError
@@ -120,7 +123,8 @@ def parse(source: str, magics: bool = True) -> ast.Module:
 def names_of(source: str) -> Names:
     """Not to be changed: it is kept."""
     names, tree = Names(), parse(source)
-    names.visit(tree)
+    with contextlib.suppress(RecursionError):  # nested deeper than Python walks
+        names.visit(tree)
     names.touches = {pair for statement in tree.body for pair in _touched(statement)}
     return names
 
@@ -148,7 +152,7 @@ def imports_from(source: str, package: str) -> bool:
         elif isinstance(node, ast.ImportFrom):
             found += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
-            found.append(ast.unparse(node))
+            found.append(".".join(_path(node)))
             by_name |= bool(_GETS_MODULES.fullmatch(node.attr))
         elif isinstance(node, ast.Name):
             by_name |= bool(_GETS_MODULES.fullmatch(node.id))

@@ -14,7 +14,7 @@ A test normally runs in the examiner ("remote"). A cell that contains the line
 
     # coursekit: in-candidate
 
-runs in the student's process instead, and so does a test whose `mode` is "candidate"; `calibrate.py` finds
+runs in the student's process instead, and so does a test whose `mode` is "candidate"; `calibrate` finds
 out, with the instructor's own solution, which tests need that. Such a verdict could be forged in principle:
 its `weaker` is true and the grade is flagged; and since that process has seen the test, nothing that it says
 afterwards is shown to the student. With the mode "own" a student runs the tests of their own notebook.
@@ -23,7 +23,8 @@ afterwards is shown to the student. With the mode "own" a student runs the tests
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..confine.limits import Limits
@@ -167,3 +168,33 @@ class Outcome:
 
 def output_from_plain(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "outputs": [Output(**output) for output in data["outputs"]]}
+
+
+Run = Callable[[Iterable[Task]], Iterable[Outcome]]
+Modes = dict[str, dict[str, dict[str, Any]]]  # task -> test -> what its Cell is to say
+
+
+def calibrate(solved: Iterable[Task], run: Run) -> tuple[Modes, list[tuple[str, TestOutcome]]]:
+    """What each test's cell is to say: what the solution's own verdict leaned on, and the student's process where
+    the solution passes only there; and the tests that it fails in either, each with its task. The student has no say
+    in this: no submission can move its own tests into its own process."""
+    tasks = {task.id: task for task in solved}
+    modes: Modes = {}
+    lost: dict[str, list[TestOutcome]] = {}
+    for outcome in run(_every_test(task, leans=("*",)) for task in tasks.values()):
+        modes[outcome.id] = {test.id: {"leans": tuple(test.leans)} for test in outcome.tests}
+        lost[outcome.id] = [test for test in outcome.tests if test.score < test.max]
+    inside = [_every_test(task, mode="candidate") for name, task in tasks.items() if lost[name]]
+    failed: list[tuple[str, TestOutcome]] = []
+    for outcome in run(inside) if inside else ():
+        own = {test.id: test for test in outcome.tests}
+        for test in lost[outcome.id]:
+            if own[test.id].score > test.score:
+                modes[outcome.id][test.id] = {"mode": "candidate"}
+            else:
+                failed.append((outcome.id, test))
+    return modes, failed
+
+
+def _every_test(task: Task, **change: Any) -> Task:
+    return replace(task, cells=tuple(replace(c, **change) if c.role == "test" else c for c in task.cells))

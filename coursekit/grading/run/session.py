@@ -6,6 +6,8 @@ import builtins
 import os
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,7 +15,7 @@ from .. import wire
 from ..confine import sandbox
 from ..confine.limits import Limits
 from ..wire.channel import REQUEST, ChannelError, Frames
-from .cells import CellRun, Shell, put_files, words_of
+from .cells import CellRun, CellTimeout, Shell, put_files, stopped_after, words_of
 from .examiner import Desk
 from .handles import NotRemote
 from .names import Ledger, import_statements, names_of, strings_of
@@ -25,6 +27,7 @@ BUILTINS = set(dir(builtins))
 MESSAGE = 1 << 32
 SILENCED = "an error, which is not shown: a test of this course has run where it could be read"
 URGENT, SOON = ("test", "candidate", "done"), 0.25
+OUTPUT = 8_000_000  # characters of a submission's outputs: the grader's own process holds them all
 
 
 class Report:
@@ -69,19 +72,32 @@ class Session:
         # A test is on the clock as a whole; a little longer, so that a candidate can stop itself first.
         self.own_limits = replace(limits, cell_wall=limits.cell_wall + 2 * limits.grace)
         self.end = time.monotonic() + limits.notebook_wall
+        self.room = OUTPUT
 
     def run(self) -> None:
         put_files(self.task.files)
         seed_everything(self.task.seed)
         self.seeded = random_states()
         for position, cell in enumerate(self.task.cells):
-            if cell.role == "test":
-                self.report.event("test", asdict(self._test(position, cell)))
-            else:
-                self.report.event("cell", asdict(self._cell(position, cell)))
+            is_test = cell.role == "test"
+            outcome = self._test(position, cell) if is_test else self._cell(position, cell)
+            for at, output in enumerate(outcome.outputs):
+                self.room -= len(output.data)
+                if self.room < 0:
+                    del outcome.outputs[at:]
+            self.report.event("test" if is_test else "cell", asdict(outcome))
         self.report.event("done", (self.restarts, sandbox.seconds))
 
     # the candidate
+
+    @contextmanager
+    def _on_the_clock(self, desk: Desk) -> Iterator[None]:
+        """What comes from there is read on the clock too: it may be large, and made to be slow."""
+        try:
+            with stopped_after(self.own_limits):
+                yield
+        except (CellTimeout, MemoryError):
+            raise desk.misbehaved("an answer that is too much to read") from None
 
     def _alive(self) -> Desk:
         """The candidate's desk; a new candidate with the earlier cells run again, if the last one is gone."""
@@ -99,7 +115,8 @@ class Session:
                 self.desk.command("start", {"files": self.task.files, "seed": self.task.seed})
                 for position in self.ran:
                     if position not in self.skipped:
-                        self.desk.command("run", self.task.cells[position].source)
+                        with self._on_the_clock(self.desk):
+                            self.desk.command("run", self.task.cells[position].source)
             except ChannelError:  # found again by the loop
                 self.skipped.add(position)
         return self.desk
@@ -111,7 +128,8 @@ class Session:
         try:
             desk = self._alive()
             desk.fault = None
-            reply = desk.run(cell.source)
+            with self._on_the_clock(desk):
+                reply = desk.run(cell.source)
         except ChannelError as fault:
             self.skipped.add(position)
             status = {"exhausted": "skipped", "timeout": "timeout"}.get(fault.status, "died")
@@ -159,10 +177,15 @@ class Session:
             desk.fault, desk.looks, desk.leans, desk.may = None, 0, set(), frozenset(cell.leans or ())
             if weaker:
                 desk.saw_a_test = cell.mode != "own"
-                outcome = in_candidate_verdict(cell, desk.run(cell.source))
+                with self._on_the_clock(desk):
+                    reply = desk.run(cell.source)
+                outcome = in_candidate_verdict(cell, reply)
             else:
                 outcome = self._remote(position, cell, desk)
-        except ChannelError as fault:
+        except (
+            ChannelError,
+            NotRemote,
+        ) as fault:  # the latter from a name that is a set of objects and numbers
             outcome = judge(cell, CellRun(), fault, {}, set())
         outcome.weaker = outcome.weaker or weaker
         if self.desk is not None and self.desk.saw_a_test and not weaker:
@@ -204,7 +227,8 @@ class Session:
         asked = self.ledger.from_student(wanted, BUILTINS)
         for name in self.injected - set(asked):
             self.shell.namespace.pop(name, None)
-        values, refused = desk.fetch(asked) if asked else ({}, {})
+        with self._on_the_clock(desk):
+            values, refused = desk.fetch(asked) if asked else ({}, {})
         self.shell.namespace.update(values)
         self.injected = set(values)
         return refused

@@ -33,8 +33,7 @@ from typing import Any
 
 from .. import wire
 from ..confine import sandbox
-from ..confine.cgroups import Group
-from ..confine.limits import Limits
+from ..confine.limits import Group, Limits
 from ..errors import CannotGrade
 from ..wire.channel import REQUEST, ChannelError, Frames
 from .outcome import CellOutcome, Outcome, Task, TestOutcome, output_from_plain
@@ -103,6 +102,9 @@ class Warm:
         self.hidden = [os.path.realpath(path) for path in hidden]
         self.missing: list[str] = []
         self.token = 0
+        self.ahead: list[
+            tuple[int, socket.socket]
+        ] = []  # the next submission's processes, forked while others run
         self.process: subprocess.Popen[bytes] | None = None
         self.control: socket.socket | None = None
         self.group: Group | None = None
@@ -161,6 +163,9 @@ class Warm:
         if self.control is not None:
             self.control.close()
             self.control = None
+        for _, sock in self.ahead:
+            sock.close()
+        self.ahead.clear()
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
@@ -243,8 +248,14 @@ class Warm:
 
     def _begin(self, task: Task) -> _Job:
         limits = task.limits or self.limits
-        examiner, sock = self._fork("session", limits)
-        candidate, line = self._fork("candidate", limits)
+        pair, usual = ("session", "candidate"), limits == self.limits
+        if usual and self.ahead:
+            (examiner, sock), (candidate, line) = self.ahead
+            self.ahead.clear()
+        else:
+            (examiner, sock), (candidate, line) = (self._fork(role, limits) for role in pair)
+        if usual and self.token > len(pair) and not self.ahead:  # from the second on: one alone has no next
+            self.ahead += [self._fork(role, limits) for role in pair]
         job = _Job(task, limits, Frames(sock, MESSAGE), examiner, candidate, Outcome(task.id))
         with contextlib.suppress(ChannelError):  # an examiner that is gone is found by its silence
             job.frames.send(REQUEST, 0, wire.encode(task.plain()), time.monotonic() + 30)

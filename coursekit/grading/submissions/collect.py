@@ -13,10 +13,13 @@ import re
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import yaml
 
@@ -25,7 +28,7 @@ from ..facts import Problem
 from ..text import plain_name
 
 MB = 1 << 20
-LARGEST_FILE = 20 * MB  # a notebook with many pictures has a few MB
+LARGEST_FILE = 50 * MB  # a notebook with many pictures has a few MB; an endless print has more
 LARGEST_TOTAL = 100 * MB  # of one submission
 MOST_FILES = 200
 LONGEST_NAME = 100
@@ -34,8 +37,21 @@ LONGEST_NAME = 100
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?$")
 # "lastfirst_LATE_123_4567_Copy of bptt.ipynb" is a file of Canvas's download.
 CANVAS = re.compile(r"^(?P<student>[^_]+)(_(?P<late>LATE))?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)$")
+METADATA = "submission_metadata.yml"  # of Gradescope's export: whose each folder is
 VERSION = re.compile(r"-(\d{1,2})\.\w+$")
 NOISE = {".DS_Store", ".ipynb_checkpoints", "__MACOSX", "Thumbs.db", ".git"}  # nobody hands these in
+KINDS = {
+    ".pdf": "a PDF", ".py": "a Python file", ".docx": "a Word document", ".doc": "a Word document",
+    ".html": "a web page", ".md": "a text", ".txt": "a text", ".png": "a picture", ".jpg": "a picture",
+    ".rar": "an archive of another kind than zip", ".7z": "an archive of another kind than zip",
+}  # fmt: skip
+
+
+class _Refused(Exception):
+    pass
+
+
+BAD = (_Refused, OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -45,12 +61,9 @@ class Part:
     name: str
     origin: str
     read: Callable[[], bytes]
-    when: datetime.datetime | None = None  # as a submission's
+    when: datetime.datetime | None = None  # by a clock that the student could not set
     attempt: int = 0  # the number that a system gave to this handing-in; a later one has a larger one
-
-
-class _Refused(Exception):
-    pass
+    folders: tuple[str, ...] = ()  # where it lies, below what was named
 
 
 @dataclass
@@ -72,74 +85,59 @@ class Submission:
         """The notebooks by name, and what was refused. An archive's files are the student's own."""
         files: dict[str, bytes] = {}
         refusals: list[Problem] = []
-        for part in self.parts:
-            for name, origin, read in _opened(part):
-                try:
-                    data = read()
-                    if not _is_notebook(name, data):
-                        self.others.append(name)
-                        continue
-                    if len(files) >= MOST_FILES or sum(map(len, files.values())) + len(data) > LARGEST_TOTAL:
-                        raise _Refused(f"{name}: more files than a submission may have; it was left out")
-                except BAD as error:
-                    refusals.append(Problem(self.student, origin, str(error) or f"{name} cannot be read"))
+        for part in chain.from_iterable(map(_opened, self.parts)):
+            name = part.name
+            try:
+                data = part.read()
+                if not _is_notebook(name, data):
+                    self.others.append(name)
                     continue
-                while name in files:
-                    name = f"{PurePosixPath(name).stem} (again){PurePosixPath(name).suffix}"
-                rank = (part.when.timestamp() if part.when else 0.0, part.attempt)
-                same = next((known for known, other in files.items() if other == data), name)
-                files[same] = data
-                self.rank[same] = max(rank, self.rank.get(same, rank))
+                if len(files) >= MOST_FILES or sum(map(len, files.values())) + len(data) > LARGEST_TOTAL:
+                    raise _Refused(f"{name}: more files than a submission may have; it was left out")
+            except BAD as error:
+                refusals.append(Problem(self.student, part.origin, str(error) or f"{name} cannot be read"))
+                continue
+            while name in files:
+                name = f"{PurePosixPath(name).stem} (again){PurePosixPath(name).suffix}"
+            rank = (part.when.timestamp() if part.when else 0.0, part.attempt)
+            same = next((known for known, other in files.items() if other == data), name)
+            files[same] = data
+            self.rank[same] = max(rank, self.rank.get(same, rank))
         return files, refusals
 
 
-BAD = (_Refused, OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, NotImplementedError)
-
-
-def _opened(part: Part) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+def _opened(part: Part) -> Iterator[Part]:
     """The file itself or, of an archive, its files. An archive inside that one is refused."""
     if _suffix(part.name) != ".zip":
-        yield part.name, part.origin, part.read
+        yield part
         return
     try:
         archive = zipfile.ZipFile(io.BytesIO(part.read()))
     except BAD as error:
         unread = f"{part.name} is not a zip file that can be read: {error}"
-        yield part.name, part.origin, _refuses(str(error) if isinstance(error, _Refused) else unread)
+        yield _refused(part, str(error) if isinstance(error, _Refused) else unread)
         return
     with archive:
-        for number, (member, read) in enumerate(_members(archive)):
-            origin = f"{part.origin}:{member}"
+        for number, member in enumerate(_members(archive, part.origin)):
             if number >= MOST_FILES:
-                sentence = f"{part.name} has more than {MOST_FILES} files; the rest was left out"
-                yield part.name, origin, _refuses(sentence)
+                yield _refused(member, f"{part.name} has more than {MOST_FILES} files; the rest was left out")
                 return
-            inside = _suffix(member) == ".zip"
-            sentence = f"{member} is an archive inside an archive; it was not opened"
-            yield _place(member).name, origin, _refuses(sentence) if inside else read
+            own = replace(member, when=part.when, attempt=part.attempt)
+            inside = f"{member.name} is an archive inside an archive; it was not opened"
+            yield _refused(own, inside) if _suffix(own.name) == ".zip" else own
 
 
-def _refuses(sentence: str) -> Callable[[], bytes]:
+def _refused(part: Part, sentence: str) -> Part:
+    """The part as one that cannot be read, and why."""
+
     def read() -> bytes:
         raise _Refused(sentence)
 
-    return read
+    return replace(part, read=read)
 
 
 def _suffix(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
-
-
-def _place(member: str) -> PurePosixPath:
-    """Where in its archive a file lies; some systems write it with backslashes."""
-    return PurePosixPath(member.replace("\\", "/"))
-
-
-KINDS = {
-    ".pdf": "a PDF", ".py": "a Python file", ".docx": "a Word document", ".doc": "a Word document",
-    ".html": "a web page", ".md": "a text", ".txt": "a text", ".png": "a picture", ".jpg": "a picture",
-    ".rar": "an archive of another kind than zip", ".7z": "an archive of another kind than zip",
-}  # fmt: skip
 
 
 def kind_of(name: str) -> str:
@@ -157,6 +155,7 @@ def _is_notebook(name: str, data: bytes) -> bool:
 class Collection:
     found: dict[str, Submission] = field(default_factory=dict)
     refusals: list[Problem] = field(default_factory=list)
+    together: dict[str, str] = field(default_factory=dict)  # member of a group -> whose submission it is
     archives: list[zipfile.ZipFile] = field(default_factory=list)  # open until all is read
 
     @property
@@ -170,31 +169,16 @@ class Collection:
         for archive in self.archives:
             archive.close()
 
-    def add(
-        self, student: str, origin: str, name: str, read: Callable[[], bytes],
-        when: datetime.datetime | None = None, late: bool = False, attempt: int = 0,
-    ) -> None:  # fmt: skip
-        """Note one file of a student's; `read()` will give its bytes. Who it is, the source says: names that differ
-        in anything are two students."""
+    def add(self, student: str, part: Part, late: bool = False) -> None:
+        """Note one file of a student's. Who it is, the source says: names that differ in anything are two students."""
         student = plain_name(student)
         if not 0 < len(student) <= LONGEST_NAME:
             sentence = f"the student's name has {len(student)} letters and may have 1 to {LONGEST_NAME}"
-            return self.refuse(student[:LONGEST_NAME], origin, sentence)
-        entry = self.found.setdefault(student, Submission(student, origin))
-        entry.parts.append(Part(name, origin, read, when, attempt))
-        entry.when = max(filter(None, (entry.when, when)), default=None)
+            return self.refuse(student[:LONGEST_NAME], part.origin, sentence)
+        entry = self.found.setdefault(student, Submission(student, part.origin))
+        entry.parts.append(part)
+        entry.when = max(filter(None, (entry.when, part.when)), default=None)
         entry.late = entry.late or late
-
-    def add_file(self, student: str, origin: str, name: str, read: Callable[[], bytes]) -> None:
-        """A file that lies beside those of others: Canvas's say whose they are, and any other is the `student`'s. The
-        number that Canvas gave to its user is always kept: names are not unique."""
-        match = CANVAS.match(name)
-        if match is None:
-            return self.add(student, origin, name, read)
-        again = VERSION.search(match["file"])  # Canvas numbers what is handed in again: bptt-1.ipynb
-        order = int(match["submission"]) * 1000 + (int(again[1]) if again else 0)
-        student = f"{match['student']} ({match['user']})"
-        self.add(student, origin, match["file"], read, None, bool(match["late"]), order)
 
     def refuse(self, student: str, origin: str, sentence: str) -> None:
         self.refusals.append(Problem(student, origin, sentence))
@@ -206,117 +190,187 @@ def collect(paths: list[Path]) -> Collection:
     for path in paths:
         if not path.exists():
             raise GradingError(f"{path} does not exist: name a notebook, a folder or a downloaded zip")
+        student, trusted = _below_submitted(path), path.resolve().name == "submitted"
         if path.is_dir():
-            _folder(path, found)
+            parts = list(_on_disk(path, trusted or student is not None, found))
         elif zipfile.is_zipfile(path):
-            _archive(path, found)
+            parts = list(_in_archive(path, found))
         else:
-            found.add(_below_submitted(path) or path.stem, str(path), path.name, partial(_file, path))
+            parts = [Part(path.name, str(path), partial(_file, path))]
+        if student:
+            for part in parts:
+                found.add(student, part)
+        else:
+            _share_out(parts if trusted else _unwrapped(parts, path.stem), found)
     return found
 
 
 def _below_submitted(path: Path) -> str | None:
     """The student of `submitted/<student>/…`, where nbgrader's collect puts what comes in."""
-    parts = path.resolve().parts[-4:]
-    return parts[parts.index("submitted") + 1] if "submitted" in parts[:-1] else None
+    folders = (path if path.is_dir() else path.parent).resolve().parts[-4:]
+    return folders[folders.index("submitted") + 1] if "submitted" in folders[:-1] else None
+
+
+# ── whose a file is ──────────────────────────────────────────────────────────────────────────
+
+
+def _unwrapped(parts: list[Part], name: str) -> list[Part]:
+    """A class that lies whole in one folder, as Gradescope packs it and whoever packs a folder of submissions: known by
+    what those systems call things or by equal notebooks, three, or two where the archive has the folder's `name`."""
+    if len({part.folders[:1] for part in parts}) != 1 or not parts[0].folders:
+        return parts
+    firsts = {(*part.folders, part.name)[1] for part in parts}
+    marked = METADATA in firsts or any(CANVAS.match(first) or MOODLE.match(first) for first in firsts)
+    notebooks = {
+        (part.name, part.folders[1]) for part in parts if part.folders[1:] and _suffix(part.name) == ".ipynb"
+    }
+    equal = max(Counter(name for name, _ in notebooks).values(), default=0)
+    inner = marked or equal >= (2 if parts[0].folders[0] == name else 3)
+    return [replace(part, folders=part.folders[1:]) for part in parts] if inner else parts
+
+
+def _share_out(parts: list[Part], found: Collection) -> None:
+    """Give each file to its student, whom a folder, a file's name or Gradescope's list tells."""
+    listed = next((part for part in parts if part.name == METADATA and not part.folders), None)
+    people = _gradescope(listed) if listed else {}
+    for part in parts:
+        name, top = part.name, part.folders[0] if part.folders else ""
+        canvas, moodle = CANVAS.match(name), next(filter(None, map(MOODLE.match, part.folders)), None)
+        if listed and top:
+            (student, *others), when = people.get(top, ([top], None))
+            found.add(student, replace(part, when=when))
+            found.together |= {plain_name(other): plain_name(student) for other in others}
+        elif moodle:
+            found.add(f"{moodle['name']} ({moodle['id']})", part)
+        elif top:
+            found.add(top, part)
+        elif canvas:
+            # The number that Canvas gave to its user is always kept, for names are not unique. It numbers what is
+            # handed in again: bptt-1.ipynb.
+            again = VERSION.search(canvas["file"])
+            order = int(canvas["submission"]) * 1000 + (int(again[1]) if again else 0)
+            own = replace(part, name=canvas["file"], attempt=order)
+            found.add(f"{canvas['student']} ({canvas['user']})", own, bool(canvas["late"]))
+        elif ".ipynb" in name.lower() or _suffix(name) in (".zip", ".json", ".txt"):
+            found.add(PurePosixPath(name).stem, part)
+        elif part is not listed:
+            found.refuse(name, part.origin, f"{name} is {kind_of(name)}, no notebook")
+
+
+def _gradescope(listed: Part) -> dict[str, tuple[list[str], datetime.datetime | None]]:
+    """The file in Gradescope's export that says, folder by folder, whose it is and when it came. The first of a group
+    stands for all."""
+    try:
+        told = yaml.safe_load(listed.read())
+    except (yaml.YAMLError, UnicodeDecodeError, *BAD) as error:
+        raise GradingError(f"{listed.origin} cannot be read: {str(error).splitlines()[0]}") from error
+
+    def known(one: Any) -> dict[str, Any]:
+        return {str(key).lstrip(":"): value for key, value in one.items()} if isinstance(one, dict) else {}
+
+    people = {}
+    for folder, entry in known(told).items():
+        members, when = known(entry).get("submitters"), known(entry).get("created_at")
+        people_of = map(known, members if isinstance(members, list) else ())
+        names = [str(name) for one in people_of if (name := one.get("email") or one.get("name"))]
+        people[folder] = (names or [folder], when if isinstance(when, datetime.datetime) else None)
+    return people
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _folder(root: Path, found: Collection) -> None:
-    if (root / "submission_metadata.yml").is_file():
-        return _gradescope(root, found)
-    if student := _below_submitted(root):
-        return _files(root, student, found, trusted=True)
-    for child in sorted(p for p in root.iterdir() if p.name not in NOISE):
-        if child.name.startswith("."):
-            sentence = f"{child.name} is hidden by its dot; rename it to have it graded"
-            found.refuse(child.name, str(child), sentence)
-        elif child.is_dir() and not child.is_symlink():
-            moodle = MOODLE.match(child.name)
-            name = f"{moodle['name']} ({moodle['id']})" if moodle else child.name
-            _files(child, name, found, trusted=root.resolve().name == "submitted")
-        elif CANVAS.match(child.name) or child.suffix.lower() in (".ipynb", ".zip"):
-            found.add_file(child.stem, str(child), child.name, partial(_file, child))
-        else:
-            link, other = "a link; only files are collected", f"{kind_of(child.name)}, no notebook"
-            found.refuse(child.name, str(child), f"{child.name} is {link if child.is_symlink() else other}")
+def _on_disk(root: Path, trusted: bool, found: Collection) -> Iterator[Part]:
+    """Every file below a folder. Of times only those in nbgrader's own `submitted/` are trusted: any other
+    `timestamp.txt`, and the times that an unpacked archive has set, may be the student's."""
+
+    def unread(error: OSError) -> None:
+        path = error.filename
+        found.refuse(Path(path).name, path, f"the folder {path} cannot be read: {error.strerror}")
+
+    for here, folders, names in os.walk(root, onerror=unread):
+        below = Path(here).relative_to(root).parts
+        when = _timestamp(Path(here, "timestamp.txt")) if trusted and "timestamp.txt" in names else None
+        for name in sorted({*folders, *names} - NOISE - {"timestamp.txt"}):
+            path = Path(here, name)
+            if not below and (why := _passed_over(path)):
+                found.refuse(name, str(path), why)
+            elif not name.startswith(".") and (name in names or path.is_symlink()):
+                yield Part(name, str(path), partial(_file, path), when, folders=below)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
-def _files(folder: Path, student: str, found: Collection, trusted: bool = False) -> None:
-    """Every file below a student's folder. Of times only those in nbgrader's own `submitted/` are trusted: any
-    other `timestamp.txt`, and the times that an unpacked archive has set, may be the student's."""
-    stamps = {p.parent: _timestamp(p) for p in folder.rglob("timestamp.txt")} if trusted else {}
-    for here, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
-        for name in sorted(names):
-            if not name.startswith(".") and name != "timestamp.txt":
-                path = Path(here) / name
-                found.add(student, str(path), name, partial(_file, path), stamps.get(path.parent))
+def _passed_over(path: Path) -> str:
+    """Why what lies in the class's folder is nobody's work."""
+    if path.name.startswith("."):
+        return f"{path.name} is hidden by its dot; rename it to have it graded"
+    if path.is_symlink():
+        return f"{path.name} is a link; only files are collected"
+    empty = path.is_dir() and os.access(path, os.R_OK) and not any(names for _, _, names in os.walk(path))
+    return "there is no file in this folder" if empty else ""
 
 
-def _gradescope(root: Path, found: Collection) -> None:
-    """Gradescope's export: a folder a submission, and a YAML file that says whose it is and when it came."""
-    path = root / "submission_metadata.yml"
+def _file(path: Path) -> bytes:
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise _Refused(f"{path.name} is a link; only files are collected")
+    if not stat.S_ISREG(status.st_mode):
+        raise _Refused(f"{path.name} is not a file")
+    return path.read_bytes() if status.st_size <= LARGEST_FILE else _too_large(path.name, status.st_size)
+
+
+def _too_large(name: str, size: int) -> bytes:
+    may = f"may have {LARGEST_FILE // MB} MB: clear its outputs and hand it in again"
+    raise _Refused(f"{name} has {size / MB:.0f} MB and {may}")
+
+
+def _timestamp(path: Path) -> datetime.datetime | None:
+    from dateutil import parser
+
     try:
-        metadata = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise GradingError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
-    metadata = metadata if isinstance(metadata, dict) else {}
-    for folder in sorted(p for p in root.iterdir() if p.is_dir() and not p.is_symlink()):
-        entry = metadata.get(folder.name) or {}
-        person = (entry.get(":submitters") or entry.get("submitters") or [{}])[0]
-        student = str(person.get(":email") or person.get("email") or person.get(":name") or folder.name)
-        created = entry.get(":created_at") or entry.get("created_at")
-        _files(folder, student, found)
-        if student in found.found:
-            found.found[student].when = created if isinstance(created, datetime.datetime) else None
+        when: datetime.datetime = parser.parse(
+            path.read_text(encoding="utf-8", errors="replace").strip()[:100]
+        )
+    except (ValueError, OverflowError, OSError):
+        return None
+    return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _archive(path: Path, found: Collection) -> None:
-    """A class's download: Canvas puts all files side by side, Moodle a folder a student."""
+def _in_archive(path: Path, found: Collection) -> Iterator[Part]:
+    """A class's download: Canvas puts all files side by side, Moodle and Gradescope a folder a submission."""
     try:
         archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
         raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
     found.archives.append(archive)
-    for member, read in _members(archive):
-        place, origin = _place(member), f"{path}:{member}"
+    for part in _members(archive, str(path)):
+        member = part.origin.removeprefix(f"{path}:")
         if _leaves(member):
-            found.refuse(place.name, origin, f"{member} would leave its folder; it was refused")
-            continue
-        moodle = next((m for m in map(MOODLE.match, place.parts[:-1]) if m), None)
-        if moodle:
-            when = _zip_time(archive.getinfo(member))  # Moodle's own clock; Canvas writes the download's
-            found.add(f"{moodle['name']} ({moodle['id']})", origin, place.name, read, when)
-        else:
-            student = place.parts[0] if len(place.parts) > 1 else place.stem
-            found.add_file(student, origin, place.name, read)
+            found.refuse(part.name, part.origin, f"{member} would leave its folder; it was refused")
+        else:  # Moodle's times are its own clock's; other systems write the download's
+            own = any(map(MOODLE.match, part.folders))
+            yield replace(part, when=_zip_time(archive.getinfo(member)) if own else None)
 
 
 def _leaves(name: str) -> bool:
     """Would this member of an archive be written outside of its folder?"""
-    return (
-        ".." in _place(name).parts
-        or name.startswith(("/", "\\"))
-        or re.match(r"^[A-Za-z]:", name) is not None
-    )
+    up = ".." in PurePosixPath(name.replace("\\", "/")).parts
+    return up or name.startswith(("/", "\\")) or re.match(r"^[A-Za-z]:", name) is not None
 
 
-def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """The files of an archive, each with a function that reads it within bounds."""
-    infos = [i for i in archive.infolist() if not i.is_dir()]
+def _members(archive: zipfile.ZipFile, origin: str) -> Iterator[Part]:
+    """The files of an archive, which are read within bounds; some systems write their places with backslashes."""
+    infos = [i for i in archive.infolist() if not i.is_dir() and "__MACOSX" not in i.filename]
     if len(infos) > 100_000:
-        raise GradingError(
-            f"{archive.filename} has {len(infos)} files; split the class into several archives"
-        )
+        raise GradingError(f"{origin} has {len(infos)} files; split the class into several archives")
     for info in infos:
-        if not _place(info.filename).name.startswith(".") and "__MACOSX" not in info.filename:
-            yield info.filename, partial(_member, archive, info)
+        *folders, name = PurePosixPath(info.filename.replace("\\", "/")).parts
+        if not name.startswith("."):
+            whole = f"{origin}:{info.filename}"
+            yield Part(name, whole, partial(_member, archive, info), folders=tuple(folders))
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -330,25 +384,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
             data = stream.read(LARGEST_FILE + 1)  # the size in the header may lie
         if (size := len(data)) <= LARGEST_FILE:
             return data
-    raise _Refused(_too_large(name, size))
-
-
-# ── files ────────────────────────────────────────────────────────────────────────────────────
-
-
-def _file(path: Path) -> bytes:
-    status = os.lstat(path)
-    if stat.S_ISLNK(status.st_mode):
-        raise _Refused(f"{path.name} is a link; only files are collected")
-    if not stat.S_ISREG(status.st_mode):
-        raise _Refused(f"{path.name} is not a file")
-    if status.st_size > LARGEST_FILE:
-        raise _Refused(_too_large(path.name, status.st_size))
-    return path.read_bytes()
-
-
-def _too_large(name: str, size: int) -> str:
-    return f"{name} has {size / MB:.0f} MB and may have {LARGEST_FILE // MB} MB: clear its outputs and hand it in again"
+    return _too_large(name, size)
 
 
 def _zip_time(info: zipfile.ZipInfo) -> datetime.datetime | None:
@@ -356,14 +392,3 @@ def _zip_time(info: zipfile.ZipInfo) -> datetime.datetime | None:
         return datetime.datetime(*info.date_time).astimezone()  # archives have local times, without a zone
     except (ValueError, OverflowError):
         return None
-
-
-def _timestamp(path: Path) -> datetime.datetime | None:
-    from dateutil import parser
-
-    text = path.read_text(encoding="utf-8", errors="replace").strip()[:100]
-    try:
-        when: datetime.datetime = parser.parse(text)
-    except (ValueError, OverflowError):
-        return None
-    return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)

@@ -6,7 +6,6 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
 from ..facts import Master, MasterCell, StudentCell
 from ..run.names import names_of
@@ -16,20 +15,6 @@ MOST_WORDS = 600  # and words of it that are worth comparing, which takes time w
 MOST_MAGICS = 20  # IPython reads a cell once for each
 _MAGIC = re.compile(r"^\s*[%!?,;/]|=\s*[%!]|\?\s*$", re.MULTILINE)
 ALIKE = 0.8
-
-
-@dataclass
-class Match:
-    """`place`: number of the instructor's cell -> position of the student's. `log`: how the marks were lost."""
-
-    place: dict[int, int] = field(default_factory=dict)
-    spare: set[int] = field(default_factory=set)  # copies without work in them
-    log: list[str] = field(default_factory=list)
-    flags: list[str] = field(default_factory=list)
-
-
-def match(master: Master, cells: list[StudentCell]) -> Match:
-    return _Matcher(master, cells).run()
 
 
 def binds(source: str) -> frozenset[str]:
@@ -61,23 +46,26 @@ def _grouped(numbers: Iterable[int], key: Callable[[int], str]) -> dict[str, lis
     return found
 
 
-class _Matcher:
+class Match:
+    """`place`: number of the instructor's cell -> position of the student's. `log`: how the marks were lost."""
+
     def __init__(self, master: Master, cells: list[StudentCell]):
-        self.master, self.cells, self.made = master, cells, Match()
+        self.master, self.cells = master, cells
+        self.place: dict[int, int] = {}
+        self.spare: set[int] = set()  # copies without work in them
+        self.log: list[str] = []
+        self.flags: list[str] = []
         self.taken: set[int] = set()
         self.known = {own.grade_id for own in master.cells if own.grade_id}
-
-    def run(self) -> Match:
         self._by_grade_id()
         self._by_id()
         for look in (self._by_text, self._by_names, self._by_likeness, self._by_place):
             if self._open():
                 look()
-        return self.made
 
     def _open(self) -> list[int]:
         """The instructor's cells that were not found yet."""
-        return [n for n in range(len(self.master.cells)) if n not in self.made.place]
+        return [n for n in range(len(self.master.cells)) if n not in self.place]
 
     def _free(self) -> list[int]:
         """The student's cells that may still be taken: not those that carry the mark of another cell."""
@@ -85,11 +73,11 @@ class _Matcher:
         return [p for p, c in cells if p not in self.taken and c.grade_id not in self.known]
 
     def _take(self, number: int, position: int, how: str = "") -> None:
-        self.made.place[number] = position
+        self.place[number] = position
         self.taken.add(position)
         name = self.master.cells[number].grade_id
         if how and name:
-            self.made.log.append(f"`{name}` had lost its mark and was found by {how}")
+            self.log.append(f"`{name}` had lost its mark and was found by {how}")
 
     def _by_grade_id(self) -> None:
         places = _grouped(range(len(self.cells)), lambda position: self.cells[position].grade_id)
@@ -103,20 +91,20 @@ class _Matcher:
         own, folded = self.master.cells[number], self.master.folded[number]
         worked = [p for p in found if self.cells[p].folded != folded]
         self.taken.update(found)
-        self.made.spare |= set(found) - set(worked)
+        self.spare |= set(found) - set(worked)
         if own.answer:
             times = f"`{own.grade_id}` stood {len(found)} times"
             whole = [p for p in worked if wanted(self.master, own) <= binds(self.cells[p].source)]
             if len({self.cells[p].folded for p in worked}) <= 1:
-                self.made.log.append(f"{times}; the copy with work in it was graded")
-                self.made.spare |= set(worked[:-1])
+                self.log.append(f"{times}; the copy with work in it was graded")
+                self.spare |= set(worked[:-1])
             elif own.role == "solution" and len(whole) <= 1:
-                self.made.log.append(f"{times}; its pieces were run in their order")
+                self.log.append(f"{times}; its pieces were run in their order")
                 return (whole or worked)[-1]
             else:
-                self.made.flags.append(f"{times} with different answers; the last was graded")
+                self.flags.append(f"{times} with different answers; the last was graded")
         else:
-            self.made.spare |= set(found)
+            self.spare |= set(found)
         return worked[-1] if worked else found[-1]
 
     def _by_id(self) -> None:
@@ -134,7 +122,7 @@ class _Matcher:
             if len(found) == 1 and places.get(text):
                 self._take(found[0], places[text][0], "its text")
                 spare = set(places[text][1:])
-                self.made.spare |= spare
+                self.spare |= spare
                 self.taken |= spare
 
     def _by_names(self) -> None:
@@ -167,11 +155,11 @@ class _Matcher:
         """Answers that only their neighbours can tell: between the same two cells, as many as there should be."""
         for number in self._open():
             own = self.master.cells[number]
-            if not own.answer or number in self.made.place:
+            if not own.answer or number in self.place:
                 continue
-            first = max((n for n in self.made.place if n < number), default=-1)
-            last = min((n for n in self.made.place if n > number), default=len(self.master.cells))
-            start, stop = self.made.place.get(first, -1), self.made.place.get(last, len(self.cells))
+            first = max((n for n in self.place if n < number), default=-1)
+            last = min((n for n in self.place if n > number), default=len(self.master.cells))
+            start, stop = self.place.get(first, -1), self.place.get(last, len(self.cells))
             open_answers = [n for n in range(first + 1, last) if self.master.cells[n].answer]
             fitting = [p for p in self._free() if start < p < stop and self._fits(p, own.kind)]
             if len(open_answers) == len(fitting) or (len(open_answers) == 1 and fitting):

@@ -19,7 +19,7 @@ def read_notebook(data: bytes) -> tuple[list[StudentCell], str]:
     if not data.strip():
         raise Unreadable("this is not a notebook: the file is empty")
     try:
-        raw = json.loads(data.decode("utf-8-sig", errors="replace"))
+        raw = json.loads(data.decode(json.detect_encoding(data), errors="replace"))  # Windows has UTF-16 too
     except (ValueError, RecursionError) as error:
         raise Unreadable("this is not a notebook: its text is not JSON") from error
     if not isinstance(raw, dict):

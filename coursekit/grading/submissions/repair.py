@@ -12,7 +12,7 @@ from collections import defaultdict
 from ..facts import Master, MasterCell, Repaired, StudentCell, Work
 from ..run.names import imports_from
 from ..run.outcome import Cell
-from .match import Match, binds, match, wanted
+from .match import Match, binds, wanted
 
 MODELS = "coursekit.models"
 
@@ -31,7 +31,7 @@ def mend(work: Work) -> None:
         if others:
             work.flags.append(
                 f"{name} was handed in more than once ({counted}, {', '.join(others)}), and nothing says when; "
-                f"{counted}, which has most answers, was graded"
+                f"{counted} was graded, for none has more answers"
             )
     for master in work.assignment.masters:
         if master.name not in made:
@@ -42,19 +42,17 @@ def mend(work: Work) -> None:
 
 def repair(master: Master, cells: list[StudentCell]) -> Repaired:
     """Put the answers of a submission into the instructor's notebook."""
-    return _Repair(master, cells).run()
+    return _Repair(master, cells).made
 
 
 class _Repair:
     def __init__(self, master: Master, cells: list[StudentCell]):
         self.master, self.cells = master, cells
-        self.found: Match = match(master, cells)
+        self.found = Match(master, cells)
         self.number_of = {position: number for number, position in self.found.place.items()}
         self.made = Repaired(master, repairs=self.found.log, flags=self.found.flags)
         self.extras = self._extras()
         self.moved: set[int] = set()  # positions that were run earlier than where they stood
-
-    def run(self) -> Repaired:
         self._note_changes()
         self._run_extras(-1)
         for number, own in enumerate(self.master.cells):
@@ -64,7 +62,6 @@ class _Repair:
                 self.made.cells.append(own.as_task())
             self._run_extras(number)
         self._note_models()
-        return self.made
 
     def _student(self, number: int) -> StudentCell | None:
         position = self.found.place.get(number)
@@ -92,26 +89,23 @@ class _Repair:
     # ── the answers ──────────────────────────────────────────────────────────────────────────
 
     def _answer(self, number: int, own: MasterCell) -> None:
-        cell, tested = self._student(number), own.role == "solution"
+        cell, tested, name = self._student(number), own.role == "solution", own.grade_id
         untouched = cell is None or cell.folded == self.master.folded[number]
         elsewhere = self._elsewhere(number, own) if untouched and tested else None
         if elsewhere is not None:
-            source = self.cells[elsewhere].source
-            self.made.repairs.append(
-                f"`{own.grade_id}` was empty or missing; its answer stood in another cell"
-            )
-            self.made.answers[own.grade_id] = source
+            self.made.repairs.append(f"`{name}` was empty or missing; its answer stood in another cell")
+            self.made.answers[name] = source = self.cells[elsewhere].source
             # The stub would define the name again, without the answer. What has run already is not run twice.
             self.made.cells.append(own.as_task("" if self._has_run(elsewhere, number) else source))
             self.moved.add(elsewhere)
             return
         if cell is None:
-            self.made.flags.append(f"the answer cell `{own.grade_id}` is missing")
+            self.made.flags.append(f"the answer cell `{name}` is missing")
         elif cell.kind != "code" and tested:
-            self.made.repairs.append(f"`{own.grade_id}` was no longer a code cell; it was run as code")
+            self.made.repairs.append(f"`{name}` was no longer a code cell; it was run as code")
         if untouched:
-            self.made.blank.add(own.grade_id)
-        self.made.answers[own.grade_id] = source = own.released if cell is None else cell.source
+            self.made.blank.add(name)
+        self.made.answers[name] = source = own.released if cell is None else cell.source
         if tested or own.kind == "code":
             self.made.cells.append(own.as_task(source))
 
@@ -146,29 +140,27 @@ class _Repair:
     # ── what of the instructor's was changed or lost; it was put back ────────────────────────
 
     def _note_changes(self) -> None:
+        log = self.made.repairs
         for number, own in enumerate(self.master.cells):
             if own.role not in ("test", "given") or not own.grade_id:
                 continue
-            cell = self._student(number)
-            what = "test" if own.role == "test" else "given cell"
+            cell, what = self._student(number), "test" if own.role == "test" else "given cell"
             if cell is None:
-                self.made.repairs.append(f"the {what} `{own.grade_id}` was missing; it was put back")
+                log.append(f"the {what} `{own.grade_id}` was missing; it was put back")
             elif cell.folded != self.master.folded[number] or cell.kind != own.kind:
-                self.made.repairs.append(
-                    f"the {what} `{own.grade_id}` was changed; the instructor's was used"
-                )
-        known = {own.grade_id for own in self.master.cells}
-        unknown = sorted({c.grade_id for c in self.cells if c.grade_id and c.grade_id not in known})
+                log.append(f"the {what} `{own.grade_id}` was changed; the instructor's was used")
+        unknown = sorted(
+            {c.grade_id for c in self.cells if c.grade_id} - {own.grade_id for own in self.master.cells}
+        )
         if unknown:
-            listed = ", ".join(f"`{name[:60]}`" for name in unknown[:10])
-            are = "are" if len(unknown) > 1 else "is"
-            self.made.repairs.append(
-                f"{listed} {are} not in this release; the notebook may be an earlier one"
+            listed, are = (
+                ", ".join(f"`{name[:60]}`" for name in unknown[:10]),
+                "are" if len(unknown) > 1 else "is",
             )
+            log.append(f"{listed} {are} not in this release; the notebook may be an earlier one")
         order = [n for _, n in sorted(self.number_of.items()) if self.master.cells[n].grade_id]
         if order != sorted(order):
-            self.made.repairs.append("the cells stood in another order; they were run in the instructor's")
+            moved = "the cells stood in another order"
+            log.append(f"{moved}; they were run in the instructor's")
             if self.extras:
-                self.made.flags.append(
-                    "the cells stood in another order, and cells of the student's own among them"
-                )
+                self.made.flags.append(f"{moved}, and cells of the student's own among them")

@@ -14,6 +14,8 @@ from typing import Any
 from .plain import DEPTH, DICTS, LARGEST_INT, NUMPY_KINDS, SEQUENCES, SINGLE, Flag, Malformed, module
 
 DIMENSIONS = 32
+NAMES, KINDS = 256, 32  # of a named tuple; of named tuples in one message, for each is a class of its own
+SAME = 100  # keys of one hash
 _SEQUENCES: dict[bytes, Callable[..., Any]] = {tag: kind for kind, tag in SEQUENCES.items()}
 _DICTS: dict[bytes, Callable[..., Any]] = {tag: kind for kind, tag in DICTS.items()}
 _DICTS |= {b"D": lambda pairs: defaultdict(None, pairs), b"K": lambda pairs: Counter(dict(pairs))}
@@ -32,6 +34,7 @@ class Decoder:
         self.data, self.at = memoryview(data), 0
         self.hook, self.attach = hook, attach
         self.tensors: list[Any] = []
+        self.kinds: dict[tuple[str, ...], Any] = {}
 
     def decode(self) -> Any:
         try:
@@ -85,12 +88,16 @@ class Decoder:
         return build(self, *parts)
 
 
-def _named_tuple(_: Decoder, names: Any, values: Any) -> Any:
+def _named_tuple(message: Decoder, names: Any, values: Any) -> Any:
     if type(names) is not tuple or type(values) is not tuple or len(names) != len(values) + 1:
         raise Malformed("a named tuple whose names do not fit")
     if not all(type(name) is str and name.isidentifier() and not iskeyword(name) for name in names):
         raise Malformed("a named tuple with a bad name")
-    return namedtuple(names[0], names[1:], rename=True)(*values)
+    if names not in message.kinds:
+        if len(names) > NAMES or len(message.kinds) >= KINDS:
+            raise Malformed("named tuples that take long to make")
+        message.kinds[names] = namedtuple(names[0], names[1:], rename=True)
+    return message.kinds[names](*values)
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -144,7 +151,7 @@ def _tensor(message: Decoder, name: Any, flags: Any, shape: Any, data: Any, key:
 
 def _spread(keys: list[Any]) -> list[Any]:
     """Keys of one hash are compared each with each: of many, few may share one."""
-    if len(keys) > 1000 and len(set(map(hash, keys))) < len(keys) // 2:
+    if len(keys) > 10 * SAME and max(Counter(map(hash, keys)).values()) > SAME:
         raise Malformed("keys that were chosen to be slow")
     return keys
 

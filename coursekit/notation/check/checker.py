@@ -68,8 +68,8 @@ def normal(equation: T.Equation, source: str) -> T.Equation:
         if not affine.terms:
             message = (
                 f"`{left.name}` is defined here at one place only; leave this line out: its start is its "
-                f'boundary, which `run` is given apart, as boundary={{"{left.name}": …}}'
             )
+            message += f'boundary, which `run` is given apart, as boundary={{"{left.name}": …}}'
             raise error(message, source, _place(affine, left))
         single = len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str)
         if not single:
@@ -141,9 +141,8 @@ def where(node: object, name: str) -> T.Span:
     for n in walk(node):
         if isinstance(n, T.Affine) and name in index_names(n) and n.span.line:
             return n.span
-    return next(
-        (r.span for r in references(node) if name in free_indices(r)), getattr(node, "span", T.Span())
-    )
+    spans = (r.span for r in references(node) if name in free_indices(r))
+    return next(spans, getattr(node, "span", T.Span()))
 
 
 def _order(node: object, name: str) -> tuple[int, int, str]:
@@ -205,7 +204,6 @@ def declared_inputs(equations: list[T.Equation], program: T.Program) -> None:
 
 
 def suggestion(name: str, pool: set[str]) -> str:
-    close = [n for n in sorted(pool) if n.lower() == name.lower()] or difflib.get_close_matches(
-        name, sorted(pool), 1, 0.5
-    )
+    close = [n for n in sorted(pool) if n.lower() == name.lower()]
+    close += difflib.get_close_matches(name, sorted(pool), 1, 0.5)
     return f"; did you mean `{close[0]}`?" if close else ""

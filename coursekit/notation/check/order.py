@@ -14,10 +14,8 @@ def blocks(
 ) -> tuple[tuple[Block, ...], dict[Equation, dict[str, str]]]:
     """The blocks in order, and each of their equations' index ranges."""
     definer = {e.left.name: k for k, e in enumerate(equations)}
-    reads = [
-        list(dict.fromkeys(definer[r.name] for r in references(e.right) if r.name in definer))
-        for e in equations
-    ]
+    read = ([definer[r.name] for r in references(e.right) if r.name in definer] for e in equations)
+    reads = [list(dict.fromkeys(own)) for own in read]
     found: list[Block] = []
     per_equation: dict[Equation, dict[str, str]] = {}
     for group in components(reads):

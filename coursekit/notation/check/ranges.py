@@ -15,8 +15,8 @@ from typing import Literal
 
 from .. import tree as T
 from ..errors import NotationError
-from ..meaning.arithmetic import COMPARE
 from ..meaning.reach import Guard, reads
+from ..meaning.table import COMPARE
 from ..names import capital_of, small_of
 from ..system import Derived, Joined, Reach, Tensor
 from ..tree import references, single, transform, walk
@@ -138,19 +138,14 @@ class Ranges:
     def compared(self, number: int, equation: T.Equation) -> None:
         """In `y[t] = sum[s <= t](x[s])` nothing else tells how far t runs: as far as s does. The i of `[c == 2*i+1]`,
         which indexes nothing, runs no further than c."""
-        for c in walk(equation.right):
-            if not (
-                isinstance(c, T.Compare) and isinstance(c.left, T.Affine) and isinstance(c.right, T.Affine)
-            ):
+        for c in (n for n in walk(equation.right) if isinstance(n, T.Compare)):
+            if not isinstance(c.left, T.Affine) or not isinstance(c.right, T.Affine):
                 continue
             one, other = c.left.plain, c.right.plain
-            if one and not other and c.operator == "==" and len(c.right.terms) == 1:
-                inner = c.right.terms[0][1]
-                free = isinstance(inner, str) and ("index", number, inner) not in self.sets.parent
-                other = inner if free and isinstance(inner, str) else None
-                if other:
-                    self.sets.join(("index", number, one), ("index", number, other))
-                    continue
+            names = c.right.names if len(c.right.terms) == 1 and c.operator == "==" and not other else []
+            if one and names and ("index", number, names[0]) not in self.sets.parent:
+                self.sets.join(("index", number, one), ("index", number, names[0]))
+                continue
             if one is None or other is None:
                 continue
             nodes: list[Node] = [("index", number, one), ("index", number, other)]
@@ -167,10 +162,9 @@ class Ranges:
                 self.unread[name] = axes
                 continue
             if self.ranks[name] < len(axes):
-                declared = (
-                    f"`{name}` is declared with {len(axes)} axes, but has {self.ranks[name]} in its equations"
-                )
-                raise NotationError(declared, self.source, directive.span.line, directive.span.column)
+                rank, span = self.ranks[name], directive.span
+                declared = f"`{name}` is declared with {len(axes)} axes, but has {rank} in its equations"
+                raise NotationError(declared, self.source, span.line, span.column)
             self.declare_axes(name, axes)
 
     def declare_axes(self, name: str, sizes: list[str]) -> None:
@@ -191,11 +185,8 @@ class Ranges:
     def measure(self) -> None:
         """A tensor that is declared but not read is an input for its shape alone, where nothing else gives a
         size that it has (`e in R^{V x i}` beside `de[v,i] = [w[B,T] == v] dx[B,T,i]`)."""
-        nodes = [n for e in self.equations for n in walk(e.right)]
-        named = {n.name for n in nodes if isinstance(n, T.Size)}
-        named |= {
-            a.name for n in nodes if isinstance(n, T.Affine) for _, a in n.terms if isinstance(a, T.SizeOf)
-        }
+        nodes = (n for e in self.equations for n in walk(e.right))
+        named = {n.name for n in nodes if isinstance(n, (T.Size, T.SizeOf))}
         named -= {capital_of(n[2]) for n in self.sets.parent if n[0] == "index"}
         for name, sizes in self.unread.items():
             fixed = self.fixed()
@@ -220,9 +211,8 @@ class Ranges:
 
     def main_index(self, number: int, affine: T.Affine, fixed: set[Node]) -> str | None:
         """The index of `2*t+dt` that no input tensor gives a range: the left side's first."""
-        names = [a for _, a in affine.terms if isinstance(a, str)]
         left = [a.plain for a in self.equations[number].left.indices]
-        free = [n for n in names if self.sets.find(("index", number, n)) not in fixed]
+        free = [n for n in affine.names if self.sets.find(("index", number, n)) not in fixed]
         return next((n for n in free if n in left), free[0] if free else None)
 
     # ── names ────────────────────────────────────────────────────────────────────────────────
@@ -234,8 +224,7 @@ class Ranges:
         for number, equation in enumerate(self.equations):
             order += [(("index", number, a.plain), a.plain) for a in equation.left.indices if a.plain]
         for number, equation in enumerate(self.equations):
-            for affine in (n for n in walk(equation) if isinstance(n, T.Affine)):
-                order += [(("index", number, a), a) for _, a in affine.terms if isinstance(a, str)]
+            order += [(("index", number, a), a) for a in T.letters(equation)]
         taken: set[str] = set()
         wanted: dict[Node, list[str]] = {}
         for node, index in order:
@@ -272,9 +261,8 @@ class Ranges:
         for number, ref, k in self.strided:
             affine = ref.indices[k]
             main = self.main_index(number, affine, fixed)
-            if main is None or self.sets.find(("index", number, main)) == self.sets.find(
-                ("axis", ref.name, k)
-            ):
+            axis: Node = ("axis", ref.name, k)
+            if main is None or self.sets.find(("index", number, main)) == self.sets.find(axis):
                 continue
             reach = Reach(affine, self.dim(("axis", ref.name, k)), ref.name in self.padded)
             reaches.setdefault(self.dim(("index", number, main)), []).append((number, main, reach))
@@ -282,10 +270,8 @@ class Ranges:
         for dim, found in reaches.items():
             index = found[0][1]
             unique = dict.fromkeys(_renamed(r, main, index) for _, main, r in found)
-            others = {
-                a: self.dim(("index", number, a))
-                for number, main, r in found for _, a in r.affine.terms if isinstance(a, str) and a != main
-            }  # fmt: skip
+            pairs = ((number, a) for number, main, r in found for a in r.affine.names if a != main)
+            others = {a: self.dim(("index", number, a)) for number, a in pairs}
             derived[dim] = Derived(index, tuple(unique), tuple(others.items()))
         return derived
 
@@ -356,8 +342,8 @@ class Ranges:
                 return dim
         message = (
             f"`{name}` is read as a size, but no index ranges over it; if it is a matrix, declare its shape: "
-            f"`{name} in R^{{n x m}}`; if it is a number of its own, say `{name} in R`"
         )
+        message += f"`{name} in R^{{n x m}}`; if it is a number of its own, say `{name} in R`"
         raise NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
 
 

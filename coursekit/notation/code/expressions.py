@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import spelled
-from ..meaning.reach import has_conditions
-from ..system import System
-from .layout import COMMA, SIGN, assignment
-from .loop import Loop
+from ..meaning.reach import Guard, has_conditions
 from .products import product
 from .reads import read
 from .scope import Scope
-from .value import ADD, ATOM, COMPARE, MUL, POWER, Value, aligned, at_level, fraction, joint, number, permuted
+from .value import ADD, ATOM, COMMA, COMPARE, MUL, POWER, SIGN, Value, assignment, fraction, joint, number
+
+if TYPE_CHECKING:
+    from .function import Loop
 
 
 class Expressions:
     """Writes what stands on the right of one equation; inside a recurrence, `loop` is it."""
 
-    def __init__(self, system: System, scope: Scope, equation: T.Equation, loop: Loop | None = None) -> None:
-        self.system, self.scope, self.equation, self.loop = system, scope, equation, loop
-        self.ranges = system.ranges[equation]
+    def __init__(self, scope: Scope, equation: T.Equation, loop: Loop | None = None) -> None:
+        self.system, self.scope, self.equation, self.loop = scope.system, scope, equation, loop
+        self.ranges = self.system.ranges[equation]
         left = [a.plain or "" for a in equation.left.indices]
         self.rank = {name: k for k, name in enumerate(left)}
         self.guarded = has_conditions(equation.right)
         self.before: list[str] = []  # lines that come before the equation's own
-
-    def outside(self) -> Expressions:
-        return Expressions(self.system, self.scope, self.equation)
 
     @property
     def left(self) -> tuple[str, ...]:
@@ -58,17 +56,15 @@ class Expressions:
         values: dict[T.IndexAtom, Value] = {}
         for _, atom in affine.terms:
             if isinstance(atom, T.Lookup):
-                values[atom] = replace(read(self, atom.ref), kind="whole")
+                values[atom] = self.looked_up(atom.ref)
             elif isinstance(atom, T.SizeOf):
                 values[atom] = number(self.scope.size(atom.name))
-            elif self.loop is not None and atom in self.loop.names:
-                values[atom] = number(self.loop.names[atom])
             else:
-                values[atom] = Value(self.scope.numbers(self.ranges[atom]), (atom,), ATOM, "whole")
+                values[atom] = self.counter(atom)
         axes = self.order({a for v in values.values() for a in v.axes})
-        spread = {atom: aligned(value, axes) for atom, value in values.items()}
+        spread = {atom: value.beside(axes) for atom, value in values.items()}
         levels = {atom: MUL if abs(f) == 1 else POWER for f, atom in affine.terms}
-        text = spelled(affine, lambda atom: at_level(spread[atom], levels[atom]))
+        text = spelled(affine, lambda atom: spread[atom].at(levels[atom]))
         match affine.terms:
             case ():
                 level = ATOM
@@ -77,6 +73,15 @@ class Expressions:
             case _:
                 level = ADD
         return Value(text, axes, level, "whole", not axes)
+
+    def looked_up(self, ref: T.Ref) -> Value:
+        return replace(read(self, ref), kind="whole")
+
+    def counter(self, name: str) -> Value:
+        """An index itself."""
+        if self.loop is not None and name in self.loop.names:
+            return number(self.loop.names[name])
+        return Value(self.scope.numbers(self.ranges[name]), (name,), ATOM, "whole")
 
     def named(self, name: str, text: str) -> str:
         """A variable for a text that is long or is read again, set on a line before the equation's."""
@@ -87,15 +92,25 @@ class Expressions:
             self.before += assignment(self.scope.named[text], text)
         return self.scope.named[text]
 
+    # ── what is hidden where a condition fails: nothing to a reader, much to one who runs it ──────
+
+    guards: Sequence[Guard] = ()
+
+    def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
+        """What is looked at only where the conditions are as said."""
+        return make()
+
+    def safe(self, value: Value) -> Value:
+        """One in place of every entry that a condition keeps from being looked at."""
+        return value
+
     # ── tensors ──────────────────────────────────────────────────────────────────────────────
 
     def real(self, value: Value) -> Value:
         """As real numbers, for what will not mix whole numbers with them."""
         if value.kind == "real" or value.constant:
             return value
-        return replace(
-            value, text=f"{at_level(value, ATOM)}.to({self.scope.like}.dtype)", level=ATOM, kind="real"
-        )
+        return replace(value, text=f"{value.at(ATOM)}.to({self.scope.like}.dtype)", level=ATOM, kind="real")
 
     def of_one_kind(self, values: Sequence[Value], minus: bool = False) -> list[Value]:
         """Ready for arithmetic. Of whole numbers that meet a fraction alone torch would make its own choice of real
@@ -114,10 +129,10 @@ class Expressions:
             made = f"new_full(({sizes}), {value.text})" if axes else f"new_tensor({value.text})"
             return Value(f"{self.scope.like}.{made}", axes)
         if not lacking:
-            return permuted(value, axes)
-        spread = aligned(value, axes)
+            return value.turned(axes)
+        spread = value.beside(axes)
         shape = ", ".join("-1" if a in value.axes else self.scope.size(self.ranges[a]) for a in axes)
-        return replace(spread, text=f"{at_level(spread, ATOM)}.expand({shape})", axes=axes, level=ATOM)
+        return replace(spread, text=f"{spread.at(ATOM)}.expand({shape})", axes=axes, level=ATOM)
 
     def full(self, value: Value, names: Sequence[str]) -> Value:
         """With these axes at least."""
@@ -148,7 +163,7 @@ class Expressions:
     def together(self, values: Sequence[Value]) -> tuple[list[Value], tuple[str, ...]]:
         """Values ready to meet entry by entry, and the axes that they then have."""
         axes = self.order({a for v in values for a in v.axes})
-        return [aligned(v, axes) for v in values], axes
+        return [v.beside(axes) for v in values], axes
 
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
@@ -158,8 +173,9 @@ class Expressions:
     def power(self, node: T.Pow) -> Value:
         base, by = self.value(node.base), self.value(node.exponent)
         kind = "whole" if base.kind != "real" and not base.constant and by.text.isdigit() else "real"
-        (a, b), axes = self.together([base if kind == "whole" else self.real(base), by])
-        text = f"{at_level(a, ATOM)} ** {at_level(b, ATOM)}"
+        base = base if kind == "whole" else self.real(base)
+        (a, b), axes = self.together([base if by.text.isdigit() else self.safe(base), by])
+        text = f"{a.at(ATOM)} ** {b.at(ATOM)}"
         return Value(text, axes, POWER, kind, a.constant and b.constant)
 
     def add(self, terms: Sequence[T.Expr]) -> Value:
@@ -173,7 +189,7 @@ class Expressions:
         )
         text = ""
         for value, (_, sign) in zip(values, signed, strict=True):
-            part = at_level(value, MUL)
+            part = value.at(MUL)
             text += f"{SIGN}{'-' if sign < 0 else '+'} {part}" if text else ("-" if sign < 0 else "") + part
         return Value(text, axes, ADD, joint(values), all(v.constant for v in values))
 
@@ -181,12 +197,12 @@ class Expressions:
         if function in ("min", "max"):
             return self.extreme(function, [self.value(a) for a in args])
         (arg,) = args
-        if function == "log" and isinstance(arg, T.Softmax) and arg.where is None:
+        if function == "log" and isinstance(arg, T.Softmax) and arg.where is None and not self.guards:
             return self.softmax(arg, "log_softmax")
         value = self.value(arg)
         if value.constant:
             if function == "sqrt":
-                return number(f"{at_level(value, ATOM)} ** 0.5", POWER)
+                return number(f"{value.at(ATOM)} ** 0.5", POWER)
             if function in ("exp", "tanh", "sin", "cos", "erf") or (function == "log" and self.loop is None):
                 self.scope.imports.add("import math")
                 return number(f"math.{function}({value.text})")
@@ -195,6 +211,7 @@ class Expressions:
             value = replace(value, text=f"{self.scope.like}.new_tensor({value.text})", constant=False)
         value = self.real(value)  # of whole numbers torch would give its own choice of real ones
         row = FUNCTIONS[function]
+        value = value if row.finite else self.safe(value)
         options = "".join(f", {word}={given}" for word, given in row.options)
         return Value(f"{row.torch}({value.text}{options})", value.axes)
 
@@ -206,7 +223,7 @@ class Expressions:
                 best = number(f"{function}({best.text}, {value.text})")
             elif best.constant or value.constant:
                 tensor, limit = (value, best) if best.constant else (best, value)
-                best = Value(f"{at_level(tensor, ATOM)}.clamp({bound}={limit.text})", tensor.axes)
+                best = Value(f"{tensor.at(ATOM)}.clamp({bound}={limit.text})", tensor.axes)
             else:
                 (a, b), axes = self.together([self.real(best), self.real(value)])
                 best = Value(f"torch.{function}imum({a.text},{COMMA}{b.text})", axes)
@@ -214,31 +231,36 @@ class Expressions:
 
     def masked(self, node: T.Softmax | T.Reduce, fill: str) -> Value:
         """The body over all of its indices, `fill` where the condition fails."""
-        value = self.value(node.body)
+        guards = [(node.where, True)] if node.where is not None else []
+        value = self.under(guards, lambda: self.value(node.body))
         if node.where is not None:
             mask = self.condition(node.where)
             axes = self.order({*value.axes, *mask.axes, *node.indices})
-            spread = aligned(self.real(value), axes)
-            holds = aligned(mask, axes)
+            spread = self.real(value).beside(axes)
+            holds = mask.beside(axes)
             return self.full(
                 Value(f"torch.where({holds.text},{COMMA}{spread.text},{COMMA}{fill})", axes), node.indices
             )
         return self.full(self.real(value), node.indices)
 
     def softmax(self, node: T.Softmax, function: str) -> Value:
-        value = self.masked(node, "-torch.inf")
-        if len(node.indices) == 1:
-            text = f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})"
-        else:
-            rest = self.order(set(value.axes) - set(node.indices))
-            value = permuted(value, (*rest, *node.indices))
-            sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
-            flat = f"{at_level(value, ATOM)}.flatten({len(rest)})"
-            text = f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))"
+        value = self.soft(node, function, self.masked(node, "-torch.inf"))
         # Where nothing at all is allowed there is no weight, not nan.
-        if node.where is not None and not self.never_empty(node):
-            text += ".nan_to_num()"
-        return Value(text, value.axes)
+        empty = node.where is not None and not self.never_empty(node)
+        return replace(value, text=f"{value.text}.nan_to_num()") if empty else value
+
+    def soft(self, node: T.Softmax, function: str, value: Value) -> Value:
+        if len(node.indices) == 1:
+            return replace(
+                value,
+                text=f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})",
+                level=ATOM,
+            )
+        rest = self.order(set(value.axes) - set(node.indices))
+        value = value.turned((*rest, *node.indices))
+        sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
+        flat = f"{value.at(ATOM)}.flatten({len(rest)})"
+        return Value(f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))", value.axes)
 
     def never_empty(self, node: T.Softmax) -> bool:
         """`t2 <= t1`, both over one range, always leaves `t2 == t1`."""
@@ -253,17 +275,17 @@ class Expressions:
         value = self.masked(node, fill)
         axes = tuple(a for a in value.axes if a not in node.indices)
         if node.function == "prod":
-            text = at_level(value, ATOM)
+            text = value.at(ATOM)
             for place in sorted((value.axes.index(i) for i in node.indices), reverse=True):
                 text += f".prod({place})"
             return Value(text, axes)
         if node.function == "argmax":
-            text = f"{at_level(value, ATOM)}.argmax({self.dims(value, node.indices)})"
+            text = f"{value.at(ATOM)}.argmax({self.dims(value, node.indices)})"
             if not self.centred(node.indices[0]):
                 return Value(text, axes, kind="whole")
             return Value(f"{text} - {self.scope.size(self.ranges[node.indices[0]])} // 2", axes, ADD, "whole")
         word = node.function if node.function == "logsumexp" else f"a{node.function}"
-        return Value(f"{at_level(value, ATOM)}.{word}({self.dims(value, node.indices)})", axes)
+        return Value(f"{value.at(ATOM)}.{word}({self.dims(value, node.indices)})", axes)
 
     def concat(self, node: T.Concat) -> Value:
         parts = [(along, self.full(self.real(self.value(part)), (along,))) for along, part in node.parts]
@@ -279,8 +301,8 @@ class Expressions:
     def flatten(self, node: T.Flatten) -> Value:
         value = self.full(self.value(node.body), node.indices)
         rest = self.order(set(value.axes) - set(node.indices))
-        value = permuted(value, (*rest, *node.indices))
-        return Value(f"{at_level(value, ATOM)}.flatten({len(rest)})", (*rest, node.axis))
+        value = value.turned((*rest, *node.indices))
+        return Value(f"{value.at(ATOM)}.flatten({len(rest)})", (*rest, node.axis))
 
     def apply(self, node: T.Apply) -> Value:
         """A function of the reader's own: whole vectors last, everything else as leading axes."""
@@ -288,13 +310,18 @@ class Expressions:
         pairs = list(zip(values, node.slices, strict=True))
         lead = self.order({a for v, s in pairs for a in v.axes if a not in s})
         texts = [self.expanded(v, (*lead, *s)).text for v, s in pairs]
-        name = self.scope.function(node.function)
-        return Value(f"{name}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
+        return Value(f"{self.opaque(node, len(lead))}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
+
+    def opaque(self, node: T.Apply, lead: int) -> str:
+        return self.scope.function(node.function)
 
     def cases(self, branches: Sequence[tuple[T.Expr, T.Condition]], otherwise: T.Expr) -> Value:
-        value = self.real(self.value(otherwise))
-        for branch, condition in reversed(branches):
-            chosen, holds = self.real(self.value(branch)), self.condition(condition)
+        failed = [(condition, False) for _, condition in branches]
+        value = self.under(failed, lambda: self.real(self.value(otherwise)))
+        for k, (branch, condition) in reversed(list(enumerate(branches))):
+            guards = [*failed[:k], (condition, True)]
+            chosen = self.under(guards, partial(self.value, branch))
+            chosen, holds = self.real(chosen), self.condition(condition)
             if holds.constant:
                 (a, b), axes = self.together([chosen, value])
                 axes = self.order({*a.axes, *b.axes})
@@ -316,7 +343,7 @@ class Expressions:
             return Value(word.join(f"({v.text})" for v in values), axes, COMPARE, "truth", word == " and ")
         sides = [self.side(s) for s in (node.left, node.right)]
         (a, b), axes = self.together(sides)
-        text = f"{at_level(a, ADD)} {node.operator} {at_level(b, ADD)}"
+        text = f"{a.at(ADD)} {node.operator} {b.at(ADD)}"
         return Value(text, axes, COMPARE, "truth", a.constant and b.constant)
 
     def side(self, side: T.Affine | T.Expr) -> Value:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..indices import each
 from ..tree import And, Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
-from .layout import COMMA
-from .value import ADD, ATOM, MUL, POWER, Value, at_level, joint
+from .value import ADD, ATOM, COMMA, MUL, POWER, Value, joint
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -54,7 +53,7 @@ def product(write: Expressions, node: Expr) -> Value:
 
 def _inverse(write: Expressions, node: Expr) -> Value:
     value = write.real(write.value(node))
-    return replace(value, text=f"1 / {at_level(value, POWER)}", level=MUL, kind="real")
+    return replace(value, text=f"1 / {value.at(POWER)}", level=MUL, kind="real")
 
 
 def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
@@ -66,7 +65,7 @@ def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str
     parts = write.of_one_kind([*numbers, *scalars, *([wide] if wide else [])])
     if len(parts) == 1:
         return parts[0]
-    text = " * ".join(at_level(p, MUL if k == 0 else POWER) for k, p in enumerate(parts))
+    text = " * ".join(p.at(MUL if k == 0 else POWER) for k, p in enumerate(parts))
     if not parts:
         return Value("1", (), ATOM, "real", True)
     return Value(text, wide.axes if wide else (), MUL, joint(parts), all(p.constant for p in parts))
@@ -86,14 +85,14 @@ def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) 
         kept = tuple(a for a in value.axes if a not in bound)
         dims = "" if not kept else write.dims(value, bound)
         kind = "real" if value.kind == "real" else "whole"
-        return Value(f"{at_level(value, ATOM)}.sum({dims})", kept, ATOM, kind)
+        return Value(f"{value.at(ATOM)}.sum({dims})", kept, ATOM, kind)
     if bound or not _broadcast(write, values):
         return Value(write.einsum(values, axes), axes)
     spread, axes = write.together(values)
     if all(v.kind == "truth" for v in spread):
-        return Value(" & ".join(at_level(v, ATOM) for v in spread), axes, ADD - 1, "truth")
+        return Value(" & ".join(v.at(ATOM) for v in spread), axes, ADD - 1, "truth")
     kind = "real" if any(v.kind == "real" for v in spread) else "whole"
-    text = " * ".join(at_level(v, MUL if k == 0 else POWER) for k, v in enumerate(spread))
+    text = " * ".join(v.at(MUL if k == 0 else POWER) for k, v in enumerate(spread))
     return Value(text, axes, MUL, kind)
 
 
@@ -109,12 +108,12 @@ def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Va
         if "real" not in (value.kind, divisor.kind) or value.constant or divisor.constant:
             value, divisor = write.real(value), write.real(divisor)
         (a, b), axes = write.together([value, divisor])
-        text = f"{at_level(a, MUL)} / {at_level(b, POWER)}"
+        text = f"{a.at(MUL)} / {b.at(POWER)}"
         value = Value(text, axes, MUL, "real", a.constant and b.constant)
     if minus:
         if value.kind == "truth":
             value = write.real(value)
-        value = replace(value, text=f"-{at_level(value, MUL)}", level=MUL)
+        value = replace(value, text=f"-{value.at(MUL)}", level=MUL)
     return value
 
 
@@ -127,5 +126,5 @@ def _guarded(write: Expressions, inside: Value, guards: Sequence[Condition]) -> 
             shown, text=f"{write.scope.like}.new_tensor({shown.text})", level=ATOM, constant=False
         )
     if mask.constant:
-        return Value(f"({shown.text} if {holds.text} else 0 * {at_level(shown, POWER)})", both)
+        return Value(f"({shown.text} if {holds.text} else 0 * {shown.at(POWER)})", both)
     return Value(f"torch.where({holds.text},{COMMA}{shown.text},{COMMA}0.0)", both)

@@ -9,10 +9,11 @@ from ..errors import NotationError
 from ..indices import difference, plus
 from ..meaning.reach import extent, shifted
 from ..tree import Affine, Lookup, Ref, SizeOf, free_indices, index, references
-from .value import ATOM, Value, aligned, at_level, slots
+from .value import ATOM, Value, slots
 
 if TYPE_CHECKING:
     from .expressions import Expressions
+    from .function import Loop
 
 
 @dataclass
@@ -33,18 +34,16 @@ def read(write: Expressions, ref: Ref) -> Value:
     if loop is not None:
         if ref.name in loop.tensors:
             text, numbers = loop.read(ref), loop.rest(ref.name)
-        elif any(_moves(write, a) or _computed(write, a) for a in ref.indices):
+        elif any(_computed(write, a) or _moves(loop, a) for a in ref.indices):
             return _hoisted(write, ref)
     axes = [Axis(ref.indices[k], dims[k], k, place) for place, k in enumerate(numbers)]
     kind = "whole" if write.system.tensors[ref.name].indexes else "real"
     return Reader(write, ref, axes).value(text, kind)
 
 
-def _moves(write: Expressions, affine: Affine) -> bool:
+def _moves(loop: Loop, affine: Affine) -> bool:
     """Does an index go with the loop, but not step by step?"""
-    looped = set(write.loop.names) if write.loop else set()
-    own = {a for _, a in affine.terms if isinstance(a, str)} & looped
-    return bool(own) and affine.plain is None
+    return affine.plain is None and any(atom in loop.names for _, atom in affine.terms)
 
 
 def _computed(write: Expressions, affine: Affine) -> bool:
@@ -58,16 +57,11 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     dims = write.system.tensors[ref.name].dims
     computed = {f"{n} of {ref.name}": n for n, a in enumerate(ref.indices) if _computed(write, a)}
     every = dict(enumerate(ref.indices)) | {n: index(name) for name, n in computed.items()}
-    outer = write.outside()
+    outer = type(write)(write.scope, write.equation)
     outer.ranges = outer.ranges | {name: dims[n] for name, n in computed.items()}
     whole = read(outer, replace(ref, indices=tuple(every.values())))
-    write.loop.before += [line.strip() for line in outer.before]
-    line = next((li for li in write.loop.before if li.endswith(f" = {whole.text}")), None)
-    if line is None:
-        name = write.scope.fresh(f"{write.scope.tensor[ref.name]}_at")
-        write.loop.before.append(f"{name} = {whole.text}")
-    else:
-        name = line.split(" = ")[0]
+    name = outer.named(f"{write.scope.tensor[ref.name]}_at", whole.text)
+    write.loop.before += [line[4:] for line in outer.before]
     places = [write.loop.names.get(a, ":") for a in whole.axes]
     axes = tuple(a for a in whole.axes if a not in write.loop.names)
     value = Value(name + slots(places), axes, ATOM, whole.kind)
@@ -80,11 +74,11 @@ def _at(write: Expressions, value: Value, axis: str, place: Value) -> Value:
     """The entries along an axis at places that a step has computed."""
     k, rest = value.axes.index(axis), tuple(a for a in value.axes if a != axis)
     if not place.axes:
-        spot = f"{at_level(place, ATOM)}.long()"
+        spot = f"{place.at(ATOM)}.long()"
         return replace(value, text=value.text + slots([*[":"] * k, spot]), axes=rest)
     if set(place.axes) != set(rest):
         raise NotationError(f"the code cannot look up `{write.equation.left.name}` in this way")
-    spot = at_level(aligned(place, rest), ATOM)
+    spot = place.beside(rest).at(ATOM)
     text = f"{value.text}.gather({k}, {spot}.long().unsqueeze({k})).squeeze({k})"
     return replace(value, text=text, axes=rest)
 
@@ -228,9 +222,7 @@ class Reader:
             where = slots([*[":"] * place, found.text])
             return self.distinct(Value(text + where, axes, ATOM, kind))
         if place == len(names) - 1 and tuple(kept) == found.axes and not self.windows:
-            return Value(
-                f"{text}.gather(-1, {at_level(found, ATOM)}[..., None])[..., 0]", found.axes, ATOM, kind
-            )
+            return Value(f"{text}.gather(-1, {found.at(ATOM)}[..., None])[..., 0]", found.axes, ATOM, kind)
         return self.anywhere(self.write.scope.tensor[self.ref.name], kind)
 
     def distinct(self, value: Value) -> Value:
@@ -252,13 +244,13 @@ class Reader:
             place = self.write.position(axis.affine)
             size = self.scope.size(axis.dim)
             if self.scope.centred(axis.dim):
-                place = Value(f"{at_level(place, 1)} + {size} // 2", place.axes, 1, "whole")
-            spread = aligned(place, axes)
+                place = Value(f"{place.at(1)} + {size} // 2", place.axes, 1, "whole")
+            spread = place.beside(axes)
             beyond = axis.affine.plain is None and bool(spread.axes)
             if beyond and (self.padded or self.write.guarded):
                 if self.padded:
-                    inside.append(f"(0 <= {at_level(spread, 1)}) & ({at_level(spread, 1)} < {size})")
-                places.append(f"{at_level(spread, ATOM)}.clamp(0, {size} - 1)")
+                    inside.append(f"(0 <= {spread.at(1)}) & ({spread.at(1)} < {size})")
+                places.append(f"{spread.at(ATOM)}.clamp(0, {size} - 1)")
             else:
                 places.append(spread.text)
         found = f"{text}[{', '.join(places)}]"

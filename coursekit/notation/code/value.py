@@ -1,4 +1,4 @@
-"""A piece of Python text that stands for a tensor with named axes, and how two such are lined up."""
+"""A piece of Python text that stands for a tensor with named axes: how two are lined up, and how it is laid out."""
 
 from __future__ import annotations
 
@@ -24,6 +24,38 @@ class Value:
     kind: str = "real"
     constant: bool = False
 
+    def at(self, level: int) -> str:
+        """The text where it is to bind so tightly."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    def turned(self, axes: tuple[str, ...]) -> Value:
+        """The same tensor with its axes in another order."""
+        if self.axes == axes:
+            return self
+        order = [self.axes.index(a) for a in axes]
+        moved = [k for k, place in enumerate(order) if k != place]
+        turn = f".permute({', '.join(map(str, order))})"
+        if len(order) == 2:
+            turn = ".T"
+        elif len(moved) == 2:
+            turn = f".transpose({moved[0]}, {moved[1]})"
+        return replace(self, text=self.at(ATOM) + turn, axes=axes, level=ATOM)
+
+    def beside(self, axes: tuple[str, ...]) -> Value:
+        """The tensor made ready to meet one with these axes by broadcasting."""
+        value = self.turned(tuple(a for a in axes if a in self.axes))
+        wanted = (
+            [":" if a in value.axes else "None" for a in axes[axes.index(value.axes[0]) :]]
+            if value.axes
+            else []
+        )
+        if "None" not in wanted:
+            return value
+        tail = len(wanted) - wanted[::-1].index(":")
+        if wanted[tail:] and "None" not in wanted[:tail] and len(value.axes) > 1:
+            wanted = ["...", *wanted[tail:]]
+        return replace(value, text=value.at(ATOM) + slots(wanted), level=ATOM)
+
 
 def number(text: str, level: int = ATOM) -> Value:
     return Value(text, (), level, "real", True)
@@ -43,10 +75,6 @@ def joint(values: Sequence[Value]) -> str:
     return "whole" if all(whole) else "real"
 
 
-def at_level(value: Value, level: int) -> str:
-    return value.text if value.level >= level else f"({value.text})"
-
-
 def slots(places: Sequence[str]) -> str:
     """`[:, None, t]` without what may be left out at its end."""
     kept = list(places)
@@ -55,34 +83,65 @@ def slots(places: Sequence[str]) -> str:
     return f"[{', '.join(kept)}]" if kept else ""
 
 
-def permuted(value: Value, axes: tuple[str, ...]) -> Value:
-    """The same tensor with its axes in another order."""
-    if value.axes == axes:
-        return value
-    text = at_level(value, ATOM)
-    order = [value.axes.index(a) for a in axes]
-    moved = [k for k, place in enumerate(order) if k != place]
-    if len(order) == 2:
-        text += ".T"
-    elif len(moved) == 2:
-        text += f".transpose({moved[0]}, {moved[1]})"
+# They stand where a line may end, and are never part of what is given out.
+SIGN = "\u2028"  # before the sign of a term
+COMMA = "\u2029"  # after a comma between arguments
+WIDTH = 78
+
+
+def assignment(left: str, right: str, comment: str = "", indent: int = 4) -> list[str]:
+    """`left = right  # comment`, on one line or on several."""
+    lines = _lines(f"{left} = ", right, f"  # {comment}" if comment else "", WIDTH - indent)
+    return [" " * indent + line for line in lines]
+
+
+def flat(text: str) -> str:
+    """The same on one line."""
+    return text.replace(SIGN, " ").replace(COMMA, " ")
+
+
+def _lines(head: str, text: str, tail: str, width: int) -> list[str]:
+    places = [(d, k) for k, (c, d) in enumerate(zip(text, _depths(text), strict=True)) if c in (SIGN, COMMA)]
+    if not places or len(flat(head + text + tail)) <= width:
+        return [flat(head + text + tail)]
+    level, first = min(places)
+    if level == 0:
+        return _broken(f"{head}(", text, f"){tail}", width)
+    depths = _depths(text)
+    start = max(k for k in range(first) if depths[k] < level and text[k] in "([")
+    stop = next(k for k in range(first, len(text)) if depths[k] < level)
+    return _broken(head + text[: start + 1], text[start + 1 : stop], text[stop:] + tail, width)
+
+
+def _broken(head: str, text: str, tail: str, width: int) -> list[str]:
+    """The inside of a pair of brackets on one line, or each of its parts on one."""
+    if len(flat(text)) <= width - 4:
+        body = [flat(text)]
     else:
-        text += f".permute({', '.join(map(str, order))})"
-    return replace(value, text=text, axes=axes, level=ATOM)
+        body = [line for part, end in _parts(text) for line in _lines("", part, end, width - 4)]
+    return [flat(head), *(f"    {line}" for line in body), flat(tail)]
 
 
-def aligned(value: Value, axes: tuple[str, ...]) -> Value:
-    """The tensor made ready to meet one with these axes by broadcasting."""
-    value = permuted(value, tuple(a for a in axes if a in value.axes))
-    if not value.axes:
-        return value
-    first = axes.index(value.axes[0])
-    wanted = [":" if a in value.axes else "None" for a in axes[first:]]
-    if "None" not in wanted:
-        return value
-    tail = len(wanted) - 1 - wanted[::-1].index(":")
-    after = wanted[tail + 1 :]
-    if after and "None" not in wanted[:tail] and len(value.axes) > 1:
-        wanted = ["...", *after]
-        return replace(value, text=at_level(value, ATOM) + f"[{', '.join(wanted)}]", level=ATOM)
-    return replace(value, text=at_level(value, ATOM) + slots(wanted), level=ATOM)
+def _parts(text: str) -> list[tuple[str, str]]:
+    """The arguments between brackets, each with its comma; or the terms of the one that stands there."""
+    depths = _depths(text)
+    outer = {c for c, d in zip(text, depths, strict=True) if d == 0}
+    mark, end = (COMMA, ",") if COMMA in outer else (SIGN, "")
+    parts, last = [], 0
+    for k, char in enumerate(text):
+        if char == mark and depths[k] == 0:
+            parts.append((text[last:k].removesuffix(end), end))
+            last = k + 1
+    return [*parts, (text[last:], end)]
+
+
+def _depths(text: str) -> list[int]:
+    """For each character, how many brackets are open around it; a bracket belongs outside itself."""
+    depths, open_ = [], 0
+    for char in text:
+        if char in ")]":
+            open_ -= 1
+        depths.append(open_)
+        if char in "([":
+            open_ += 1
+    return depths

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from itertools import permutations
 
 from ..check.checker import check
+from ..meaning.links import all_reads
 from ..show import show
 from ..system import System
 from ..tree import Directive, Program, Ref, references
@@ -62,10 +63,13 @@ def _letters(name: str) -> str:
 
 
 def _complaints(reference: System, answer: System, wanted: tuple[str, ...]) -> Iterator[Complaint]:
+    read = {name for names in all_reads(answer).values() for name in names}
     for name in answer.inputs:
         if name in reference.inputs:
             continue
         if name in reference.tensors:
+            if name not in read:
+                continue  # it stands there for a size alone
             text = f"You use `{name}` but do not define it: an equation for it is missing."
             yield "missing tensor", name, text
         given = "; given are " + ", ".join(f"`{n}`" for n in reference.inputs) + "."

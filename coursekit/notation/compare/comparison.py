@@ -30,7 +30,6 @@ from .mutate import Mutation, mutations
 _ZERO = 1e-4
 _SCREENED = 1e-7  # how closely a mutant must agree with the answer
 _MOST_MUTANTS = 600
-_RESHAPING = ("stride", "flipped window", "missing sum", "shifted index")  # mistakes that change a shape
 
 
 @dataclass(frozen=True)
@@ -242,8 +241,8 @@ class _Difference:
                 message = f"The axes of `{name}` are in another order than they should be: "
                 message += f"the right order is `{name}[{','.join(indices)}]`."
                 return Comparison(False, message, name, "index swapped")
-        for mutation in mutations(self.reference, (name,)) if diagnose else ():
-            if mutation.kind in _RESHAPING and self._reshapes(mutation, name):
+        for mutation in mutations(self.reference, (name,), reshaping=True) if diagnose else ():
+            if self._reshapes(mutation, name):
                 return Comparison(False, mutation.sentence, name, mutation.kind)
         if diagnose and (found := self._diagnosis(name)):
             return Comparison(False, found[1], name, found[0])

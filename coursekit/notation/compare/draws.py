@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from random import Random
+from typing import Any
 
 from ..check.ranges import equalities
 from ..errors import NotationError
@@ -21,7 +22,7 @@ from ..meaning.machine import Functions
 from ..meaning.sizes import sides
 from ..meaning.table import Table
 from ..system import System
-from ..tree import Apply, walk
+from ..tree import Apply, references, single, walk
 
 
 @dataclass
@@ -39,11 +40,18 @@ class Draw:
     positive: bool = False  # of inputs and of what lies before a first step: a root may be taken of them
 
     def __post_init__(self) -> None:
-        self._given = {name: self.engine.give(table) for name, table in self.inputs.items()}
+        self._given: dict[str, Any] = {}
         self._outside: dict[tuple[object, ...], Table] = {}
+
+    def given(self, name: str) -> Table:
+        """An input, or what an answer declares for its size alone."""
+        return self.inputs[name] if name in self.inputs else self.values[name]
 
     def run(self, system: System) -> dict[str, Table]:
         """A system (the answer, or a mutant) on these values; it may read fewer inputs."""
+        for name in system.inputs:
+            if name not in self._given:
+                self._given[name] = self.engine.give(self.given(name))
         given = {name: self._given[name] for name in system.inputs}
         edges = {
             n: [self.engine.give(e) if isinstance(e, Table) else e for e in sides(system, n, value)]
@@ -59,6 +67,8 @@ class Draw:
                 continue
             if name in self.reference.padded:
                 found[name] = 0.0
+            elif name in (*cornered(self.reference), *cornered(system)):
+                found[name] = self.corner(name)
             else:
                 found[name] = tuple(self._edge(system, name, axis, steps) for axis, steps in places)
         return found
@@ -82,6 +92,11 @@ class Draw:
             self._outside[key] = drawn.map(_above_zero) if self.positive else drawn
         return self._outside[key]
 
+    def corner(self, name: str) -> float:
+        """What lies outside two axes at once."""
+        (found,) = _normal((), _generator(self.seed, name, "corner")).flat
+        return _above_zero(found) if self.positive else found
+
     def _shape(self, system: System, name: str) -> tuple[int, ...]:
         for source in (self.values, self.inputs):
             if name in source and source[name].ndim == len(system.tensors[name].dims):
@@ -102,11 +117,16 @@ class Draw:
         return sizes
 
     def free_sizes(self, system: System) -> dict[str, int]:
-        """Sizes for the dimensions that none of the system's inputs fixes."""
-        if system is self.reference:
-            return {d: self.sizes[d] for d in _unfixed(system) if d in self.sizes}
-        known = self._known(system)
+        """Sizes for the dimensions that none of the system's inputs fixes: what a shared tensor has there, else the
+        size of the reference's dimension of that name."""
+        known = self.sizes if system is self.reference else {**self.sizes, **self._known(system)}
         return {d: known[d] for d in _unfixed(system) if d in known}
+
+
+def cornered(system: System) -> set[str]:
+    """The tensors that are read outside two axes at once: before their first step they are one number."""
+    reads = (r for e in system.ranges for r in references(e.right) if r.name in system.boundary)
+    return {r.name for r in reads if sum(bool(a.const and single(a)) for a in r.indices) > 1}
 
 
 def _generator(*key: object) -> Random:
@@ -150,7 +170,7 @@ def _draw(reference: System, number: int, seed: int, functions: Functions, engin
     problem: NotationError | None = None
     for attempt in range(6):  # sizes that do not fit together, or a logarithm below zero, are drawn again
         # A plan is made once for each of these sizes.
-        sizes = (_small_sizes if number else _sizes)(reference, number % 3 + attempt)
+        sizes = _sizes(reference, number % 3 + attempt, small=number > 0)
         positive = attempt % 2 == 1
         inputs = {n: _input(reference, n, sizes, (seed, number, attempt), positive) for n in reference.inputs}
         opaque = _opaque(reference, sizes, seed)
@@ -200,49 +220,35 @@ def _counted(system: System, name: str) -> str | None:
     return None
 
 
-class _Roles:
-    """What a system's dimensions are for."""
-
-    def __init__(self, system: System):
-        dims = dict.fromkeys(d for t in system.tensors.values() for d in t.dims)
-        dims |= dict.fromkeys(d for r in system.ranges.values() for d in r.values())
-        self.given = system.stated
-        computed = {*system.derived, *system.joined, *self.given}
-        self.free = [d for d in dims if d not in computed]
-        self.centred = {d for r in system.ranges.values() for i, d in r.items() if i in system.centered}
-        self.reached = {r.dim for x in system.derived.values() for r in x.reaches}
-        self.words = {t.indexes for t in system.tensors.values() if t.indexes is not None}
-        self.looped = {system.ranges[b.equations[0]][i] for b in system.blocks for i, _ in b.loops}
-
-
-def _sizes(system: System, number: int) -> dict[str, int]:
-    """A size for each dimension that is not computed from others, no two the same."""
-    roles = _Roles(system)
-    sizes = dict(roles.given)
+def _sizes(system: System, turn: int, small: bool) -> dict[str, int]:
+    """A size for each dimension that is not computed from others: no two the same; or, where they are `small`, two to
+    four if a dimension's role does not ask for more."""
+    dims = dict.fromkeys(d for t in system.tensors.values() for d in t.dims)
+    dims |= dict.fromkeys(d for r in system.ranges.values() for d in r.values())
+    computed = {*system.derived, *system.joined, *system.stated}
+    free = [d for d in dims if d not in computed]
+    centred = {d for r in system.ranges.values() for i, d in r.items() if i in system.centered}
+    reached = {r.dim for x in system.derived.values() for r in x.reaches}
+    words = {t.indexes for t in system.tensors.values() if t.indexes is not None}
+    looped = {system.ranges[b.equations[0]][i] for b in system.blocks for i, _ in b.loops}
+    sizes = dict(system.stated)
+    if small:
+        for k, dim in enumerate(free):
+            least = 8 if dim in reached else 6
+            sizes[dim] = least + turn if dim in reached | words else 2 + (k + turn) % 3
+            sizes[dim] = 3 if dim in centred else sizes[dim]
+        return _with_joined(system, sizes)
     for names, pool in (
-        (roles.centred, (3, 5, 7, 9)),
-        (roles.reached, (11, 13, 12, 14, 15)),
-        (roles.words, (6, 8, 7, 9, 10)),
-        (roles.looped, (3, 4, 5)),
-        (roles.free, (2, 3, 4, 5, 7, 6, 8, 9, 10)),
+        (centred, (3, 5, 7, 9)),
+        (reached, (11, 13, 12, 14, 15)),
+        (words, (6, 8, 7, 9, 10)),
+        (looped, (3, 4, 5)),
+        (free, (2, 3, 4, 5, 7, 6, 8, 9, 10)),
     ):
-        turn = number % min(len(pool), 5)
-        options = dict.fromkeys((*pool[turn:], *pool[:turn], *range(2, 60)))
-        free = [n for n in options if n not in sizes.values()]
-        sizes.update(zip([d for d in roles.free if d in names and d not in sizes], free, strict=False))
-    return _with_joined(system, sizes)
-
-
-def _small_sizes(system: System, number: int) -> dict[str, int]:
-    """Sizes of two to four, where a dimension's role does not ask for more."""
-    roles = _Roles(system)
-    sizes = dict(roles.given)
-    for k, dim in enumerate(roles.free):
-        sizes[dim] = 2 + (k + number) % 3
-        if dim in roles.centred:
-            sizes[dim] = 3
-        elif dim in roles.reached or dim in roles.words:
-            sizes[dim] = (8 if dim in roles.reached else 6) + number
+        first = turn % min(len(pool), 5)
+        options = dict.fromkeys((*pool[first:], *pool[:first], *range(2, 60)))
+        unused = [n for n in options if n not in sizes.values()]
+        sizes.update(zip([d for d in free if d in names and d not in sizes], unused, strict=False))
     return _with_joined(system, sizes)
 
 

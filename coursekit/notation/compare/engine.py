@@ -17,7 +17,7 @@ def engine(name: str | None = None) -> Engine:
         raise NotationError(f'the engine is "torch" or "python", not {name!r}')
     if name != "python" and "torch" not in _made:
         try:
-            from ..run.tables import Torch
+            from ..run.runner import Torch
         except ImportError:
             if name is not None:
                 raise

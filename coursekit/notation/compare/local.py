@@ -18,7 +18,7 @@ from ..meaning.sizes import infer_sizes, sides
 from ..meaning.table import Place, Table
 from ..system import System
 from ..tree import Equation, Ref
-from .draws import Draw
+from .draws import Draw, cornered
 
 Definition = tuple[list[str], Value]  # the left side's indices, and the function that gives an entry
 WRONG = (NotationError, ArithmeticError, ValueError, KeyError, RecursionError, IndexError, TypeError)
@@ -29,13 +29,13 @@ class Local(Machine):
     the reference does not know under this name and shape."""
 
     def __init__(self, draw: Draw, system: System):
-        inputs = {name: draw.inputs[name] for name in system.inputs}
+        inputs = {name: draw.given(name) for name in system.inputs}
         edges = {n: sides(system, n, value) for n, value in draw.boundary(system).items()}
         shapes = {n: [v.shape if isinstance(v, Table) else None for v in e] for n, e in edges.items()}
         sizes = infer_sizes(system, {n: v.shape for n, v in inputs.items()}, shapes, draw.free_sizes(system))
         given = {name: draw.engine.on_lists(f) for name, f in draw.functions.items()}
         super().__init__(system, sizes, inputs, edges, {**draw.opaque, **given})
-        self.draw = draw
+        self.draw, self.cornered = draw, cornered(draw.reference)
         self.equations = {e.left.name: e for b in system.blocks for e in b.equations}
         self.private: set[str] = set()
         for name in self.equations:
@@ -112,8 +112,8 @@ class Local(Machine):
         """Outside its range a tensor has the draw's values there, whether or not the reference reads them."""
         dims = self.system.tensors[ref.name].dims
         axis, *others = [n for n, (p, d) in enumerate(zip(place, dims, strict=True)) if p not in self.span(d)]
-        if others:
-            return super().outside(ref, place)
+        if others or ref.name in self.cornered:
+            return self.draw.corner(ref.name)
         span = self.span(dims[axis])
         away = place[axis] - span.start if place[axis] < span.start else place[axis] - span.stop + 1
         rest = [p - self.first[d] for p, d in zip(place, dims, strict=True)]

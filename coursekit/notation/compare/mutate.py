@@ -16,35 +16,69 @@ from ..system import System
 from ..tree import Directive, Equation, Expr, Program
 from .sites import Site, sites
 
+Part = Any  # of a sentence: an expression, indices, or a word
+
 
 @dataclass(frozen=True)
 class Mutation:
-    """A program with one mistake. `tensor` is the one whose equation was changed."""
+    """A program with one mistake: `node` at a site of an equation."""
 
     kind: str
-    sentence: str
-    program: Program
-    tensor: str
-    old: Equation
+    said: str
+    parts: tuple[Part, ...]
+    site: Site
+    node: Expr
     new: Equation
+    base: Program
+
+    @property
+    def old(self) -> Equation:
+        return self.site.equation
+
+    @property
+    def tensor(self) -> str:
+        """The one whose equation was changed."""
+        return self.site.tensor
+
+    @property
+    def program(self) -> Program:
+        new = replace(self.new, right=self.site.spoken(self.new.right))
+        statements = (new if s is self.old else s for s in self.base.statements)
+        return replace(self.base, statements=tuple(statements))
+
+    @property
+    def sentence(self) -> str:
+        words = {"t": f"`{self.tensor}`", "new": code(self.node), "right": code(self.site.node)}
+        return self.said.format(*map(_word, self.parts), **words)
 
 
-# What a rule proposes: what the student did, a new node for its place, and the kind where it is not the rule's own.
-Change = tuple[str, Expr] | tuple[str, Expr, str]
-Rule = Callable[[Site], Iterator[Any]]  # of changes, or of nodes alone
-RULES: list[tuple[str, tuple[type, ...], Rule]] = []
+def code(node: object) -> str:
+    """A piece of an equation, quoted in a sentence."""
+    return f"`{show(node)}`"
 
 
-def rule(kind: str, *nodes: type, says: str = "") -> Callable[[Rule], Rule]:
-    """Registers a rule for such nodes; without any, for the whole of a right side. One that `says` always the same
-    proposes nodes alone."""
+def _word(part: Part) -> str:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, tuple):
+        return code(part)
+    quoted = [f"`{name}`" for name in part]
+    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
+
+
+# What a rule proposes: its sentence, a new node for the place, and what stands in the sentence as {0}, {1} … beside
+# {t}, the tensor, {new} and {right}, the new node and the old. Where the sentence is always the same the rule says it.
+Change = tuple[Any, ...]
+Rule = Callable[[Site], Iterator[Any]]
+RULES: list[tuple[str, tuple[type, ...], str, str, Rule]] = []
+
+
+def rule(order: str, *nodes: type, says: str = "", kind: str = "") -> Callable[[Rule], Rule]:
+    """Registers a rule for such nodes; without any, for the whole of a right side. Its place in the order is its kind
+    too, where no `kind` is given, nor begins its sentence: `"sum index| You …"`."""
 
     def register(function: Rule) -> Rule:
-        def propose(site: Site) -> Iterator[Change]:
-            for new in function(site):
-                yield says.format(tensor=site.tensor, new=code(new), right=code(site.node)), new
-
-        RULES.append((kind, nodes, propose if says else function))
+        RULES.append((order, nodes, says, kind or order, function))
         return function
 
     return register
@@ -56,25 +90,31 @@ def program_of(system: System) -> Program:
     return Program(directives + tuple(e for b in system.blocks for e in b.equations))
 
 
-def mutations(system: System, only: Collection[str] | None = None) -> Iterator[Mutation]:
-    """Every single mistake in the equations of the tensors `only` (default: of all), likely kinds first."""
+def mutations(
+    system: System, only: Collection[str] | None = None, reshaping: bool = False
+) -> Iterator[Mutation]:
+    """Every single mistake in the equations of the tensors `only` (default: of all), likely kinds first; or those
+    that may change a tensor's shape."""
     from . import mutate_indices, mutate_scope, mutate_values, mutate_windows  # noqa: F401  (they register the rules)
 
     base = program_of(system)
     places = [s for e in base.equations if only is None or e.left.name in only for s in sites(system, e)]
     seen: set[tuple[Equation, Equation]] = set()
-    for kind, nodes, propose in sorted(RULES, key=lambda r: _ORDER.index(r[0])):
+    order = _RESHAPING if reshaping else _ORDER
+    for _, nodes, says, kind, propose in sorted(
+        (r for r in RULES if r[0] in order), key=lambda r: order.index(r[0])
+    ):
         for site in places:
-            fits = isinstance(site.node, nodes) if nodes else not site.parents
-            for sentence, node, *other in propose(site) if fits else ():
+            for change in (
+                propose(site) if (isinstance(site.node, nodes) if nodes else not site.parents) else ()
+            ):
+                own = change if isinstance(change, tuple) else (change,)
+                said, node, *parts = (says, *own) if says else own
                 new = site.with_node(node)
-                if new == site.equation or (site.equation, new) in seen:
-                    continue
-                seen.add((site.equation, new))
-                statements = tuple(new if s is site.equation else s for s in base.statements)
-                program = replace(base, statements=statements)
-                own = other[0] if other else kind
-                yield Mutation(own, sentence, program, site.tensor, site.equation, new)
+                if new != site.equation and (site.equation, new) not in seen:
+                    seen.add((site.equation, new))
+                    other, _, sentence = said.rpartition("| ")
+                    yield Mutation(other or kind, sentence, tuple(parts), site, node, new, base)
 
 
 # Likely mistakes first. Of two rules that make the same system, the one named first gives the sentence.
@@ -85,10 +125,6 @@ _ORDER = [
     "stride", "flipped window", "mask", "sum scope", "missing sum", "mean for sum", "softmax of each term",
     "missing softmax", "hard choice", "interleaved", "residual", "constant factor", "extra factor",
     "averaged", "extra activation", "misplaced", "quotient index", "diagonal", "function scope", "operation",
-    "brackets",
+    "brackets", "other tensor",
 ]  # fmt: skip
-
-
-def code(node: object) -> str:
-    """A piece of an equation, quoted in a sentence."""
-    return f"`{show(node)}`"
+_RESHAPING = ["shifted index", "stride", "flipped window", "missing sum", "other shape"]

@@ -10,37 +10,25 @@ from itertools import combinations, permutations
 from .. import tree as T
 from ..functions import ONE, TWO
 from ..names import small_of
-from .mutate import Change, code, rule
-from .sites import Site, is_gate, is_scale
+from .mutate import Change, rule
+from .sites import (
+    Site,
+    alike,
+    bare,
+    complement,
+    factors_of,
+    gates,
+    is_gate,
+    is_scale,
+    left_like,
+    product,
+    put_at,
+    total,
+    without,
+)
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 RECTIFIERS = ("relu", "gelu", "silu", "softplus")
-
-
-def product(factors: tuple[T.Expr, ...]) -> T.Expr:
-    return factors[0] if len(factors) == 1 else T.Mul(factors)
-
-
-def total(terms: tuple[T.Expr, ...]) -> T.Expr:
-    return terms[0] if len(terms) == 1 else T.Add(terms)
-
-
-def without(items: tuple[T.N, ...], at: int) -> tuple[T.N, ...]:
-    return items[:at] + items[at + 1 :]
-
-
-def factors_of(node: T.Expr) -> tuple[T.Expr, ...]:
-    return node.factors if isinstance(node, T.Mul) else (node,)
-
-
-def complement(node: T.Expr) -> T.Expr | None:
-    """The `g` of `1 - g`."""
-    match node:
-        case T.Add((T.Num(value), T.Neg(g))) if value == 1:
-            return g
-        case T.Add((T.Neg(g), T.Num(value))) if value == 1:
-            return g
-    return None
 
 
 # ── gates ──
@@ -52,23 +40,22 @@ def gate_swapped(site: Site) -> Iterator[Change]:
     if len(site.node.terms) != 2:
         return
     first, second = (factors_of(t) for t in site.node.terms)
-    for one, other, turned in ((first, second, False), (second, first, True)):
+    for one, other, turn in ((first, second, 1), (second, first, -1)):
+
+        def mixed(*terms: tuple[T.Expr, ...], turn: int = turn) -> T.Expr:
+            return T.Add(tuple(map(product, terms))[::turn])
+
         for k, factor in enumerate(other):
             gate = complement(factor)
             if gate is None or gate not in one:
                 continue
             at = one.index(gate)
-            swapped = [
-                product((*one[:at], factor, *one[at + 1 :])),
-                product((*other[:k], gate, *other[k + 1 :])),
-            ]
             name = gate.name if isinstance(gate, T.Ref) else "g"
-            text = f"The gate `{name}` is the wrong way round: `1 - {name}` and `{name}` must change places."
-            yield text, T.Add(tuple(reversed(swapped) if turned else swapped))
+            text = "The gate `{0}` is the wrong way round: `1 - {0}` and `{0}` must change places."
+            yield text, mixed(put_at(one, at, factor), put_at(other, k, gate)), name
             if len(one) > 1 and len(other) > 1:
-                text = f"You added the two without the gate `{name}`; they must be mixed as `{name}` and `1 - {name}`."
-                bare = [product(without(one, at)), product(without(other, k))]
-                yield text, T.Add(tuple(reversed(bare) if turned else bare)), "missing factor"
+                text = "You added the two without the gate `{0}`; they must be mixed as `{0}` and `1 - {0}`."
+                yield f"missing factor| {text}", mixed(without(one, at), without(other, k)), name
 
 
 @rule("complement", T.Ref, T.Add)
@@ -78,53 +65,23 @@ def gate_complement(site: Site) -> Iterator[Change]:
     if isinstance(node, T.Ref) and is_gate(site, node) and not isinstance(site.parent, T.Neg):
         for name in (node.name, *alike(site, node)):
             if is_gate(site, other := replace(node, name=name)):
-                yield f"You used `1 - {name}` where {code(node)} belongs.", T.Add((ONE, T.Neg(other)))
+                yield "You used `1 - {0}` where {right} belongs.", T.Add((ONE, T.Neg(other))), name
     gate = complement(node)
     if isinstance(gate, T.Ref):
-        yield f"You used {code(gate)} where `1 - {gate.name}` belongs.", gate
+        yield "You used {new} where `1 - {0}` belongs.", gate, gate.name
 
 
 @rule("gate misplaced", T.Add)
 def gate_misplaced(site: Site) -> Iterator[Change]:
     """`g a + b` for `a + g b`."""
+    text = "The gate {0} is on the wrong term of {t}: it must multiply {1}, not {2}."
     terms = site.node.terms
     for k, m in permutations(range(len(terms)), 2):
-        for gate, outside, bare in _taken_out(site, terms[k]):
+        for gate, outside, alone in _taken_out(site, terms[k]):
             if outside not in factors_of(terms[m]):
-                moved = list(terms)
-                moved[k], moved[m] = bare, T.Mul((outside, *factors_of(terms[m])))
-                text = f"The gate {code(gate)} is on the wrong term of `{site.tensor}`: it must multiply "
-                yield f"{text}{code(bare)}, not {code(terms[m])}.", T.Add(tuple(moved))
-
-
-@rule("operation", T.Add, T.Mul)
-def added_or_multiplied(site: Site) -> Iterator[Change]:
-    """A sum for a product entry by entry, and the other way round."""
-    parts = [p for p in T.children(site.node) if not is_scale(p)]
-    if len(parts) != 2 or complement(site.node) is not None or isinstance(site.parent, (T.Sum, T.Neg)):
-        return
-    one, other = map(code, parts)
-    if isinstance(site.node, T.Mul):
-        yield f"You added {one} and {other} in `{site.tensor}`; they must be multiplied.", T.Add(tuple(parts))
-    else:
-        yield f"You multiplied {one} and {other} in `{site.tensor}`; they must be added.", T.Mul(tuple(parts))
-
-
-@rule("operation", T.Mul, T.Div)
-def multiplied_or_divided(site: Site) -> Iterator[Change]:
-    """A factor below a fraction that belongs above it, and the other way round; two of three factors added."""
-    if isinstance(site.node, T.Div):
-        text = f"You multiplied by {code(site.node.below)} in `{site.tensor}`; you must divide by it."
-        yield text, T.Mul((site.node.above, site.node.below))
-        return
-    factors = site.node.factors
-    for k, factor in enumerate(factors if not any(map(is_scale, factors)) else ()):
-        text = f"You divided by {code(factor)} in `{site.tensor}`; you must multiply by it."
-        yield text, T.Div(product(without(factors, k)), factor)
-    for one, other in combinations(factors, 2) if len(factors) == 3 else ():
-        rest = product(tuple(f for f in factors if f is not one and f is not other))
-        text = f"You added {code(one)} and {code(other)} in `{site.tensor}`; they must be multiplied."
-        yield text, T.Mul((rest, T.Add((one, other))))
+                moved = put_at(terms, k, alone)
+                both = T.Mul((outside, *factors_of(terms[m])))
+                yield text, T.Add(put_at(moved, m, both)), gate, alone, terms[m]
 
 
 def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Expr]]:
@@ -140,15 +97,33 @@ def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Exp
                 yield gate, T.substitute(gate, {i: j}), replace(term, body=product(without(inner, n)))
 
 
-def left_like(site: Site, index: str) -> list[str]:
-    """The indices of the left side that run over what an index runs over."""
-    names = [a.plain for a in site.equation.left.indices if a.plain]
-    return [name for name in names if site.ranges[name] == site.ranges[index]]
+@rule("operation", T.Add, T.Mul)
+def added_or_multiplied(site: Site) -> Iterator[Change]:
+    """A sum for a product entry by entry, and the other way round."""
+    parts = tuple(p for p in T.children(site.node) if not is_scale(p))
+    if len(parts) != 2 or complement(site.node) is not None or isinstance(site.parent, (T.Sum, T.Neg)):
+        return
+    if isinstance(site.node, T.Mul):
+        yield "You added {0} and {1} in {t}; they must be multiplied.", T.Add(parts), *parts
+    else:
+        yield "You multiplied {0} and {1} in {t}; they must be added.", T.Mul(parts), *parts
 
 
-def gates(site: Site, factor: T.Expr) -> bool:
-    gate = complement(factor) or factor
-    return isinstance(gate, T.Ref) and is_gate(site, gate)
+@rule("operation", T.Mul, T.Div)
+def multiplied_or_divided(site: Site) -> Iterator[Change]:
+    """A factor below a fraction that belongs above it, and the other way round; two of three factors added."""
+    if isinstance(site.node, T.Div):
+        above, below = site.node.above, site.node.below
+        yield "You multiplied by {0} in {t}; you must divide by it.", T.Mul((above, below)), below
+        return
+    factors = site.node.factors
+    for k, factor in enumerate(factors if not any(map(is_scale, factors)) else ()):
+        text = "You divided by {0} in {t}; you must multiply by it."
+        yield text, T.Div(product(without(factors, k)), factor), factor
+    for one, other in combinations(factors, 2) if len(factors) == 3 else ():
+        rest = product(tuple(f for f in factors if f is not one and f is not other))
+        text = "You added {0} and {1} in {t}; they must be multiplied."
+        yield text, T.Mul((rest, T.Add((one, other)))), one, other
 
 
 # ── signs, terms ──
@@ -159,30 +134,25 @@ def sign(site: Site) -> Iterator[Change]:
     match site.node:
         case T.Add(terms):
             for k, term in enumerate(terms):
-                if isinstance(term, T.Neg):
-                    text = f"You added {code(term.body)} in `{site.tensor}`; it must be subtracted."
-                    yield text, T.Add((*terms[:k], term.body, *terms[k + 1 :]))
-                else:
-                    text = f"You subtracted {code(term)} in `{site.tensor}`; it must be added."
-                    yield text, T.Add((*terms[:k], T.Neg(term), *terms[k + 1 :]))
+                said = ("added", "subtracted") if isinstance(term, T.Neg) else ("subtracted", "added")
+                other = term.body if isinstance(term, T.Neg) else T.Neg(term)
+                yield "You {0} {2} in {t}; it must be {1}.", T.Add(put_at(terms, k, other)), *said, bare(term)
         case T.Neg(body):
             if not isinstance(site.parent, T.Add):
-                yield f"A minus sign is missing before {code(body)} in `{site.tensor}`.", body
+                yield "A minus sign is missing before {new} in {t}.", body
         case _ if not site.parents:
-            yield f"The sign of `{site.tensor}` is wrong: yours is -1 times the right one.", T.Neg(site.node)
+            yield "The sign of {t} is wrong: yours is -1 times the right one.", T.Neg(site.node)
         case T.Sum() | T.Mul() | T.Ref() if isinstance(site.parent, (T.Call, T.Softmax, T.Apply)):
-            yield f"The sign of {code(site.node)} in `{site.tensor}` is wrong.", T.Neg(site.node)
+            yield "The sign of {right} in {t} is wrong.", T.Neg(site.node)
 
 
-@rule("missing term", T.Add)
+@rule("missing term", T.Add, says="The term {0} is missing from {t}.")
 def missing_term(site: Site) -> Iterator[Change]:
-    if complement(site.node) is None:
-        for k, term in enumerate(site.node.terms):
-            text = f"The term {code(term.body if isinstance(term, T.Neg) else term)} is missing from `{site.tensor}`."
-            yield text, total(without(site.node.terms, k))
+    for k, term in enumerate(site.node.terms if complement(site.node) is None else ()):
+        yield total(without(site.node.terms, k)), bare(term)
 
 
-@rule("residual")
+@rule("residual", says="You added {0} to {t}; it must not be there.")
 def residual(site: Site) -> Iterator[Change]:
     """A tensor of the result's own shape added to the result."""
     left, read = site.equation.left, list(T.references(site.node))
@@ -191,7 +161,7 @@ def residual(site: Site) -> Iterator[Change]:
     plain = [T.Ref(t.name, left.indices) for t in others if t.defined or t.name not in names]
     here = [ref for ref in read if T.free_indices(ref) == T.free_indices(left)]
     for ref in (ref for ref in (*plain, *here) if site.dims(ref) == site.dims(left)):
-        yield f"You added {code(ref)} to `{left.name}`; it must not be there.", T.Add((site.node, ref))
+        yield T.Add((site.node, ref)), ref
 
 
 # ── factors and scales ──
@@ -199,21 +169,30 @@ def residual(site: Site) -> Iterator[Change]:
 
 @rule("missing factor", T.Mul, T.Sum, T.Div)
 def missing_factor(site: Site) -> Iterator[Change]:
-    node = site.node
+    node, text = site.node, "The factor {0} is missing from {t}."
     whole = node.body if isinstance(node, T.Sum) else None if isinstance(site.parent, T.Sum) else node
     factors = whole.factors if isinstance(whole, T.Mul) else ()
     for k, factor in enumerate(factors):
-        if not is_scale(factor):
-            rest = product(without(factors, k))
-            kept = _those(node.indices, rest) if isinstance(node, T.Sum) else ()
-            text = f"The factor {code(factor)} is missing from `{site.tensor}`."
-            yield text, replace(node, indices=kept, body=rest) if kept else rest
-            if kept and kept == node.indices and set(kept) <= T.free_indices(factor):
-                sizes = product(tuple(T.Size(site.ranges[i]) for i in kept))
-                text = f"You took the plain mean over {indices(kept)}; the weights "
-                yield f"{text}{code(factor)} are missing.", T.Div(replace(node, body=rest), sizes)
+        if is_scale(factor):
+            continue
+        rest = product(without(factors, k))
+        if not isinstance(node, T.Sum):
+            yield text, rest, factor
+            continue
+        kept = _those(node.indices, rest)
+        summed = replace(node, indices=kept, body=rest) if kept else rest
+        yield text, summed, factor
+        if kept != node.indices and node.where is None:
+            times = tuple(T.Size(site.ranges[i]) for i in node.indices if i not in kept)
+            yield text, T.Mul((*times, summed)), factor
+        if kept and kept == node.indices and set(kept) <= T.free_indices(factor):
+            sizes = product(tuple(T.Size(site.ranges[i]) for i in kept))
+            mean = "You took the plain mean over {1}; the weights {0} are missing."
+            yield mean, T.Div(replace(node, body=rest), sizes), factor, kept
     if isinstance(node, T.Div) and not is_scale(node.below):
-        yield f"In `{site.tensor}` the division by {code(node.below)} is missing.", node.above
+        yield "In {t} the division by {0} is missing.", node.above, node.below
+        if not is_scale(node.above):
+            yield text, T.Div(ONE, node.below), node.above
 
 
 def _those(names: tuple[str, ...], node: T.Expr) -> tuple[str, ...]:
@@ -224,38 +203,25 @@ def _those(names: tuple[str, ...], node: T.Expr) -> tuple[str, ...]:
 @rule("missing factor", T.Pow)
 def missing_power(site: Site) -> Iterator[Change]:
     if isinstance(site.node.exponent, T.Num) and site.node.exponent.value > 1:
-        for new, why in ((site.node.base, ": the power is missing"), (T.Call("abs", (site.node.base,)), "")):
-            yield f"You wrote {code(new)} in `{site.tensor}`; it must be {code(site.node)}{why}.", new
+        yield "You wrote {new} in {t}; it must be {right}: the power is missing.", site.node.base
+        yield "You wrote {new} in {t}; it must be {right}.", T.Call("abs", (site.node.base,))
 
 
-@rule("hard choice", T.Sum)
+@rule(
+    "hard choice",
+    T.Sum,
+    says="You took the entry with the largest weight alone; the sum must be weighed by {0}.",
+)
 def hard_choice(site: Site) -> Iterator[Change]:
     """The entry of the largest weight alone, instead of the mean that a softmax weighs."""
     node = site.node
-    if not isinstance(node.body, T.Mul):
-        return
-    for k, weight in enumerate(node.body.factors):
+    for k, weight in enumerate(node.body.factors if isinstance(node.body, T.Mul) else ()):
         definition = site.definition(weight.name) if isinstance(weight, T.Ref) else None
-        if definition is None or not isinstance(definition.right, T.Softmax):
-            continue
-        others = {i: i + "'" for i in _those(node.indices, weight)}
-        largest = T.Reduce("max", tuple(others.values()), T.substitute(weight, others))
-        chosen = T.Iverson(T.Compare(weight, "==", largest))
-        body = product((*node.body.factors[:k], chosen, *node.body.factors[k + 1 :]))
-        text = f"You took the entry with the largest weight alone; the sum must be weighed by {code(weight)}."
-        yield text, replace(node, body=body)
-
-
-def alike(site: Site, ref: T.Ref) -> list[str]:
-    """The other tensors of the same shape."""
-    own = site.system.tensors[ref.name]
-    found = site.system.tensors.values()
-    return [t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes]
-
-
-def indices(names: tuple[str, ...]) -> str:
-    quoted = [f"`{n}`" for n in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
+        if definition is not None and isinstance(definition.right, T.Softmax):
+            others = {i: i + "'" for i in _those(node.indices, weight)}
+            largest = T.Reduce("max", tuple(others.values()), T.substitute(weight, others))
+            chosen = T.Iverson(T.Compare(weight, "==", largest))
+            yield replace(node, body=product(put_at(node.body.factors, k, chosen))), weight
 
 
 @rule("scale", object)
@@ -268,18 +234,18 @@ def scale(site: Site) -> Iterator[Change]:
         return
     below = isinstance(site.parent, T.Div) and site.parent.below is node
 
-    def shown(scale: T.Expr) -> str:
-        return code(site.spoken(T.Div(ONE, scale) if below else scale))
+    def spoken(scale: T.Expr) -> T.Expr:
+        return site.spoken(T.Div(ONE, scale) if below else scale)
 
+    right, text = spoken(node), "You scaled by {0}; it must be {1}."
     if below or isinstance(site.parent, (T.Mul, T.Div)):
-        yield f"The factor {shown(node)} is missing from `{site.tensor}`.", ONE
-    for k in range(len(node.factors)) if isinstance(node, T.Mul) else ():
-        part = product(without(node.factors, k))
-        yield f"You scaled by {shown(part)}; it must be {shown(node)}.", part
-    squared = _root_taken(node) or T.Pow(node, TWO)
-    yield f"You scaled by {shown(squared)}; it must be {shown(node)}.", squared
-    turned = code(site.spoken(node if below else T.Div(ONE, node)))
-    yield f"You scaled by {turned}; it must be {shown(node)}.", T.Div(ONE, node)
+        yield "The factor {0} is missing from {t}.", ONE, right
+    factors = node.factors if isinstance(node, T.Mul) else ()
+    bare = T.transform(node, lambda n: n.args[0] if isinstance(n, T.Call) and n.function == "sqrt" else n)
+    squared = bare if bare != node else T.Pow(node, TWO)  # `1/I` for `1/sqrt(I)`
+    for other in (*(product(without(factors, k)) for k in range(len(factors))), squared):
+        yield text, other, spoken(other), right
+    yield text, T.Div(ONE, node), site.spoken(node if below else T.Div(ONE, node)), right
     own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
     here = set(site.ranges.values())
     elsewhere = {d for ranges in site.system.ranges.values() for d in ranges.values()} - here
@@ -290,55 +256,34 @@ def scale(site: Site) -> Iterator[Change]:
     if len(own) == 1:  # sqrt(H I) for sqrt(I)
         sizes += [T.Mul((T.Size(dim), T.Size(*own))) for dim in sorted(here - own)]
     for size in [*sizes, *(T.Add((T.Size(dim), T.Num(Fraction(-1)))) for dim in sorted(own))]:
-        other = _with_size(node, size)
-        yield f"You scaled by {shown(other)}; it must be {shown(node)}.", other
+        other = T.transform(node, lambda n, size=size: size if isinstance(n, T.Size) else n)
+        yield text, other, spoken(other), right
 
 
-def _root_taken(node: T.Expr) -> T.Expr | None:
-    """The scale with its roots left out: `1/I` for `1/sqrt(I)`."""
-    bare = T.transform(node, lambda n: n.args[0] if isinstance(n, T.Call) and n.function == "sqrt" else n)
-    return bare if bare != node else None
-
-
-def _with_size(node: T.Expr, size: T.Expr) -> T.Expr:
-    return T.transform(node, lambda n: size if isinstance(n, T.Size) else n)
-
-
-@rule("scale", T.Softmax)
+@rule("scale", T.Softmax, says="You divided what stands under the softmax by {0}; nothing divides it here.")
 def extra_scale(site: Site) -> Iterator[Change]:
     """Scores divided by the root of a size, or by the size, where nothing divides them."""
-    if any(is_scale(n) for n in T.walk(site.node.body) if isinstance(n, (T.Div, T.Pow))):
+    nodes = list(T.walk(site.node.body))
+    if any(is_scale(n) for n in nodes if isinstance(n, (T.Div, T.Pow))):
         return
-    dims = {site.ranges[i] for n in T.walk(site.node.body) if isinstance(n, T.Sum) for i in n.indices}
+    dims = {site.ranges[i] for n in nodes if isinstance(n, T.Sum) for i in n.indices}
     for dim in sorted(dims):
         for divisor in (T.Call("sqrt", (T.Size(dim),)), T.Size(dim)):
-            shown = code(site.spoken(divisor))
-            text = f"You divided what stands under the softmax by {shown}; nothing divides it here."
-            yield text, replace(site.node, body=T.Div(site.node.body, divisor))
+            yield replace(site.node, body=T.Div(site.node.body, divisor)), site.spoken(divisor)
 
 
 @rule("constant factor", object)
 def constant_factor(site: Site) -> Iterator[Change]:
-    whole = not site.parents
-    term = (
-        isinstance(site.parent, T.Add)
-        and not isinstance(site.node, (T.Num, T.Neg))
-        and complement(site.parent) is None
-    )
-    value = not isinstance(site.node, (T.Compare, T.And)) and not is_scale(site.node)
-    inner = value and isinstance(site.parent, (T.Softmax, T.Call))
-    if whole or term or inner:
-        name = (
-            f"The term {code(site.node)} of `{site.tensor}`"
-            if term
-            else f"{code(site.node)} in `{site.tensor}`"
-        )
-        name = f"`{site.tensor}`" if whole else name
-        yield f"{name} is twice what it must be.", T.Mul((TWO, site.node))
-        yield f"{name} is half of what it must be.", T.Div(site.node, TWO)
+    node, parent = site.node, site.parent
+    term = isinstance(parent, T.Add) and not isinstance(node, (T.Num, T.Neg)) and complement(parent) is None
+    value = not isinstance(node, (T.Compare, T.And)) and not is_scale(node)
+    if not site.parents or term or (value and isinstance(parent, (T.Softmax, T.Call))):
+        name = "{t}" if not site.parents else "The term {right} of {t}" if term else "{right} in {t}"
+        yield f"{name} is twice what it must be.", T.Mul((TWO, node))
+        yield f"{name} is half of what it must be.", T.Div(node, TWO)
 
 
-@rule("extra factor", T.Add)
+@rule("extra factor", T.Add, says="You multiplied {0} by {1} too in {t}.")
 def extra_number(site: Site) -> Iterator[Change]:
     """`(1 - m) g` for `g`, where a number m is given."""
     terms = site.node.terms
@@ -347,11 +292,10 @@ def extra_number(site: Site) -> Iterator[Change]:
     for k, term in enumerate(terms if complement(site.node) is None else ()):
         others = [n for n in numbers if n not in T.references(term)]
         for factor in (f for number in others for f in (number, T.Add((ONE, T.Neg(number))))):
-            text = f"You multiplied {code(term.body if isinstance(term, T.Neg) else term)} by {code(factor)} too in "
-            yield f"{text}`{site.tensor}`.", T.Add((*terms[:k], T.Mul((factor, term)), *terms[k + 1 :]))
+            yield T.Add(put_at(terms, k, T.Mul((factor, term)))), bare(term), factor
 
 
-@rule("extra factor", T.Ref)
+@rule("extra factor", T.Ref, says="You multiplied {right} by {0} in {t}; it must stand without it.")
 def extra_factor(site: Site) -> Iterator[Change]:
     """A gate that multiplies where it has no business."""
     node = site.node
@@ -359,10 +303,7 @@ def extra_factor(site: Site) -> Iterator[Change]:
         gate = T.Ref(tensor.name, tuple(replace(a, const=0) for a in node.indices))
         fits = tensor.dims == site.dims(node) and tensor.name != node.name and is_gate(site, gate)
         if fits and gate not in factors_of(site.parent or ONE):
-            text = (
-                f"You multiplied {code(node)} by {code(gate)} in `{site.tensor}`; it must stand without it."
-            )
-            yield text, T.Mul((gate, node))
+            yield T.Mul((gate, node)), gate
 
 
 # ── functions ──
@@ -370,34 +311,31 @@ def extra_factor(site: Site) -> Iterator[Change]:
 
 @rule("activation", T.Call)
 def activation(site: Site) -> Iterator[Change]:
-    right = site.node.function
-    for other in (
-        (*ACTIVATIONS, *RECTIFIERS) if right in RECTIFIERS else ACTIVATIONS if right in ACTIVATIONS else ()
-    ):
+    node, right = site.node, site.node.function
+    kin = (*ACTIVATIONS, *RECTIFIERS) if right in RECTIFIERS else ACTIVATIONS if right in ACTIVATIONS else ()
+    for other in kin:
         if other != right:
-            text = f"You used `{other}` in `{site.tensor}`; it must be `{right}`."
-            yield text, replace(site.node, function=other)
+            yield "You used `{0}` in {t}; it must be `{1}`.", replace(node, function=other), other, right
     if right in ("exp", "log"):
-        two = T.Pow(TWO, site.node.args[0]) if right == "exp" else T.Div(site.node, T.Call("log", (TWO,)))
-        yield f"You took {code(two)} in `{site.tensor}`; its base must be e, as that of `{right}`.", two
-    if len(site.node.args) == 1 and not is_scale(site.node):
-        yield f"The function `{right}` is missing from `{site.tensor}`.", site.node.args[0]
+        two = T.Pow(TWO, node.args[0]) if right == "exp" else T.Div(node, T.Call("log", (TWO,)))
+        yield "You took {new} in {t}; its base must be e, as that of `{0}`.", two, right
+    if len(node.args) == 1 and not is_scale(node):
+        yield "The function `{0}` is missing from {t}.", node.args[0], right
 
 
-@rule("activation", T.Add, T.Mul)
+@rule("activation", T.Add, T.Mul, says="You used the slope of `{0}` in {t}; it must be that of `{1}`: {2}.")
 def slope(site: Site) -> Iterator[Change]:
     """The slope of a sigmoid, `h (1 - h)`, for that of a hyperbolic tangent, `1 - h^2`, or the other way round."""
-    text = f"You used the slope of `{{}}` in `{site.tensor}`; it must be that of `{{}}`: {{}}."
     match site.node:
         case T.Add((T.Num(one), T.Neg(T.Pow(h, T.Num(two))))) if one == 1 and two == 2:
-            yield text.format("sigmoid", "tanh", code(site.node)), T.Mul((h, T.Add((ONE, T.Neg(h)))))
+            yield T.Mul((h, T.Add((ONE, T.Neg(h))))), "sigmoid", "tanh", site.node
         case T.Mul(factors):
             for k, factor in enumerate(factors):
                 gate, rest = complement(factor), without(factors, k)
                 if gate is not None and gate in rest:
                     tanh = T.Add((ONE, T.Neg(T.Pow(gate, TWO))))
                     others = product((tanh, *without(rest, rest.index(gate))))
-                    yield text.format("tanh", "sigmoid", code(T.Mul((gate, factor)))), others
+                    yield others, "tanh", "sigmoid", T.Mul((gate, factor))
 
 
 @rule("extra activation")
@@ -405,27 +343,31 @@ def missing_throughout(site: Site) -> Iterator[Change]:
     """A function that is left out wherever it stands."""
     calls = [n.function for n in T.walk(site.node) if isinstance(n, T.Call) and len(n.args) == 1]
     for function in {f for f in calls if calls.count(f) > 1}:
-        bare = lambda n, f=function: n.args[0] if isinstance(n, T.Call) and n.function == f else n
-        text = f"The function `{function}` is missing from `{site.tensor}`, wherever it must stand."
-        yield text, T.transform(site.node, bare), "activation"
+        left_out = lambda n, f=function: n.args[0] if isinstance(n, T.Call) and n.function == f else n
+        text = "activation| The function `{0}` is missing from {t}, wherever it must stand."
+        yield text, T.transform(site.node, left_out), function
     if isinstance(site.node, T.Call) and site.node.function == "sigmoid":
-        text = f"You took `1 - {site.tensor}` for `{site.tensor}`."
-        yield text, T.Add((ONE, T.Neg(site.node))), "complement"
+        yield "complement| You took `1 - {0}` for {t}.", T.Add((ONE, T.Neg(site.node))), site.tensor
 
 
-@rule("extra activation", object)
+@rule(
+    "extra activation", object, kind="activation", says="You applied `{0}` to {1}; no function belongs there."
+)
 def extra_activation(site: Site) -> Iterator[Change]:
     """A function of a whole right side, or of what stands under a softmax."""
     inside = isinstance(site.parent, T.Softmax) and site.node is site.parent.body
-    if (site.parents and not inside) or isinstance(site.node, (T.Call, T.Softmax)):
-        return
-    for function in ACTIVATIONS:
+    if (inside or not site.parents) and not isinstance(site.node, (T.Call, T.Softmax)):
         where = f"what stands under the softmax of `{site.tensor}`" if inside else f"`{site.tensor}`"
-        text = f"You applied `{function}` to {where}; no function belongs there."
-        yield text, T.Call(function, (site.node,)), "activation"
+        for function in ACTIVATIONS:
+            yield T.Call(function, (site.node,)), function, where
 
 
-@rule("reset after product", T.Sum)
+@rule(
+    "reset after product",
+    T.Sum,
+    says="You multiplied by {0} after the matrix product; the gate belongs inside it, on what the matrix multiplies: "
+    "{1}.",
+)
 def reset_after_product(site: Site) -> Iterator[Change]:
     """`g[j] (W[j,I] h[I])` for `W[j,I] (g[I] h[I])`; also where `g h` has a name of its own."""
     node = site.node
@@ -435,36 +377,28 @@ def reset_after_product(site: Site) -> Iterator[Change]:
     for k, factor in enumerate(node.body.factors):
         for gate, rest in _gated(site, factor):
             others = without(node.body.factors, k)
-            if i not in T.free_indices(gate) or len(others) + (rest is not None) < 2:
+            if i not in T.free_indices(gate) or len(others) + len(rest) < 2:
                 continue  # nothing else for the matrix to multiply
-            body = product((*others[:k], *((rest,) if rest is not None else ()), *others[k:]))
+            body = product((*others[:k], *rest, *others[k:]))
             for j in left_like(site, i):
-                if i in T.free_indices(body) and j in T.free_indices(body):
+                if {i, j} <= T.free_indices(body):
                     moved = T.substitute(gate, {i: j})
-                    text = f"You multiplied by {code(moved)} after the matrix product; the gate belongs inside it, "
-                    yield (
-                        text + f"on what the matrix multiplies: {code(gate)}.",
-                        T.Mul((moved, replace(node, body=body))),
-                    )
+                    yield T.Mul((moved, replace(node, body=body))), moved, gate
 
 
-def _gated(site: Site, factor: T.Expr) -> Iterator[tuple[T.Ref, T.Expr | None]]:
+def _gated(site: Site, factor: T.Expr) -> Iterator[tuple[T.Ref, tuple[T.Expr, ...]]]:
     """The gates in a factor, each with what it multiplies."""
     if not isinstance(factor, T.Ref):
         return
     if is_gate(site, factor):
-        yield factor, None
+        yield factor, ()
     definition = site.definition(factor.name)
     if definition is None or not isinstance(definition.right, T.Mul) or definition.left.name == site.tensor:
         return
-    names = {
-        a.plain: b.plain
-        for a, b in zip(definition.left.indices, factor.indices, strict=True)
-        if a.plain is not None and b.plain is not None
-    }
-    if len(names) != len(factor.indices):
-        return
-    parts = T.substitute(definition.right, names).factors
-    for k, gate in enumerate(parts):
-        if isinstance(gate, T.Ref) and is_gate(site, gate):
-            yield gate, product(without(parts, k))
+    pairs = [(a.plain, b.plain) for a, b in zip(definition.left.indices, factor.indices, strict=True)]
+    names = {a: b for a, b in pairs if a is not None and b is not None}
+    if len(names) == len(factor.indices):
+        parts = T.substitute(definition.right, names).factors
+        for k, gate in enumerate(parts):
+            if isinstance(gate, T.Ref) and is_gate(site, gate):
+                yield gate, (product(without(parts, k)),)

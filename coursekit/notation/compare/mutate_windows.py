@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ..tree import Affine, And, Compare, Ref, SizeOf, Sum, index, references, transform
 from .mutate import Change, code, rule
-from .mutate_values import indices
 from .sites import Site
 
 
-@rule("shifted index", Ref, says="You read {new} in `{tensor}`; it must be {right}: the index is shifted.")
+@rule("shifted index", Ref, says="You read {new} in {t}; it must be {right}: the index is shifted.")
 def shifted_index(site: Site) -> Iterator[Ref]:
     """A step of time too early or too late."""
     looped = {name for block in site.system.blocks for name, _ in block.loops}
@@ -28,15 +27,13 @@ def shifted_index(site: Site) -> Iterator[Ref]:
                 yield _with_index(site.node, at, replace(affine, const=affine.const + step))
 
 
-@rule("shifted index")
+@rule("shifted index", says="You read every tensor in {t} at the step itself; they must be {0}.")
 def shifts_left_out(site: Site) -> Iterator[Change]:
     """Every tensor read now, where each is read a step before or after."""
     shifted = [r for r in references(site.node) if any(a.const and _lone(a) for a in r.indices)]
-    if len(shifted) < 2:
-        return
-    now = transform(site.node, lambda n: replace(n, const=0) if isinstance(n, Affine) and _lone(n) else n)
-    text = f"You read every tensor in `{site.tensor}` at the step itself; they must be "
-    yield f"{text}{' and '.join(code(r) for r in dict.fromkeys(shifted))}.", now
+    if len(shifted) > 1:
+        still = lambda n: replace(n, const=0) if isinstance(n, Affine) and _lone(n) else n
+        yield transform(site.node, still), " and ".join(code(r) for r in dict.fromkeys(shifted))
 
 
 @rule("shifted index", Ref, says="The window is off its centre: you read {new}; it must be {right}.")
@@ -56,40 +53,43 @@ def _with_index(ref: Ref, at: int, affine: Affine) -> Ref:
     return replace(ref, indices=(*ref.indices[:at], affine, *ref.indices[at + 1 :]))
 
 
+def _on_some_axes(ref: Ref, axes: list[int], change: Callable[[Affine], Affine]) -> Iterator[Ref]:
+    """The read with its index expressions changed on all of some axes, then on each alone."""
+    for places in (axes, *([k] for k in axes)):
+        changed = (change(a) if k in places else a for k, a in enumerate(ref.indices))
+        yield replace(ref, indices=tuple(changed))
+
+
 @rule("stride", Ref, says="The stride is wrong: you read {new}; it must be {right}.")
 def stride(site: Site) -> Iterator[Ref]:
     """`t+dt` or `2*(t+dt)` for `2*t+dt`, on all axes or on one."""
-    old = site.node.indices
-    strided = [k for k, affine in enumerate(old) if len(_strides(affine)) == 1 and len(affine.terms) > 1]
-    for step in {1, *(s for k in strided for s in _strides(old[k]))}:
-        for places in (strided, *([k] for k in strided)):
-            yield replace(
-                site.node, indices=tuple(_stepping(a, step) if k in places else a for k, a in enumerate(old))
-            )
-
-
-def _strides(affine: Affine) -> set[int]:
-    return {abs(c) for c, _ in affine.terms if abs(c) != 1}
-
-
-def _stepping(affine: Affine, step: int) -> Affine:
-    return replace(affine, terms=tuple((step * c // abs(c), a) for c, a in affine.terms))
+    strides = [{abs(c) for c, _ in affine.terms if abs(c) != 1} for affine in site.node.indices]
+    axes = [k for k, own in enumerate(strides) if len(own) == 1 and len(site.node.indices[k].terms) > 1]
+    for step in {1, *(s for k in axes for s in strides[k])}:
+        stepping = lambda a, step=step: replace(a, terms=tuple((step * c // abs(c), i) for c, i in a.terms))
+        yield from _on_some_axes(site.node, axes, stepping)
 
 
 @rule("flipped window", Ref, says="The window is flipped: you read {new}; it must be {right}.")
 def flipped_window(site: Site) -> Iterator[Ref]:
     """`x-dx` for `x+dx`, on all axes or on one."""
-    old, summed = site.node.indices, site.summed()
+    summed, old = site.summed(), site.node.indices
     windows = [k for k, affine in enumerate(old) if len(affine.terms) > 1]
-    for places in (windows, *([k] for k in windows)):
-        for turn in (1, -1) if any(old[k].const for k in places) else (1,):  # t-d+1 for t+d-1
-            flipped = [_flip(a, summed, turn) if k in places else a for k, a in enumerate(old)]
-            yield replace(site.node, indices=tuple(flipped))
+    for turn in (1, -1) if any(old[k].const for k in windows) else (1,):  # t-d+1 for t+d-1
+        flip = lambda affine, turn=turn: replace(
+            affine,
+            terms=tuple((-c if a in summed else c, a) for c, a in affine.terms),
+            const=turn * affine.const,
+        )
+        yield from _on_some_axes(site.node, windows, flip)
 
 
-def _flip(affine: Affine, summed: set[str], turn: int) -> Affine:
-    terms = tuple((-c if a in summed else c, a) for c, a in affine.terms)
-    return replace(affine, terms=terms, const=turn * affine.const)
+@rule("missing sum", Ref, says="The window does not move on one axis: you read {new}; it must be {right}.")
+def still_on_one_axis(site: Site) -> Iterator[Ref]:
+    for at, affine in enumerate(site.node.indices):
+        for term in affine.terms if len(affine.terms) > 1 else ():
+            rest = tuple(t for t in affine.terms if t != term)
+            yield _with_index(site.node, at, replace(affine, terms=rest))
 
 
 @rule("missing sum", Sum)
@@ -97,21 +97,20 @@ def missing_sum(site: Site) -> Iterator[Change]:
     """Only the middle of a window, or only one position, instead of the sum over it."""
     node = site.node
     affines = [affine for r in references(node.body) for affine in r.indices if len(affine.terms) > 1]
-    windows = sorted({str(a) for affine in affines for _, a in affine.terms if a in node.indices})
+    windows = tuple(sorted({str(a) for affine in affines for _, a in affine.terms if a in node.indices}))
     if not windows:
         return
-    names = indices(tuple(windows))
-    zero = tuple(Compare(index(w), "==", Affine(())) for w in windows)
-    text = f"The sum over {names} is missing: you read one position of the window alone."
+    middle = "The sum over {0} is missing: you read one position of the window alone."
     if node.where is None:
-        yield text, replace(node, where=zero[0] if len(zero) == 1 else And(zero))
-    still = transform(node.body, lambda n: _without(n, windows) if n in affines else n)
-    yield f"The window does not move: {names} must shift what is read.", replace(node, body=still)
-    kept = tuple(i for i in node.indices if i not in windows)
-    middle = transform(node.body, lambda n: _without(n, windows) if isinstance(n, Affine) else n)
+        zero = tuple(Compare(index(w), "==", Affine(())) for w in windows)
+        yield middle, replace(node, where=zero[0] if len(zero) == 1 else And(zero)), windows
+
+    def without(affine: Affine) -> Affine:
+        return replace(affine, terms=tuple(t for t in affine.terms if t[1] not in windows))
+
+    still = transform(node.body, lambda n: without(n) if n in affines else n)
+    yield "The window does not move: {0} must shift what is read.", replace(node, body=still), windows
     if node.where is None:
-        yield text, replace(node, indices=kept, body=middle) if kept else middle
-
-
-def _without(affine: Affine, names: list[str]) -> Affine:
-    return replace(affine, terms=tuple((c, a) for c, a in affine.terms if a not in names))
+        kept = tuple(i for i in node.indices if i not in windows)
+        body = transform(node.body, lambda n: without(n) if isinstance(n, Affine) else n)
+        yield middle, replace(node, indices=kept, body=body) if kept else body, windows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -61,7 +62,8 @@ class Site:
 
 
 def sites(system: System, equation: Equation) -> list[Site]:
-    """Every place in the equation's right side, parents before children."""
+    """Every place in the equation's right side, parents before children; then the places that look alike but for the
+    letters of their indices, each kind as one place: what is done to the first is done to all."""
     found: list[Site] = []
 
     def visit(node: Any, put: Callable[[Any], Expr], parents: tuple[Any, ...]) -> None:
@@ -71,7 +73,35 @@ def sites(system: System, equation: Equation) -> list[Site]:
                 visit(child, lambda new, at=at: put(_with_child(node, at, new)), (*parents, node))  # type: ignore[misc]
 
     visit(equation.right, lambda new: new, ())
+    alike: dict[Expr, list[Site]] = {}
+    for site in found:
+        if isinstance(site.node, (T.Ref, T.Call, T.Mul, T.Div)):
+            alike.setdefault(_nameless(site.node), []).append(site)
+    for look, same in alike.items():
+        if len(same) > 1:
+            found.append(replace(same[0], put=partial(_put_all, equation.right, same[0].node, look)))
     return found
+
+
+def in_order(node: object) -> tuple[str, ...]:
+    """The free indices of an expression, in order of writing."""
+    free = T.free_indices(node)
+    names = (a for n in T.walk(node) if isinstance(n, T.Affine) for _, a in n.terms if isinstance(a, str))
+    return tuple(i for i in dict.fromkeys(names) if i in free)
+
+
+def _nameless(node: Expr) -> Expr:
+    """A node with its free indices numbered in order of writing."""
+    return T.substitute(node, {name: f"#{n}" for n, name in enumerate(in_order(node))})
+
+
+def _put_all(right: Expr, first: Expr, look: Expr, new: Expr) -> Expr:
+    def put(node: Any) -> object:
+        if type(node) is not type(first) or _nameless(node) != look:
+            return node
+        return T.substitute(new, dict(zip(in_order(first), in_order(node), strict=True)))
+
+    return T.transform(right, put)
 
 
 def _with_child(node: Any, at: int, new: Any) -> Any:
@@ -92,3 +122,57 @@ def is_gate(site: Site, ref: Ref) -> bool:
         case Equation(_, T.Call("sigmoid")):
             return True
     return False
+
+
+def gates(site: Site, factor: Expr) -> bool:
+    gate = complement(factor) or factor
+    return isinstance(gate, Ref) and is_gate(site, gate)
+
+
+def alike(site: Site, ref: Ref) -> list[str]:
+    """The other tensors of the same shape."""
+    own = site.system.tensors[ref.name]
+    found = site.system.tensors.values()
+    return [t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes]
+
+
+def left_like(site: Site, index: str) -> list[str]:
+    """The indices of the left side that run over what an index runs over."""
+    names = [a.plain for a in site.equation.left.indices if a.plain]
+    return [name for name in names if site.ranges[name] == site.ranges[index]]
+
+
+# ── sums and products in parts ──
+
+
+def product(factors: tuple[Expr, ...]) -> Expr:
+    return factors[0] if len(factors) == 1 else T.Mul(factors)
+
+
+def total(terms: tuple[Expr, ...]) -> Expr:
+    return terms[0] if len(terms) == 1 else T.Add(terms)
+
+
+def without(items: tuple[T.N, ...], at: int) -> tuple[T.N, ...]:
+    return items[:at] + items[at + 1 :]
+
+
+def put_at(items: tuple[T.N, ...], at: int, new: T.N) -> tuple[T.N, ...]:
+    return (*items[:at], new, *items[at + 1 :])
+
+
+def factors_of(node: Expr) -> tuple[Expr, ...]:
+    return node.factors if isinstance(node, T.Mul) else (node,)
+
+
+def bare(term: Expr) -> Expr:
+    """A term without its sign."""
+    return term.body if isinstance(term, T.Neg) else term
+
+
+def complement(node: Expr) -> Expr | None:
+    """The `g` of `1 - g`."""
+    match node:
+        case T.Add((T.Num(value), T.Neg(g)) | (T.Neg(g), T.Num(value))) if value == 1:
+            return g
+    return None

@@ -20,32 +20,19 @@ from .count import Count, Counter
 from .depth import Depth, depth
 
 
-@dataclass(frozen=True, repr=False)
-class Cost:
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Cost(Count):
     """The costs of one run of `system`.
 
     `parameters` counts the numbers in the parameter tensors; `multiply_adds`, `elementwise` and `functions`
-    the forward arithmetic; `backward` the multiply-adds of the gradient with respect to `wrt`, the forward pass
-    not included; `depth` the longest chain of steps.
+    the forward arithmetic; `backward` the multiply-adds of the gradient of `of` with respect to `wrt`, the forward
+    pass not included; `depth` the longest chain of steps.
     """
 
     system: System
     wrt: tuple[str, ...]
     parameters: Polynomial
-    forward: Count
     of: str
-
-    @property
-    def multiply_adds(self) -> Polynomial:
-        return self.forward.multiply_adds
-
-    @property
-    def elementwise(self) -> Polynomial:
-        return self.forward.elementwise
-
-    @property
-    def functions(self) -> Polynomial:
-        return self.forward.functions
 
     @property
     def big_o(self) -> Polynomial:
@@ -84,13 +71,11 @@ def cost(system: System, parameters: Sequence[str] | None = None, of: str | None
     wrt = names or tuple(n for n in system.inputs if system.tensors[n].indexes is None)
     scalars = [n for n in system.outputs if not system.tensors[n].dims]
     end = of or (scalars or [system.blocks[-1].equations[-1].left.name])[-1]
-    return Cost(system, wrt, total.named(system.aliases), _total(counter), end)
+    own = total.named(system.aliases)
+    return Cost(*_total(counter).each, system=system, wrt=wrt, parameters=own, of=end)
 
 
 def _total(counter: Counter) -> Count:
     equations = (e for block in counter.system.blocks for e in block.equations)
     total = sum(map(counter.equation, equations), Count())
-    aliases = counter.system.aliases
-    return Count(
-        total.multiply_adds.named(aliases), total.elementwise.named(aliases), total.functions.named(aliases)
-    )
+    return Count(*(p.named(counter.system.aliases) for p in total.each))

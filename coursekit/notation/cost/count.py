@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from operator import add
 
 from .. import tree as T
 from ..meaning.pairing import Pair, Pairing, cheapest, leaves
@@ -34,23 +35,19 @@ class Count:
     elementwise: Polynomial = ZERO
     functions: Polynomial = ZERO
 
+    @property
+    def each(self) -> tuple[Polynomial, Polynomial, Polynomial]:
+        return self.multiply_adds, self.elementwise, self.functions
+
     def __add__(self, other: Count) -> Count:
-        return Count(
-            self.multiply_adds + other.multiply_adds,
-            self.elementwise + other.elementwise,
-            self.functions + other.functions,
-        )
+        return Count(*map(add, self.each, other.each))
 
 
 class Counter:
-    """Counts equations of a system. `zero` names tensors whose reads outside their range are not computed;
-    `weights` are sizes for weighing orders of multiplication, all equal by default."""
+    """Counts equations of a system. `zero` names tensors whose reads outside their range are not computed."""
 
-    def __init__(
-        self, system: System, zero: Iterable[str] = (), weights: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, system: System, zero: Iterable[str] = ()) -> None:
         self.system, self.zero = system, frozenset(zero)
-        self.weights = dict(weights or {})
         self.ranges: Mapping[str, str] = {}
 
     def equation(self, equation: T.Equation) -> Count:
@@ -115,9 +112,8 @@ class Counter:
             return total + Count(elementwise=self._size(real[0][0], special))
         if len(real) < 2:
             return total
-        sizes = {name: self.weights.get(dim, EQUAL) for name, dim in self.ranges.items()}
         sets = [frozenset(s) for s, _ in real]
-        tree = cheapest(sets, frozenset(keep), sizes)
+        tree = cheapest(sets, frozenset(keep), dict.fromkeys(self.ranges, EQUAL))
         return total + self._tree(tree, sets, keep, special)[1]
 
     def _tree(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..check.checker import suggestion
@@ -206,8 +207,13 @@ class _Judge:
         that by which a known line does. Also whether more is told by it than the line before says."""
         assert before.body is not None
         first = self._compared(before, member)
-        worked = Member(before.line, self.given.inlined(before.body))
-        for other in [worked, *self.known] if first.kind in _UNNAMED else ():
+        others = list(self.known)
+        for body in (before.body, self.given.directly(before.body)) if first.kind in _UNNAMED else ():
+            direct = Member(before.line, body)
+            with suppress(NotationError):
+                self.given.checked([self._equation(direct)])  # which makes its derivatives
+                others.append(Member(before.line, self.given.inlined(body)))
+        for other in others if first.kind in _UNNAMED else ():
             if other.body != before.body and (found := self._compared(other, member)).kind not in _UNNAMED:
                 return found, True
         return first, False

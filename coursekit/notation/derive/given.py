@@ -14,13 +14,16 @@ from typing import Any
 from .. import tree as T
 from ..check.checker import check
 from ..errors import NotationError
-from ..functions import ZERO
+from ..functions import ONE, ZERO, times
 from ..grad.gradient import gradient
+from ..grad.scope import fixed
+from ..indices import put
 from ..names import halves, joined
 from ..system import System
 from ..tree import Affine, Equation, Expr, Program, Ref, free_indices, index, references, transform, walk
 
 DIRECT = "|directly"
+_SEED = ": seed"
 _Of = tuple[str, bool]  # a tensor, and whether it is differentiated by its own equation alone
 
 
@@ -79,16 +82,35 @@ class Given:
         """The line with what the backward pass says of each derivative in its place, where that can be read."""
         made = {e.left.name: e for group in self.made.values() for e in group if isinstance(e, Equation)}
 
-        def put(node: Any) -> object:
-            equation = made.get(node.name) if isinstance(node, Ref) else None
-            if equation is None or any(":" in r.name for r in references(equation.right)):
+        def open_(node: Any, only: str = "") -> Any:
+            if not isinstance(node, Ref) or node.name not in made or only not in node.name:
                 return node
-            old, new = ([a.plain or "" for a in ref.indices] for ref in (equation.left, node))
-            bound = {i for n in walk(equation.right) for i in getattr(n, "indices", ()) if isinstance(i, str)}
-            clash = "" in (*old, *new) or bound & {*new, *old}
-            return node if clash else T.substitute(equation.right, dict(zip(old, new, strict=True)))
+            if _SEED in node.name:  # one for the entry itself
+                half = len(node.indices) // 2
+                pairs = zip(node.indices[:half], node.indices[half:], strict=True)
+                return times(*(T.Iverson(T.Compare(a, "==", b)) for a, b in pairs))
+            equation = made[node.name]
+            right = transform(equation.right, lambda n: open_(n, ":"))  # what has no name for a reader
+            names = dict(zip((a.plain or "" for a in equation.left.indices), node.indices, strict=True))
+            taken = {*names, *(i for a in node.indices for i in free_indices(a))}
+            bound = {i for n in walk(right) for i in T.binds(n)} & taken
+            right = T.substitute(right, {i: f"{i}'" for i in bound})
+            moved = {i for i, a in names.items() if a.plain is None}
+            return node if moved & fixed(right) else put(right, names)
 
-        return transform(body, put)
+        def tidy(node: Any) -> Any:
+            match node:
+                case T.Iverson(T.Compare(one, "==", other)) if one == other:
+                    return ONE
+                case T.Mul(factors):
+                    inner = (f.factors if isinstance(f, T.Mul) else (f,) for f in factors)
+                    return times(*(f for fs in inner for f in fs if f != ONE))
+            return node
+
+        found = transform(transform(body, open_), tidy)
+        for name in {r.name for r in references(found) if halves(r.name)}:
+            self._ask(name)
+        return found
 
     def inside(self, expressions: Iterable[Expr], free: set[str]) -> list[T.Iverson]:
         """Where the entries exist that the lines differentiate by: not before the first step of a recurrence, whose
@@ -144,7 +166,7 @@ class Given:
         targets = {f"d{x}": self._name(of, x) for x in wrt}
         tensors = {f"d{x}": self._name(of, x) for x in self.system.tensors}
         names = {n: tensors.get(n, f"{name}: {n}{direct}") for n in back.outputs} | targets
-        names[seed] = f"{name}: seed{direct}"
+        names[seed] = f"{name}{_SEED}{direct}"
         unit, place = _fresh(rank, "u", back.program), _fresh(rank, "v", back.program)
         wide = _dependents(back.program, {seed, *targets}) if rank else set()
         tie = T.Mul((ZERO, Ref(name, unit)))

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ..compare.sites import in_order
 from ..errors import NotationError
 from ..names import halves
 from ..parse.lexer import canonical
 from ..parse.parser import parse
 from ..show import show
-from ..tree import Affine, Equation, Expr, Ref, free_indices, rename_tensors, walk
+from ..tree import Equation, Expr, Ref, free_indices, rename_tensors, walk
 from .chains import Line, chains, derivatives
 from .given import Given
 
@@ -46,7 +47,7 @@ class Reader:
         for lines in chains(text):
             known = set(self.ranks)
             head, rest = self._head(lines[0], lines[1]), lines[1:]
-            indices = () if head.body is None else _order(head.body)
+            indices = () if head.body is None else in_order(head.body)
             members = [head]
             new = isinstance(head.body, Ref) and not halves(head.body.name) and head.body.name not in known
             if new:
@@ -104,10 +105,3 @@ class Reader:
         if found is None:
             raise NotationError(f"`{text}` is no entry of a tensor, so it has no derivative")
         return found
-
-
-def _order(body: Expr) -> tuple[str, ...]:
-    """The free indices of an expression, in order of writing."""
-    free = free_indices(body)
-    names = (a for n in walk(body) if isinstance(n, Affine) for _, a in n.terms if isinstance(a, str))
-    return tuple(i for i in dict.fromkeys(names) if i in free)

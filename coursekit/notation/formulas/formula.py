@@ -27,10 +27,19 @@ from .words import Words, alike, spelling
 MAX_LENGTH = 1000
 MAX_DEPTH = 40
 FUNCTIONS = {"sqrt": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "abs": 1, "ceil": 1, "floor": 1}
-MANY = ("max", "min")
+MANY = ("max", "min", "binom")
 _SHUTS = {"(": ")", "{": "}", "[": "]", "⌈": "⌉", "⌊": "⌋"}
 _BEGINS = ("number", "name", "frac", "√", "|", "(", "{", "[", "⌈", "⌊", "binom", "sum")  # a factor
-_SYNONYMS = {"ln": "log", "lg": "log2", "logtwo": "log2", "root": "sqrt", "int": "floor", "ceiling": "ceil"}
+_SYNONYMS = {
+    "ln": "log",
+    "lg": "log2",
+    "logtwo": "log2",
+    "root": "sqrt",
+    "int": "floor",
+    "ceiling": "ceil",
+    "comb": "binom",
+    "choose": "binom",
+}
 _BOUNDS = ("O", "Theta", "Omega")
 _WORDS = {"x": "*", "times": "*", "plus": "+", "minus": "-", "over": "/"}
 _POWERS = {"squared": 2, "cubed": 3}
@@ -306,7 +315,11 @@ class _Reader:
         if function not in MANY and len(args) != 1:
             raise self.fail(f"`{function}` takes one argument, and {len(args)} are given", token)
         node: Expr
-        if degree is not None:
+        if function == "binom":
+            if len(args) != 2:
+                raise self.fail("`binom` takes two arguments, as in `binom(n, 2)`", token)
+            node = self._chosen(args[0], args[1], token)
+        elif degree is not None:
             node = Pow(args[0], Div(Num(Fraction(1)), degree))
         elif function not in FUNCTIONS and (match := re.fullmatch(r"log(\d+)", function)):
             base = Num(Fraction(match[1]))

@@ -21,7 +21,7 @@ from ..meaning.reach import extent, reads, shifted
 from ..system import Block, System
 from ..tree import Affine, Equation, references
 from .factor import factored
-from .levels import Words
+from .reads import Words
 from .values import Values
 
 _HELPERS = """
@@ -100,13 +100,12 @@ def _block(scope: Words, block: Block, name: str) -> tuple[str, str, list[str]]:
         for level in write.stack:  # what a node means depends on the equation; a text does not
             level.known = {k: v for k, v in level.known.items() if isinstance(k, str)}
     write.close(1)
-    words = list(write.used)
-    lines = [
-        f"  function {name}({', '.join(words)}) {{",
-        *(f"    {line}" for line in write.stack[0].lines),
-        "  }",
+    body = "\n".join(f"    {line}" for line in write.stack[0].lines)
+    handed = {*scope.tensor.values(), *scope.sizes.values(), *scope.edge.values(), "functions"}
+    words = [
+        word for word in dict.fromkeys(re.findall(r"\w+", re.sub(r'"[^"]*"', "", body))) if word in handed
     ]
-    return name, "\n".join(lines), words
+    return name, f"  function {name}({', '.join(words)}) {{\n{body}\n  }}", words
 
 
 def _edge(scope: Words, key: tuple[str, int, int], word: str) -> str:

@@ -1,16 +1,173 @@
-"""Indices and conditions; where an entry stands in its flat array, and what is read outside of it."""
+"""The text of a function while it is being written: the loops and the questions that are open, outermost first.
+
+A value is made at the outermost level that has all its indices, once. So factors, offsets, sums and the
+normaliser of a softmax leave the loops that they do not need, by construction.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
+from ..code.scope import Scope, identifier
 from ..indices import as_index, each, spelled
 from ..meaning.reach import shifted
-from ..tree import Affine, And, Compare, Condition, Expr, IndexAtom, Lookup, Ref, SizeOf, references
-from ..tree import free_indices as free
-from .levels import Level, Levels
+from ..system import Block
+from ..tree import (
+    Affine,
+    And,
+    Compare,
+    Condition,
+    Expr,
+    IndexAtom,
+    Lookup,
+    Ref,
+    SizeOf,
+    free_indices,
+    references,
+)
+
+_RESERVED = """
+abstract arguments await boolean break byte case catch char class const continue debugger default delete do double
+else enum eval export extends final finally float for function goto if implements import in instanceof int interface
+let long native new null package private protected public return short static super switch synchronized this throw
+throws transient true false try typeof undefined var void volatile while with yield NaN Infinity Math Number Array
+Float64Array Object Error inputs sizes boundary functions made fail erf size array side room at inside within
+"""
+
+
+class Words(Scope):
+    """The names of a JavaScript function. Flat arrays have no shape: a size that no other tells is given."""
+
+    words = frozenset(_RESERVED.split())
+    least, half = "Math.min", "({} >> 1)"
+
+    def floor(self, above: str, below: int) -> str:
+        return f"Math.floor(({above}) / {below})" if below > 1 else above
+
+    def size(self, dim: str) -> str:
+        dim = self.system.aliases.get(dim, dim)
+        if dim not in self.sizes:
+            text, key = self._size(dim), json.dumps(dim)
+            vector = next((n for n in self.system.inputs if self.system.tensors[n].dims == (dim,)), None)
+            if text is None and vector is not None:
+                text = f"inputs[{json.dumps(vector)}]?.length"
+            given = f"sizes[{key}]" + (f" ?? {text}" if text else "")
+            self.sizes[dim] = self.fresh(identifier(dim) or "n")
+            told = text if text and text.isdigit() else given
+            self.lines.append(f"const {self.sizes[dim]} = size({key}, {told});")
+        return self.sizes[dim]
+
+    def length(self, dims: Iterable[str]) -> str:
+        return " * ".join(self.size(d) for d in dims) or "1"
+
+
+@dataclass
+class Level:
+    head: str = ""
+    names: dict[str, str] = field(default_factory=dict)  # index -> its variable
+    lines: list[str] = field(default_factory=list)
+    known: dict[object, str] = field(default_factory=dict)  # a text or a node -> the variable that holds it
+
+
+class Levels:
+    """The function of one block."""
+
+    def __init__(self, scope: Words, block: Block) -> None:
+        self.scope, self.system, self.block = scope, scope.system, block
+        self.own = {e.left.name for e in block.equations}
+        self.taken: set[str] = set()
+        self.stack = [Level()]
+        self.ranges: dict[str, str] = {}
+        self.inner = 0  # below this level a tensor of the block is still being made
+        self.guarded = False  # is a condition asked before what is now written is looked at?
+
+    # ── names ────────────────────────────────────────────────────────────────────────────────
+
+    def fresh(self, word: str) -> str:
+        name, number = word, 1
+        while name in self.taken | self.scope.taken:
+            number += 1
+            name = f"{word}{'_' if word[-1].isdigit() else ''}{number}"
+        self.taken.add(name)
+        return name
+
+    def variable(self, index: str) -> str:
+        return self.fresh(identifier(index).lower() or "n")
+
+    def first(self, dim: str) -> str:
+        """The first value of an index over a dimension."""
+        return self.put(0, self.scope.spelled(self.scope.span(dim)[0]))
+
+    def stop(self, dim: str) -> str:
+        first, size = self.first(dim), self.scope.size(dim)
+        return size if first == "0" else self.put(0, f"{size} + {first}")
+
+    # ── levels ───────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def depth(self) -> int:
+        return len(self.stack) - 1
+
+    def say(self, line: str) -> None:
+        self.stack[-1].lines.append(line)
+
+    def put(self, level: int, text: str) -> str:
+        """A constant at a level, once."""
+        known = self.stack[level].known
+        if re.fullmatch(r"-?[\w.]+", text):
+            return text
+        if text not in known:
+            known[text] = self.fresh("c")
+            self.stack[level].lines.append(f"const {known[text]} = {text};")
+        return known[text]
+
+    def var(self, index: str) -> str:
+        return next(level.names[index] for level in reversed(self.stack) if index in level.names)
+
+    def bound(self, names: set[str]) -> bool:
+        return all(any(i in level.names for level in self.stack) for i in names)
+
+    def level_of(self, *nodes: object, less: Sequence[str] = ()) -> int:
+        """The outermost level at which all that these nodes need has a value, some indices aside."""
+        names = set().union(*(free_indices(n) for n in nodes)) - set(less)
+        found = [max(n for n, level in enumerate(self.stack) if i in level.names) for i in names]
+        own = any(r.name in self.own for n in nodes for r in references(n))
+        return max([*found, self.inner if own else 0])
+
+    def once(self, level: int, key: object, make: Callable[[], str]) -> str:
+        """What is made at a level, and only the first time that it is asked for there."""
+        known = self.stack[level].known
+        if key not in known:
+            held = self.stack[level + 1 :]
+            del self.stack[level + 1 :]
+            known[key] = make()
+            self.stack += held
+        return known[key]
+
+    def loop(self, index: str, low: str = "", high: str = "", step: int = 1) -> None:
+        dim, v = self.ranges[index], self.variable(index)
+        first, stop = self.first(dim), self.stop(dim)
+        low = self.put(self.depth, f"Math.max({first}, {low})") if low else first
+        high = self.put(self.depth, f"Math.min({stop}, {high})") if high else stop
+        head = f"for (let {v} = {low}; {v} < {high}; {v}++)"
+        if step < 0:
+            head = f"for (let {v} = {high} - 1; {v} >= {low}; {v}--)"
+        self.stack.append(Level(head, {index: v}))
+
+    def close(self, depth: int) -> None:
+        """Close levels until `depth` of them are open."""
+        while len(self.stack) > depth:
+            level = self.stack.pop()
+            if len(level.lines) == 1 and not level.lines[0].startswith(("const", "let")):
+                self.say(f"{level.head} {level.lines[0]}")
+            elif level.lines:
+                self.say(f"{level.head} {{")
+                self.stack[-1].lines += ["  " + line for line in level.lines]
+                self.say("}")
+
 
 _EQUAL = {"==": "===", "!=": "!=="}
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -38,7 +195,7 @@ class Reads(Levels):
 
     def atom(self, part: IndexAtom) -> str:
         if isinstance(part, SizeOf):
-            return self.size(part.name)
+            return self.scope.size(part.name)
         return self.value(part.ref) if isinstance(part, Lookup) else self.var(part)
 
     def affine(self, affine: Affine) -> str:
@@ -57,14 +214,14 @@ class Reads(Levels):
         for i in indices:
             first = self.first(self.ranges[i])
             own = self.var(i) if first == "0" else f"({self.var(i)} - {first})"
-            text = f"({text}) * {self.size(self.ranges[i])} + {own}" if text else own
+            text = f"({text}) * {self.scope.size(self.ranges[i])} + {own}" if text else own
         return text or "0"
 
     def nest(self, indices: Sequence[str], conditions: Sequence[Condition | None] = ()) -> int:
         """Open a loop for each index, as narrow as the conditions allow. The answer is what `close` takes."""
         depth, left, rest = len(self.stack), list(indices), parts(conditions)
         while True:
-            for c in [c for c in rest if not free(c) & set(left)]:
+            for c in [c for c in rest if not free_indices(c) & set(left)]:
                 rest.remove(c)
                 self.stack.append(Level(f"if ({self.holds(c)})"))
             if not left:
@@ -81,7 +238,9 @@ class Reads(Levels):
                 self.stack.append(Level(f"if ({test})", {index: v}))
                 continue
             # An index that an equation will tell once the others have values comes after them.
-            told = {i for c in rest if c.operator == "==" for i in alone(c) if free(c) & {*left} - {i}}
+            told = {
+                i for c in rest if c.operator == "==" for i in alone(c) if free_indices(c) & {*left} - {i}
+            }
             index = next((i for i in left if i not in told), left[0])
             left.remove(index)
             low = high = ""
@@ -101,7 +260,12 @@ class Reads(Levels):
         """`index operator affine`, where a condition says it of an index that has no value yet, and all else has."""
         left, right = side(c.left), side(c.right)
         for a, b, op in ((left, right, c.operator), (right, left, _FLIPPED[c.operator])):
-            if isinstance(a, Affine) and isinstance(b, Affine) and a.plain in names and self.bound(free(b)):
+            if (
+                isinstance(a, Affine)
+                and isinstance(b, Affine)
+                and a.plain in names
+                and self.bound(free_indices(b))
+            ):
                 yield a.plain or "", op, b
 
     # ── offsets ──────────────────────────────────────────────────────────────────────────────
@@ -114,7 +278,7 @@ class Reads(Levels):
             if axis in dropped or (axis == axis_ and deep == 1):
                 continue
             rest = [n for n in range(axis + 1, len(dims)) if n not in dropped]
-            sizes = [str(deep) if n == axis_ else self.size(dims[n]) for n in rest]
+            sizes = [str(deep) if n == axis_ else self.scope.size(dims[n]) for n in rest]
             stride = self.put(0, " * ".join(s for s in sizes if s != "1") or "1")
             scaled: Callable[..., str] = lambda *words, by=stride: (
                 " * ".join(w for w in (*words, by) if w != "1") or "1"
@@ -154,7 +318,7 @@ class Reads(Levels):
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 
     def read(self, ref: Ref) -> str:
-        array, others = self.array(ref.name), self.elsewhere(ref)
+        array, others = self.scope.tensor[ref.name], self.elsewhere(ref)
         if len(others) == 1:
             return self.chosen(ref, array, others[0])
         text = f"{array}[{self.offset(ref)}]"
@@ -190,7 +354,7 @@ class Reads(Levels):
         if ref.name in self.system.padded:
             tests = [t for n in open_ for _, t in self.leaves(ref, n)]
             level = self.level_of(*(ref.indices[n] for n in open_))
-            length = self.length(d for n, d in enumerate(dims) if n not in open_)
+            length = self.scope.length(d for n, d in enumerate(dims) if n not in open_)
             zeros = self.put(0, f"new Float64Array({length})") if tests else ""
             return [Elsewhere(" || ".join(tests), level, zeros, tuple(open_))] if tests else []
         for axis, steps in self.system.boundary.get(ref.name, ()):
@@ -199,7 +363,7 @@ class Reads(Levels):
                     first, level = self.first(dims[axis]), self.level_of(ref.indices[axis])
                     start = f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
                     shift = start if way < 0 else f"-{self.stop(dims[axis])}"
-                    edge = self.use(self.scope.edge[ref.name, axis, way])
+                    edge = self.scope.edge[ref.name, axis, way]
                     found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
         return sorted(found, key=lambda e: e.axis)
 
@@ -224,5 +388,5 @@ def alone(c: Compare) -> Iterator[str]:
     """The bare indices of a condition whose other side does not need them."""
     left, right = side(c.left), side(c.right)
     for a, b in ((left, right), (right, left)):
-        if isinstance(a, Affine) and isinstance(b, Affine) and a.plain and a.plain not in free(b):
+        if isinstance(a, Affine) and isinstance(b, Affine) and a.plain and a.plain not in free_indices(b):
             yield a.plain

@@ -55,7 +55,7 @@ class Values(Reads):
     ) -> None:
         depth, text = self.within(names, body, where) if sign != "=" else (self.nest(names), "")
         text = text or self.value(body)
-        self.say(f"{self.array(left.name)}[{self.offset(left)}] {sign} {text};")
+        self.say(f"{self.scope.tensor[left.name]}[{self.offset(left)}] {sign} {text};")
         self.close(depth)
 
     def gains(self, left: Ref, names: list[str], term: Expr) -> bool:
@@ -100,7 +100,7 @@ class Values(Reads):
                 text = repr(float(number)).removesuffix(".0")
                 return f"({text})" if number < 0 else text
             case T.Size(name):
-                return self.size(name)
+                return self.scope.size(name)
             case Ref():
                 return self.read(node)
             case T.Add(terms):
@@ -193,7 +193,7 @@ class Values(Reads):
 
         def made() -> str:
             top, total, row = self.fresh("top"), self.fresh("total"), self.fresh("row")
-            length = self.length(self.ranges[i] for i in node.indices)
+            length = self.scope.length(self.ranges[i] for i in node.indices)
             self.stack[0].lines.append(f"const {row} = new Float64Array({length});")
             self.say(f"let {top} = -Infinity, {total} = 0;")
             depth = self.nest(node.indices, asked)
@@ -224,14 +224,14 @@ class Values(Reads):
                     words.append(self.value(arg))
                     continue
                 words.append(row := self.fresh("row"))
-                length = self.length(self.ranges[i] for i in names)
+                length = self.scope.length(self.ranges[i] for i in names)
                 self.say(f"const {row} = new Float64Array({length});")
                 depth = self.nest(names)
                 self.say(f"{row}[{self.place(names)}] = {self.value(arg)};")
                 self.close(depth)
             name = self.fresh("given")
-            call = f"{self.use('functions')}[{key}]({', '.join(words)})"
-            self.say(f"const {name} = array({key}, {call}, {self.length(dims)});")
+            call = f"functions[{key}]({', '.join(words)})"
+            self.say(f"const {name} = array({key}, {call}, {self.scope.length(dims)});")
             return name
 
         level = max(self.level_of(a, less=s) for a, s in zip(node.args, node.slices, strict=True))
@@ -244,7 +244,7 @@ class Values(Reads):
         for along, part in node.parts:
             dim = self.ranges[along]
             own = {along: f"{v} - {start} - {shift} + {self.first(dim)}"}
-            shift = self.put(0, f"{shift} + {self.size(dim)}")
+            shift = self.put(0, f"{shift} + {self.scope.size(dim)}")
             texts.append((f"{v} < {start} + {shift}", self.looked(self.renamed(node.axis, part, own))))
         text = texts.pop()[1]
         for test, part_text in reversed(texts):
@@ -255,7 +255,7 @@ class Values(Reads):
         """The indices of the entry that stands at a place along the axis."""
         told, rest = {}, f"({self.var(node.axis)} - {self.first(self.ranges[node.axis])})"
         for name in reversed(node.indices):
-            size = self.size(self.ranges[name])
+            size = self.scope.size(self.ranges[name])
             told[name] = f"{rest} % {size} + {self.first(self.ranges[name])}"
             rest = f"Math.floor({rest} / {size})"
         return self.value(self.renamed(node.axis, node.body, told))

@@ -21,11 +21,10 @@ from typing import Any
 
 from .. import tree as T
 from ..system import System
-from .arithmetic import real
 from .machine import Functions, Machine
 from .reach import check_reads, fail
 from .sizes import Shape, infer_sizes, sides, span_of
-from .table import Table
+from .table import Table, real
 
 
 def evaluate(

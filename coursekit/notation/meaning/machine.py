@@ -13,10 +13,9 @@ from typing import Any
 from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
-from .arithmetic import COMPARE, divide, power, real
 from .closures import At, Spot, Value, always, apart, entry, linear, nested, plus, times
 from .reach import Extents, conditions, fail, nth
-from .table import Place, Table, strides
+from .table import COMPARE, Place, Table, divide, power, real, strides
 
 Functions = Mapping[str, Callable[..., Any]]  # those that the language does not know, by name
 
@@ -90,12 +89,11 @@ class Machine(Extents):
             case T.Pow(base, exponent):
                 below, above = self.value(base), self.value(exponent)
                 return lambda at: power(below(at), above(at))
-            case T.Call(function, (arg,)):
-                given, called = self.value(arg), FUNCTIONS[function].evaluate
-                return lambda at: called(given(at))
             case T.Call(function, args):
-                several, called = [self.value(a) for a in args], FUNCTIONS[function].evaluate
-                return lambda at: called(*[arg(at) for arg in several])
+                (given, *more), called = map(self.value, args), FUNCTIONS[function].evaluate
+                if not more:
+                    return lambda at: called(given(at))
+                return lambda at: called(given(at), *[arg(at) for arg in more])
             case T.Apply():
                 return self.kept(node, self.apply(node))
             case T.Sum(indices, T.Mul(factors), None) if len(indices) > 1 and apart(node):
@@ -255,20 +253,24 @@ class Machine(Extents):
         return const, [(factor, name) for name, factor in terms.items()]
 
     def read(self, ref: T.Ref) -> Value:
-        table, spans, ends = self.tables[ref.name], self.spans(ref), self.ends(ref)
+        table, positions = self.tables[ref.name], [self.position(a) for a in ref.indices]
+        axes = zip(ref.indices, positions, self.spans(ref), strides(table.shape), strict=True)
         looked_up = [
-            (self.position(affine), span.start, step)
-            for affine, span, step, end in zip(ref.indices, spans, strides(table.shape), ends, strict=True)
-            if end is None
+            (position, span.start, step)
+            for affine, position, span, step in axes
+            if self.interval(affine, self.ranges) is None
         ]
-        plain = entry(table.flat, *self.offset(ref), looked_up)
+        plain = place = entry(table.flat, *self.offset(ref), looked_up)
         if ref.name in self.running:
-            plain = self.computed(ref, plain)
-        doubtful = self.doubtful(ref)
+
+            def plain(at: At) -> float:
+                if (found := place(at)) is None:
+                    raise fail(self.system, f"`{ref.name}` is read before it is computed", ref.span)
+                return found
+
+        doubtful, padded = self.doubtful(ref), ref.name in self.system.padded
         if not doubtful:
             return plain
-        positions = [self.position(a) for a in ref.indices]
-        padded = ref.name in self.system.padded
 
         def read(at: At) -> float:
             for position, start, stop in doubtful:
@@ -281,16 +283,14 @@ class Machine(Extents):
     def spans(self, ref: T.Ref) -> list[range]:
         return [self.span(d) for d in self.system.tensors[ref.name].dims]
 
-    def ends(self, ref: T.Ref) -> list[tuple[int, int] | None]:
-        return [self.interval(a, self.ranges) for a in ref.indices]
-
     def doubtful(self, ref: T.Ref) -> list[Spot]:
         """The positions that may leave their axis, and where that begins and ends."""
-        axes = zip(ref.indices, self.spans(ref), self.ends(ref), strict=True)
         return [
             (self.position(affine), span.start, span.stop)
-            for affine, span, end in axes
-            if end is None or end[0] not in span or end[1] not in span
+            for affine, span in zip(ref.indices, self.spans(ref), strict=True)
+            if (ends := self.interval(affine, self.ranges)) is None
+            or ends[0] not in span
+            or ends[1] not in span
         ]
 
     def rows(self, index: str, factors: Sequence[T.Expr]) -> list[Callable[[At], list[float]]]:
@@ -302,7 +302,8 @@ class Machine(Extents):
         const, terms = self.offset(ref)
         step = {name: factor for factor, name in terms}.get(index, 0)
         bare = [a for a in ref.indices if a.plain != index]
-        if step < 1 or None in self.ends(ref) or any(index in T.free_indices(a) for a in bare):
+        looked_up = any(isinstance(atom, T.Lookup) for a in ref.indices for _, atom in a.terms)
+        if step < 1 or looked_up or any(index in T.free_indices(a) for a in bare):
             return None
         span, flat, doubtful = self.span(self.ranges[index]), self.tables[ref.name].flat, self.doubtful(ref)
         place = linear(const + step * span.start, [(f, i) for f, i in terms if i != index])
@@ -318,21 +319,11 @@ class Machine(Extents):
 
         return row
 
-    def computed(self, ref: T.Ref, value: Value) -> Value:
-        def computed(at: At) -> float:
-            found = value(at)
-            if found is None:
-                raise fail(self.system, f"`{ref.name}` is read before it is computed", ref.span)
-            return found
-
-        return computed
-
     def outside(self, ref: T.Ref, place: Place) -> float:
         """The boundary value beyond the last axis that is left (beyond all of them, where it is a number)."""
         dims = self.system.tensors[ref.name].dims
         axes = [n for n, (p, dim) in enumerate(zip(place, dims, strict=True)) if p not in self.span(dim)]
-        axis = axes[-1]
-        span = self.span(dims[axis])
+        axis, span = axes[-1], self.span(dims[axes[-1]])
         before = place[axis] < span.start
         places = self.system.boundary.get(ref.name, ()) if ref.name in self.edges else ()
         for (side, steps), value in zip(places, self.edges.get(ref.name, ()), strict=False):

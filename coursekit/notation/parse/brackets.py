@@ -11,7 +11,7 @@ from ..functions import SOFT
 from ..names import Name, small_of
 from .scanner import MAX_DEPTH
 from .signature import Signature
-from .tokens import Tokens, as_, closing, level, refuse, split
+from .tokens import Tokens, as_, closing, kind_at, level, opening, refuse, split
 
 CONDITIONAL = "(|"  # the bracket of `P(a | b)`
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
@@ -32,10 +32,12 @@ def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
             continue
         if letters.keys() != set(shape):
             written = [source[t.start_pos : t.end_pos] for t in letters.values()]
-            both = f"`{name}[{','.join(written)}]` or `{name}[{','.join(written[::-1])}]`"
-            raise refuse(
-                f"which axis is which? Write {both}; here the axes are {','.join(shape)}", source, token
+            both = [f"{name}[{','.join(order)}]" for order in (written, written[::-1])]
+            message = (
+                f"which axis is which? Write `{both[0]}` or `{both[1]}`; here the axes are {','.join(shape)}"
             )
+            repairs = (source[: token.start_pos] + one + source[tokens[stop].end_pos :] for one in both)
+            raise refuse(message, source, token, tuple(repairs))
         for place, axis in zip(range(k + 2, stop, 2), shape, strict=True):
             out[place] = letters[axis]
             if place > k + 2:
@@ -78,27 +80,21 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     for token in _bars(tokens):
         kind = token.type
         opened = stack[-1][0] if stack else None
-        if kind == "NORM" and opened is not None and _ends_operand(out):
-            if opened.type == "LGRP":
-                _add(out, "SEMI", token, skip)  # [a || b]: laid end to end
-                continue
-            if opened.type == "LPAR" and stack[-1][1] and out[stack[-1][1] - 1].type == "NAME":
-                _add(out, "COMMA", token, skip)  # D(p || q)
-                continue
+        within = opened.type if opened is not None else ""
         if kind in ("BAR", "NORM"):
-            if opened is not None and opened.type == kind:
+            called = within == "LPAR" and kind_at(out, stack[-1][1] - 1) == "NAME"
+            if kind == "NORM" and (called or within == "LGRP") and _ends_operand(out):
+                _add(out, "COMMA" if called else "SEMI", token, skip)  # D(p || q), [a || b]
+            elif within == kind:
                 stack.pop()
                 _add(out, kind + "_CLOSE", token, skip)
-                continue
-            if kind == "BAR" and opened is not None and opened.type == "LPAR" and _ends_operand(out):
-                if stack[-1][1] > 0 and out[stack[-1][1] - 1].type == "NAME" and skip is None:
+            elif within == "LPAR" and _ends_operand(out) and (called or skip is not None):
+                if opened is not None and skip is None:
                     skip = len(stack)
                     out[stack[-1][1]] = as_("LPAR", opened, CONDITIONAL)
-                    continue
-                if skip is not None:
-                    continue
-            stack.append((token, len(out)))
-            _add(out, kind + "_OPEN", token, skip)
+            else:
+                stack.append((token, len(out)))
+                _add(out, kind + "_OPEN", token, skip)
         elif kind in _CLOSES:
             if kind == "LGRP" and out and out[-1].end_pos == token.start_pos:
                 _torn(tokens, token, out[-1], source)
@@ -121,7 +117,31 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     if stack:
         opened = stack[-1][0]
         raise refuse(f"`{opened}` is never closed: `{_SIGN[opened.type]}` is missing", source, opened)
+    _ends_below(out, source)
     return _heads(_indexed(out), source)
+
+
+def _ends_below(tokens: Tokens, source: str) -> None:
+    """`x/2s` and `x/|a| |b|`: what stands below the slash?"""
+    for k in (k for k, t in enumerate(tokens[:-2]) if t.type == "SLASH"):
+        first, stop = tokens[k + 1], k + 1
+        if first.type in ("BAR_OPEN", "NORM_OPEN"):
+            close = first.type.replace("OPEN", "CLOSE")
+            closed = [n for n in range(k, len(tokens)) if tokens[n].type == close]
+            stop = closed[0]
+            doubt, last = kind_at(tokens, stop + 1) == first.type, closed[1:2]
+        else:
+            beside = first.type == "NUMBER" and tokens[k + 2].type in ("NAME", "FUNC", "SQRT")
+            doubt, opens = beside and tokens[k + 2].start_pos == first.end_pos, kind_at(tokens, k + 3)
+            last = [closing(tokens, k + 3) if opens in ("LSQ", "LPAR", "LBRACE") else k + 2]
+        if not doubt:
+            continue
+        start, middle, end = first.start_pos or 0, tokens[stop].end_pos or 0, tokens[last[0]].end_pos
+        repairs = (
+            f"{source[:start]}({source[start:end]}){source[end:]}",
+            f"{source[:middle]} * {source[middle:]}",
+        )
+        raise refuse("where does the fraction end? Write `a/(b c)` or `a/b * c`", source, first, repairs)
 
 
 def _torn(tokens: Tokens, token: Token, before: Token, source: str) -> None:
@@ -140,7 +160,9 @@ def _add(out: Tokens, kind: str, token: Token, skip: int | None) -> None:
 
 
 def _ends_operand(out: Tokens) -> bool:
-    return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RGRP", "RBRACE", "BAR_CLOSE")
+    if out and out[-1].type == "RSQ":  # but not the index of a sum
+        return out[opening(out) - 1].type not in ("BIGOP", "REDUCER")
+    return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RGRP", "RBRACE", "BAR_CLOSE")
 
 
 def _bars(tokens: Tokens) -> Tokens:
@@ -164,11 +186,8 @@ def _indexed(tokens: Tokens) -> Tokens:
         inside = {t.value.index for t in body if t.type == "NAME"}
         inside |= {i for t in body if t.type == "NAME" for g in t.value.subs for i in g.items}
         if over and all(len(o) == 1 and o[0].type == "NAME" and o[0].value.index in inside for o in over):
-            head = [
-                as_("LSQ", over[0][0], "["),
-                *tokens[k + 3 + len(body) : stop],
-                as_("RSQ", over[-1][0], "]"),
-            ]
+            index = tokens[k + 3 + len(body) : stop]
+            head = [as_("LSQ", index[0], "["), *index, as_("RSQ", index[-1], "]")]
             tokens = [*tokens[: k + 1], *head, tokens[k + 1], *body, *tokens[stop:]]
     return tokens
 
@@ -184,20 +203,20 @@ def _heads(tokens: Tokens, source: str) -> Tokens:
         if token.type not in ("FUNC", "REDUCER", "BIGOP"):
             continue
         after = k + 1
-        if after < len(tokens) and tokens[after].type == "LSQ":
+        if kind_at(tokens, after) == "LSQ":
             after = closing(tokens, k + 1) + 1
             _over_set(tokens, out, k + 1, after - 1, source)
             for dots in range(k + 2, after - 1):  # sum[s=0..t]
                 if (tokens[dots].type, tokens[dots - 2].type) == ("DOTS", "EQ") and token.type != "FUNC":
                     out[dots] = as_("UPTO", tokens[dots], "to")
-        bracket = after < len(tokens) and tokens[after].type in ("LPAR", "LGRP", "LBRACE")
+        bracket = kind_at(tokens, after) in ("LPAR", "LGRP", "LBRACE")
         if bracket and token.type == "REDUCER" and tokens[k + 1].value == "_":  # as on a page: `sum_i (…)`
             spaced = source[(tokens[after].start_pos or 1) - 1].isspace()
             if spaced and token.value in ("sum", "prod"):
                 bracket = False
             else:
                 _power_of(tokens, k, after, source)
-        if tokens[k + 1 : k + 2] and tokens[k + 1].type == "_EQ" and token.type != "BIGOP":
+        if kind_at(tokens, k + 1) == "_EQ" and token.type != "BIGOP":
             out[k] = as_("NAME", token, Name(str(token.value)))  # `softmax = …` gives a name
             continue
         if token.type == "FUNC":
@@ -226,7 +245,8 @@ def _over_set(tokens: Tokens, out: list[Token | None], start: int, stop: int, so
         own = tokens[k - 1].value if tokens[k - 1].type == "NAME" else None
         if name is None or own is None or not name.plain or small_of(name.base) != own.base:
             message = "a set may hold some of the values: for all of them write the index alone, `sum[i](…)`"
-            raise refuse(message, source, tokens[k])
+            repair = source[: tokens[k - 1].end_pos] + source[tokens[stop].start_pos :]
+            raise refuse(message, source, tokens[k], (repair,))
         out[k] = out[k + 1] = None
 
 
@@ -248,7 +268,7 @@ def _power_of(tokens: Tokens, k: int, after: int, source: str) -> None:
 
 
 _POWER = re.compile(r"\s*(\^|\*\*)\s*(\w+|\{[^}]*\}|\([^)]*\))?")
-_BEGINS = frozenset({"NAME", "NUMBER", "FUNC", "LPAR", "LGRP", "FRAC", "SQRT", "REDUCER", "BIGOP"})
+_BEGINS = frozenset({"NAME", "NUMBER", "LPAR", "LGRP", "FRAC"})
 
 
 def _alone(tokens: Tokens, k: int, source: str) -> int:
@@ -257,16 +277,12 @@ def _alone(tokens: Tokens, k: int, source: str) -> int:
     letters or numbers. Then its end is told."""
     ends: list[int] = []
     at = k + 1
-    while (
-        at < len(tokens)
-        and tokens[at].type in _BEGINS - {"FUNC", "SQRT", "REDUCER", "BIGOP"}
-        and len(ends) < 20
-    ):
+    while kind_at(tokens, at) in _BEGINS and len(ends) < 20:
         name = tokens[at].type == "NAME"
         at = at if name or tokens[at].type == "NUMBER" else closing(tokens, at + (tokens[at].type == "FRAC"))
-        while at + 1 < len(tokens) and name and tokens[at + 1].type in ("LSQ", "LPAR"):
+        while name and kind_at(tokens, at + 1) in ("LSQ", "LPAR"):
             at = closing(tokens, at + 1)
-        if at + 1 < len(tokens) and tokens[at].type == "RBRACE" and tokens[at + 1].type == "LBRACE":
+        if tokens[at].type == "RBRACE" and kind_at(tokens, at + 1) == "LBRACE":
             at = closing(tokens, at + 1)
         if at + 2 < len(tokens) and tokens[at + 1].type == "CARET":
             at = at + 2 if tokens[at + 2].type in ("NUMBER", "NAME") else closing(tokens, at + 2)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from .. import tree as T
 from ..functions import DEFINED, SOFT
+from ..indices import each
 from ..tree import free_indices, mapped, substitute, walk
 
 MARK = "matrix"  # Call(MARK, (ref,)): a name that may have axes which are not written
@@ -22,11 +23,7 @@ def multiply(factors: list[T.Expr], span: T.Span = T.NOWHERE) -> T.Expr:
     tests = [f for f in flat if isinstance(f, T.Iverson)]
     if tests and any(infinite(f) for f in flat):  # 0 times infinity is no number: where it fails it is 0
         rest = multiply([f for f in flat if f not in tests], span)
-        parts = [
-            c
-            for t in tests
-            for c in (t.condition.parts if isinstance(t.condition, T.And) else (t.condition,))
-        ]
+        parts = [c for t in tests for c in each(t.condition)]
         condition = parts[0] if len(parts) == 1 else T.And(tuple(parts))
         return T.Cases(((rest, condition),), T.Num(Fraction(0)), span=span)
     return flat[0] if len(flat) == 1 else T.Mul(tuple(flat), span=span)
@@ -66,10 +63,6 @@ def negate(value: T.Expr, span: T.Span | None = None) -> T.Expr:
     if isinstance(value, T.Num) and value.value != 0:
         return T.Num(-value.value, span=where)
     return T.Neg(value, span=where)
-
-
-def affines(*nodes: object) -> list[T.Affine]:
-    return [n for node in nodes for n in walk(node) if isinstance(n, T.Affine)]
 
 
 def reuses(node: T.Expr, free: set[str]) -> bool:

@@ -2,11 +2,16 @@
 
 A name before a bracket is a factor, with a product's precedence, unless it is a function: one that the language
 knows, one with a subscript Φ, one defined in the text, or a word of the reader's own that begins with a capital.
+A line such as `f(z) = \\frac{1}{1 + e^{-z}}` is no tensor: it is taken out, and its right side is put in wherever the
+function is used.
 """
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
+from functools import partial
+from itertools import pairwise
 
 from lark import Token
 
@@ -15,9 +20,147 @@ from ..sums import is_capital
 from .brackets import CONDITIONAL
 from .seen import Seen, depths
 from .signature import Signature
-from .slips import PYTHON
-from .symbols import FUNCTIONS, REDUCERS
-from .tokens import Tokens, as_, closing, count, level, refuse
+from .symbols import FUNCTIONS, PYTHON, REDUCERS
+from .tokens import Tokens, as_, closing, count, kind_at, level, refuse, split
+
+MAX_TOKENS = 20_000
+Definition = tuple[list[str], Tokens]  # the parameters, and the right side
+
+
+def expand(statements: list[Tokens], signature: Signature, source: str) -> list[Tokens | None]:
+    """The statements with each use written out; None in the place of each definition."""
+    statements = _rounded(statements, signature)
+    if not any(_head(s) or len(s) == 3 for s in statements):
+        return list(statements)
+    indices = {t.value.index for s in statements for _, t, at in depths(s) if at and t.type == "NAME"}
+    used: dict[str, list[list[str]]] = {}
+    for tokens in statements:
+        for k in _uses(tokens):
+            written = [str(t) for t in tokens[k + 2 : closing(tokens, k + 1)] if t.type != "COMMA"]
+            used.setdefault(_word(tokens[k]), []).append(written)
+    functions: dict[str, Definition] = {}
+    out: list[Tokens | None] = []
+    for tokens in statements:
+        word, head = _word(tokens[0]), _head(tokens)
+        out.append(None)
+        if (named := _alias(tokens, used)) and not signature.ranks.keys() & {word, named}:
+            functions |= {word + mark: _applied(named + mark, tokens[0]) for mark in ("", "'")}
+            continue
+        within = any(_word(tokens[k]) == word for k in _uses(tokens) if k)  # h(t) = … h(t-1): a recurrence
+        known = not within and (tokens[0].type == "FUNC" or len(used.get(word, [])) > 1)
+        own = head is not None and not any(p in indices for p in head)
+        if (
+            own and head is not None and any(p in signature.ranks for p in head)
+        ):  # of a tensor: used with another?
+            own = any(args != head and len(args) == len(head) for args in used.get(word, []))
+        if own and known and head is not None and word not in signature.ranks:
+            right = next(k for k, t in enumerate(tokens) if t.type == "_EQ") + 1
+            functions[word] = head, _written(tokens[right:], functions, source)
+        else:
+            out[-1] = tokens
+    return [None if s is None else _written(s, functions, source) for s in out]
+
+
+def _alias(tokens: Tokens, used: Collection[str]) -> str:
+    """The function that a line calls by a letter: `f = \\tanh`, `f = \\sigma`; f(z) and its slope f'(z) are used."""
+    if len(tokens) != 3 or (tokens[0].type, tokens[1].type) != ("NAME", "_EQ"):
+        return ""
+    called = tokens[2].type in ("FUNC_OPEN", "NAME") and {_word(tokens[0]), _word(tokens[0]) + "'"} & set(
+        used
+    )
+    return FUNCTIONS.get(_word(tokens[2]), "") if called else ""
+
+
+def _applied(function: str, near: Token) -> Definition:
+    """z, and `function(z)`."""
+    kinds = (("FUNC", function), ("LPAR", "("), ("NAME", Name("z")), ("RPAR", ")"))
+    return ["z"], [as_(kind, near, value) for kind, value in kinds]
+
+
+def _rounded(statements: list[Tokens], signature: Signature) -> list[Tokens]:
+    """`K[u,v] = …` as K(u,v), where `K[q_t, k_s]` is written of vectors that are known."""
+    heads: dict[str, int] = {}
+    for tokens in statements if signature else ():
+        inside = tokens[2 : closing(tokens, 1)] if [t.type for t in tokens[:2]] == ["NAME", "LSQ"] else []
+        letters = {t.value.text for t in inside[::2] if t.type == "NAME" and t.value.plain}
+        alone = {t.value.text for _, t, at in depths(tokens) if not at and t.type == "NAME"}
+        plain = len(letters) == len(inside[::2]) and letters <= alone
+        if inside and plain and tokens[len(inside) + 3].type == "_EQ":
+            heads[tokens[0].value.text] = len(letters)
+
+    def of_vectors(inside: Tokens) -> bool:
+        firsts = [part[0].value for part in split(inside) if part and part[0].type == "NAME"]
+        known = [signature.find(name.without(g)) for name in firsts for g in name.subs[:1]]
+        return any(name and signature.ranks[name] > 1 for name in known)
+
+    def calls(tokens: Tokens, name: str) -> list[int]:
+        pairs = enumerate(pairwise(tokens))
+        return [k + 1 for k, (a, b) in pairs if a.type == "NAME" and a.value.text == name and b.type == "LSQ"]
+
+    for name, number in heads.items():
+        used = [s[k + 1 : closing(s, k)] for s in statements for k in calls(s, name)]
+        if name in signature.ranks or not any(len(split(i)) == number and of_vectors(i) for i in used):
+            continue
+        statements = [list(tokens) for tokens in statements]
+        for tokens in statements:
+            for k in calls(tokens, name):
+                stop = closing(tokens, k)
+                tokens[k], tokens[stop] = as_("LPAR", tokens[k], "("), as_("RPAR", tokens[stop], ")")
+    return statements
+
+
+def _word(token: Token) -> str:
+    return token.value.text if token.type == "NAME" else str(token.value)
+
+
+def _head(tokens: Tokens) -> list[str] | None:
+    """The parameters of `f(y, z) = …`."""
+    if len(tokens) < 5 or tokens[0].type not in ("NAME", "FUNC") or tokens[1].type != "LPAR":
+        return None
+    stop = closing(tokens, 1)
+    inside = tokens[2:stop]
+    if stop + 1 >= len(tokens) or tokens[stop + 1].type != "_EQ" or len(inside) % 2 == 0:
+        return None
+    plain = all(t.type == "NAME" and t.value.plain for t in inside[::2])
+    plain = plain and all(t.type == "COMMA" for t in inside[1::2])
+    return [t.value.text for t in inside[::2]] if plain else None
+
+
+def _uses(tokens: Tokens) -> list[int]:
+    heads = ("NAME", "FUNC")
+    return [k for k, t in enumerate(tokens[:-1]) if t.type in heads and tokens[k + 1].type == "LPAR"]
+
+
+def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> Tokens:
+    """The tokens with each use of a function replaced by its right side, in brackets."""
+    out: Tokens = []
+    k = 0
+    while k < len(tokens):
+        token = tokens[k]
+        used = token.type in ("NAME", "FUNC") and _word(token) in functions
+        if not used or k + 1 >= len(tokens) or tokens[k + 1].type != "LPAR":
+            out.append(token)
+            k += 1
+            continue
+        parameters, body = functions[_word(token)]
+        stop = closing(tokens, k + 1)
+        arguments = split(_written(tokens[k + 2 : stop], functions, source))
+        if len(arguments) != len(parameters):
+            message = f"`{_word(token)}` takes {len(parameters)} arguments, you wrote {len(arguments)}"
+            raise refuse(message, source, token)
+        given = dict(zip(parameters, arguments, strict=True))
+        out.append(tokens[k + 1])
+        for t in body:
+            value = given.get(t.value.text) if t.type == "NAME" else None
+            out += [tokens[k + 1], *value, tokens[stop]] if value is not None else [t]
+        out.append(tokens[stop])
+        if len(out) > MAX_TOKENS:
+            raise refuse("written out, these functions are too long", source, token)
+        k = stop + 1
+    return out
+
+
+# ── indices, arguments or a factor ───────────────────────────────────────────────────────────
 
 _PLAIN = frozenset({"NAME", "NUMBER", "PLUS", "MINUS", "STAR", "COMMA", "LSUB", "RSUB"})
 
@@ -44,10 +187,10 @@ class Calls:
 
     def survey(self, tokens: Tokens) -> None:
         for k, token in enumerate(tokens):
-            if token.type == "NAME" and k + 1 < len(tokens) and tokens[k + 1].type in ("LSUB", "LSQ"):
+            if token.type == "NAME" and kind_at(tokens, k + 1) in ("LSUB", "LSQ"):
                 self.tensors.add(token.value.text)
-        after = closing(tokens, 1) + 1 if len(tokens) > 1 and tokens[1].type == "LSUB" else 1
-        if len(tokens) > after and tokens[0].type == "NAME" and tokens[after].type == "LPAR":
+        after = closing(tokens, 1) + 1 if kind_at(tokens, 1) == "LSUB" else 1
+        if tokens[0].type == "NAME" and kind_at(tokens, after) == "LPAR":
             inside = tokens[after + 1 : closing(tokens, after)]
             indices = all(t.type in ("NAME", "NUMBER", "COMMA") for t in inside)
             self.defined[tokens[0].value.text] = indices
@@ -66,7 +209,7 @@ class Calls:
             while tokens[head].type != "NAME" or (head + 1 < k and tokens[head + 1].type != "LSUB"):
                 head -= 1
             stop = closing(tokens, k)
-            square = stop + 1 < len(tokens) and tokens[stop + 1].type == "LSQ"
+            square = kind_at(tokens, stop + 1) == "LSQ"
             script = tokens[head + 2 : k - 1]
             kind = "LIDX" if k < left or square else self.kind(tokens[head], tokens[k + 1 : stop], script)
             if not kind and token.value == CONDITIONAL:
@@ -80,15 +223,8 @@ class Calls:
     def kind(self, token: Token, inside: Tokens, script: Tokens) -> str:
         name: Name = token.value
         commas = count(inside) > 1
-        index_like = bool(inside) and all(
-            t.type in _PLAIN
-            and (
-                t.type != "NAME"
-                or (after.type == "LSUB" and self.looks_up(inside, k))
-                or self.is_index(t.value)
-            )
-            for k, (t, after) in enumerate(zip(inside, [*inside[1:], token], strict=True))
-        )
+        index_like = bool(inside) and all(map(partial(self.may_be_index, inside), range(len(inside))))
+        index_like |= kind_at(inside, 0) in ("REDUCER", "BIGOP") and inside[0] == "argmax"
         known = name.text in self.tensors or name.text in self.lefts
         if not index_like and not script and count(inside) == self.signature.ranks.get(name.text):
             index_like = all(t.type in _PLAIN and (t.type != "NAME" or self.strange(t.value)) for t in inside)
@@ -148,12 +284,13 @@ class Calls:
         rank = self.signature.ranks.get(tokens[k].value.text)
         return rank is None or rank == count(tokens[k + 2 : closing(tokens, k + 1)])
 
-    def is_index(self, name: Name) -> bool:
-        return (
-            name.index in self.letters
-            or (is_capital(name.index) and len(name.base) == 1)
-            or (len(name.subs) == 1 and not name.sups and set(name.subs[0].items) <= self.letters)
-        )
+    def may_be_index(self, inside: Tokens, k: int) -> bool:
+        if inside[k].type != "NAME":
+            return inside[k].type in _PLAIN
+        name: Name = inside[k].value
+        looked = len(name.subs) == 1 and not name.sups and set(name.subs[0].items) <= self.letters
+        looked |= kind_at(inside, k + 1) == "LSUB" and self.looks_up(inside, k)
+        return looked or name.index in self.letters or (is_capital(name.index) and len(name.base) == 1)
 
     def strange(self, name: Name) -> bool:
         """A letter that is no tensor, so that it can only be an index: the u of `c(u,v)`."""
@@ -175,20 +312,16 @@ class Calls:
         if close and not name.capital:
             return f"the function `{name.text}` is not defined; did you mean `{close[0]}`?"
         if name.capital and not commas:
-            return (
-                f"`{name.text}(…)` can be a product, written `{name.text} * (…)`, or a function of your own, "
-                f"written with a word that begins with a capital: `Cell(…)`"
-            )
+            product = f"`{name.text}(…)` can be a product, written `{name.text} * (…)`"
+            return f"{product}, or a function of your own, written with a word that begins with a capital: `Cell(…)`"
         product = f"`{name.text} * (…)` for a product, or "
         hint = f"write {'' if commas else product}a capital first for a function of your own"
         return f"the function `{name.text}` is not defined; {hint}"
 
 
 def _function(name: Name) -> str:
-    return (
-        f"`{name.text}(…)` can be a function, defined on a line of its own, `{name.text}(z) = tanh(z)`, "
-        f"or a product, written `{name.text} * (…)`"
-    )
+    product = f"or a product, written `{name.text} * (…)`"
+    return f"`{name.text}(…)` can be a function, defined on a line of its own, `{name.text}(z) = tanh(z)`, {product}"
 
 
 def _both(name: Name) -> str:

@@ -11,7 +11,7 @@ from ..errors import NotationError
 from ..names import capital_of, small_of
 from ..sums import close, doubtful, is_capital, opens, rename_outside
 from ..tree import children, free_indices, substitute, transform, walk
-from .build import affines, apart, reuses
+from .build import apart, reuses
 from .expressions import ExpressionReader
 from .facts import Facts, arguments_of, parts_of
 from .matrix import Doubt, Shapes
@@ -47,7 +47,7 @@ def _written(
 ) -> list[list[T.Equation]]:
     """Every axis written out. An equation that can be read in two ways is read in the one that fits the others."""
     try:
-        return _indexed(drafts, facts, Shapes(facts.shapes, facts.signature.shapes, source, decided))
+        return _indexed(drafts, facts, Shapes(facts, source, decided))
     except Doubt as doubt:
         found = []
         for way in doubt.ways if len(decided) < MAX_DOUBTS else ():
@@ -101,8 +101,11 @@ class Elaborator(ExpressionReader):
         """Free the left side's capitals, sum the others, finish concatenations and opaque functions."""
         if conditional:
             left = self.complete(left, body)
+        if isinstance(body, T.Softmax) and not left.indices and left.name not in self.facts.signature.ranks:
+            free = {i for i in free_indices(body) if not is_capital(i)}
+            left = replace(left, indices=tuple(map(T.index, body.indices if free == {*body.indices} else ())))
         names: dict[str, str] = {}
-        used = {a for n in affines(left, body) for _, a in n.terms if isinstance(a, str)}
+        used = set(T.letters(left, body))
         for affine in left.indices:
             index = affine.plain
             if index is not None and is_capital(index) and index not in names:
@@ -118,36 +121,29 @@ class Elaborator(ExpressionReader):
             node, capital = doubt
             head = f"sum[{small_of(capital)}]"
             message = (
-                f"is `{capital}` summed over the whole fraction, written `{head}(a/b)`, "
-                f"or above and below apart, written `{head}(a)/{head}(b)`?"
+                f"is `{capital}` summed over the whole fraction, written `{head}(a/b)`, or above and below "
             )
-            raise self.error(message, node.span)
+            raise self.error(f"{message}apart, written `{head}(a)/{head}(b)`?", node.span)
         body = close(body)
         free = {a.plain for a in left.indices if a.plain} & free_indices(body)
         return T.Equation(left, apart(body, free) if reuses(body, free) else body, span=span)
 
     def complete(self, left: T.Ref, body: T.Expr) -> T.Ref:
         """`P(w_t | …)` names only the word: the other indices that are free on the right come before it."""
-        named = {i for a in left.indices for _, i in a.terms if isinstance(i, str)}
+        named = {i for a in left.indices for i in a.names}
         normalised = {i for n in walk(body) if isinstance(n, T.Softmax) for i in n.indices}
         free = free_indices(body) - normalised
-        order = dict.fromkeys(a for n in affines(body) for _, a in n.terms if isinstance(a, str))
-        extra = tuple(
-            T.Affine(((1, i),)) for i in order if i in free and i not in named and not is_capital(i)
-        )
-        return replace(left, indices=extra + left.indices)
+        order = dict.fromkeys(T.letters(body))
+        extra = (i for i in order if i in free and i not in named and not is_capital(i))
+        return replace(left, indices=(*map(T.index, extra), *left.indices))
 
     def vectors(self, body: T.Expr, left: T.Ref, out: tuple[str, ...]) -> T.Expr:
         """Give each opaque function its slices and each concatenation its axis."""
         left_names = [a.plain for a in left.indices if a.plain]
-        for node in walk(body):
-            if isinstance(node, (T.Mul, T.Div)):
-                for part in children(node):
-                    if isinstance(part, (T.Concat, T.Flatten)):
-                        message = (
-                            "in a product, give a concatenation a line of its own: `c[t,C] = a[t,I]; b[t,K]`"
-                        )
-                        raise self.error(message, part.span)
+        for part in (p for n in walk(body) if isinstance(n, (T.Mul, T.Div)) for p in children(n)):
+            if isinstance(part, (T.Concat, T.Flatten)):
+                message = "in a product, give a concatenation a line of its own: `c[t,C] = a[t,I]; b[t,K]`"
+                raise self.error(message, part.span)
 
         def finish(node: object) -> object:
             if isinstance(node, T.Apply):
@@ -163,10 +159,8 @@ class Elaborator(ExpressionReader):
     def concatenation(self, node: T.Concat, left: list[str], out: tuple[str, ...]) -> T.Expr:
         """Find the axis (a left index that the parts do not have) and the index along each part."""
         inside = [free_indices(part) for _, part in node.parts]
-        alongs = []
-        for (_, part), names in zip(node.parts, inside, strict=True):
-            own = opens(part) or sorted(names - set(left))
-            alongs.append(own)
+        pairs = zip(node.parts, inside, strict=True)
+        alongs = [opens(part) or sorted(names - set(left)) for (_, part), names in pairs]
         axes = [i for i in left if not any(i in names for names in inside)]
         if not axes and all(not a for a in alongs):
             axes = [i for i in out if all(i in names for names in inside)]
@@ -177,9 +171,8 @@ class Elaborator(ExpressionReader):
         if len(axes) != 1 or any(len(a) != 1 for a in alongs):
             message = "a concatenation needs one index along each part: `c[t,C] = a[t,I]; b[t,K]`"
             raise self.error(message, node.span)
-        return T.Concat(
-            axes[0], tuple((a[0], p) for a, (_, p) in zip(alongs, node.parts, strict=True)), span=node.span
-        )
+        parts = tuple((a[0], p) for a, (_, p) in zip(alongs, node.parts, strict=True))
+        return T.Concat(axes[0], parts, span=node.span)
 
     def heads_axis(self, node: T.Flatten, left: list[str]) -> T.Flatten:
         axes = [i for i in left if i not in free_indices(node.body)]

@@ -14,10 +14,11 @@ from lark import Token, Tree
 from .. import tree as T
 from ..errors import NotationError
 from ..functions import FUNCTIONS, SAID, SOFT
+from ..indices import each
 from ..names import capital_of
 from ..show import show
 from ..sums import is_capital, opens
-from .build import add, affines, divide, multiply, negate, reduction
+from .build import add, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
 from .index_reader import MAX_DEPTH, edge, terms_of, unmarked
 from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
@@ -66,18 +67,15 @@ class ExpressionReader(ReferenceReader):
         join = (lambda f: f[0] if len(f) == 1 else T.Mul(tuple(f), span=span)) if matrices else multiply
         factors, fractions = [self.expr(node)], 0
         groups: list[tuple[str, list[T.Expr]]] = [("", factors)]  # matrices: a sign binds less than none
-        below: Tree[Token] | None = None  # what stands after a slash, until another sign comes
         for step in reversed(steps):
             if step.data == "times":
                 self.beside(*cast("list[Tree[Token]]", step.children))
-                if below is not None:
-                    self.ends_below(below, cast("Tree[Token]", step.children[1]))
-            below = cast("Tree[Token]", step.children[1]) if step.data == "divide" else None
             right = self.expr(step.children[1])
             if step.data == "divide":
                 fractions += 1
                 if fractions > MAX_DEPTH:
                     raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", step)
+                self.nonzero(right, cast("Tree[Token]", step.children[1]))
                 factors[:] = [divide(join(factors), right, self.span(step))]
             elif matrices and step.data != "times" and not all(isinstance(f, T.Num) for f in factors):
                 factors = [right]
@@ -89,21 +87,16 @@ class ExpressionReader(ReferenceReader):
             value = T.Call(sign, (value, join(others)), span=span)
         return value
 
-    def ends_below(self, below: Tree[Token], following: Tree[Token]) -> None:
-        """`x/2s` and `x/|a| |b|`: what stands below the slash?"""
-        first, last = edge(below, -1), edge(following, 0)
-        assert first is not None
-        assert last is not None
-        tight = below.data == "number" and first.end_pos == last.start_pos
-        if tight or (below.data in ("norm", "bars") and following.data == below.data):
-            start, middle = (edge(below, 0) or first).start_pos or 0, first.end_pos or 0
-            stop = (edge(following, -1) or last).end_pos
-            repairs = (
-                f"{self.source[:start]}({self.source[start:stop]}){self.source[stop:]}",
-                f"{self.source[:middle]} * {self.source[middle:]}",
-            )
-            message = "where does the fraction end? Write `a/(b c)` or `a/b * c`"
-            raise self.error(message, below, repairs if tight else ())
+    def nonzero(self, below: T.Expr, tree: Tree[Token]) -> None:
+        """`sum_d q[d] k[d]/sqrt(d)`: the position d, which is 0 at first, or how many there are?"""
+        inner = below.args[0] if isinstance(below, T.Call) and below.function == "sqrt" else below
+        name = (inner.affine.plain if isinstance(inner, T.Position) else None) or ""
+        if name in self.around and self.facts.base != 1:
+            token = next(t for t in names_in(tree) if t.value.index == name)
+            message = f"`{name}` is 0 at its first position: write `{capital_of(name)}` for its size, or `({name}+1)`"
+            place = rf"(/\s*(?:\\?sqrt\s*[({{]?\s*)?){name}\b"
+            both = (re.sub(place, rf"\g<1>{one}", self.source) for one in (capital_of(name), f"({name}+1)"))
+            raise self.error(message, token, tuple(both))
 
     def beside(self, left: Tree[Token], right: Tree[Token]) -> None:
         """`a[i,j] (j <= i)`: a factor, or where the line holds?"""
@@ -194,10 +187,9 @@ class ExpressionReader(ReferenceReader):
             raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
         span = self.span(tree)
         argument = self.expr(nodes[0])
-        value = (
-            self.said(function, nodes, tree) if function in SAID else T.Call(function, (argument,), span=span)
-        )
-        if power is None and function in SAID:
+        said = self.said(function, nodes, tree) if function in SAID else None
+        value = said or T.Call(function, (argument,), span=span)
+        if power is None and said:
             raise self.error(f"the slope of `{function}` has no sign of its own; write it out", tree)
         if power is None:
             return FUNCTIONS[function].slope(argument, value)
@@ -211,9 +203,8 @@ class ExpressionReader(ReferenceReader):
         if self.facts.matrices:
             return self.over_all("norm", body, tree)
         if opens(body):  # ||x[b,I]||: its square is summed
-            return T.Call(
-                "sqrt", (T.Pow(body, T.Num(Fraction(2)), span=self.span(tree)),), span=self.span(tree)
-            )
+            square = T.Pow(body, T.Num(Fraction(2)), span=self.span(tree))
+            return T.Call("sqrt", (square,), span=self.span(tree))
         over = self.left_over(body, cast("Tree[Token]", tree.children[0]))
         if self.left.issuperset(over):
             message = "`||…||` is the length of a vector: write the index that it is taken over, `norm[i](x[i] - y[i])`"
@@ -229,7 +220,9 @@ class ExpressionReader(ReferenceReader):
         return T.Call(BARS if self.facts.matrices else "abs", (self.expr(inner),), span=self.span(tree))
 
     def x_iverson(self, tree: Tree[Token]) -> T.Expr:
-        return T.Iverson(self.condition(cast("Tree[Token]", tree.children[0])), span=self.span(tree))
+        tests = cast("list[Tree[Token]]", tree.children)
+        whole = Tree("both", [p for c in tests for p in (c.children if c.data == "both" else [c])])
+        return T.Iverson(self.condition(whole), span=self.span(tree))
 
     x_holds = x_iverson
 
@@ -268,15 +261,14 @@ class ExpressionReader(ReferenceReader):
         first, last = (unmarked(self.expr(tree.children[k])) for k in (0, -1))
         if not (isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name):
             raise self.error(message, tree)
-        differ = [k for k, (a, b) in enumerate(zip(first.indices, last.indices, strict=False)) if a != b]
-        ok = len(differ) == 1 and len(first.indices) == len(last.indices)
-        k = differ[0] if ok else 0
-        if (
-            not ok
-            or first.indices[k] != T.Affine(())
-            or len(last.indices[k].terms) != 1
-            or last.indices[k].const != -1
-        ):
+        pairs = list(enumerate(zip(first.indices, last.indices, strict=False)))
+        differ = (
+            [(k, a, b) for k, (a, b) in pairs if a != b] if len(first.indices) == len(last.indices) else []
+        )
+        if len(differ) != 1 or differ[0][1] != T.Affine(()) or len(differ[0][2].terms) != 1:
+            raise self.error(message, tree)
+        k = differ[0][0]
+        if last.indices[k].const != -1:
             raise self.error(message, tree)
         size = last.indices[k].terms[0][1]
         head = size.name if isinstance(size, T.SizeOf) else str(size)
@@ -325,7 +317,7 @@ class ExpressionReader(ReferenceReader):
         if not self.facts.matrices and any(script or round_ for _, script, round_, _ in found):
             return ()  # `softmax(z_t)`: z_t may be a vector
         around = [] if kept else self.around  # a softmax keeps its index, which a sum around it may use up
-        order = dict.fromkeys(a for n in affines(value) for _, a in n.terms if isinstance(a, str))
+        order = dict.fromkeys(T.letters(value))
         own = [i for i in order if i in T.free_indices(value) and not is_capital(i)]
         rest = tuple(i for i in own if i not in self.left and i not in around)
         return rest or tuple(own if len(own) == 1 and own[0] not in around else ())
@@ -403,19 +395,13 @@ class ExpressionReader(ReferenceReader):
         if not self.facts.signature or not isinstance(tree, Tree) or tree.data != "times":
             return False
         name, known = bare_name(tree.children[1]), self.facts.signature
-        return (
-            name is not None
-            and cast("Tree[Token]", tree.children[0]).data == "number"
-            and not (name.index in self.letters or known.axis(name))
-        )
+        unknown = name is not None and not (name.index in self.letters or known.axis(name))
+        return unknown and cast("Tree[Token]", tree.children[0]).data == "number"
 
     def counted(self, name: str, start: T.Affine, stop: T.Affine, item: Tree[Token]) -> NotationError:
         """From 1: the first position, or the second?"""
-        low, high = show(start), show(stop)
-        message = (
-            f"`{name}` runs from {low} to {high}: are positions counted from 0, as here, or from 1, as on many pages? "
-            f"Write a line `positions from 0` or `positions from 1` before it"
-        )
+        message = f"`{name}` runs from {show(start)} to {show(stop)}: are positions counted from 0, as here, or from "
+        message += "1, as on many pages? Write a line `positions from 0` or `positions from 1` before it"
         repairs = tuple(f"positions from {base}\n{self.source}" for base in (0, 1))
         return self.error(message, item, repairs)
 
@@ -475,9 +461,8 @@ class ExpressionReader(ReferenceReader):
 
 def _is_limit(item: Tree[Token]) -> bool:
     """Is this the `i=1` of a sum with limits?"""
-    return (
-        item.data == "comparison" and len(item.children) == 3 and cast(Token, item.children[1]).type == "EQ"
-    )
+    comparison = item.data == "comparison" and len(item.children) == 3
+    return comparison and cast(Token, item.children[1]).type == "EQ"
 
 
 _HOLDS = {
@@ -489,7 +474,7 @@ def _exhaust(tests: list[T.Condition]) -> bool:
     """Does one of the conditions always hold: `t == 0` and `t > 0`, `x < -1`, `-1 <= x <= 1` and `x > 1`?
 
     All must compare one value with numbers, or with one other value, which then counts as 0."""
-    groups = [test.parts if isinstance(test, T.And) else (test,) for test in tests]
+    groups = list(map(each, tests))
     sides = [(c.left, c.right) for group in groups for c in group]
     values = [side for pair in sides for side in pair if _number(side) is None]
     whole = [v for k, v in enumerate(values) if v not in values[:k]]
@@ -510,10 +495,10 @@ def _exhaust(tests: list[T.Condition]) -> bool:
     def at(side: object, x: Fraction) -> Fraction:
         return x if side == value else _number(side) or Fraction(0)
 
-    return all(
-        any(all(_HOLDS[c.operator](at(c.left, x), at(c.right, x)) for c in group) for group in groups)
-        for x in tried
-    )
+    def holds(group: tuple[T.Compare, ...], x: Fraction) -> bool:
+        return all(_HOLDS[c.operator](at(c.left, x), at(c.right, x)) for c in group)
+
+    return all(any(holds(group, x) for group in groups) for x in tried)
 
 
 def _number(side: object) -> Fraction | None:

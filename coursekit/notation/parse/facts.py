@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import permutations
 from typing import cast
 
 from lark import Token, Tree
@@ -28,6 +29,7 @@ class Facts:
     named: set[str] = field(default_factory=set)  # axes of the signature whose sizes are used
     looked: set[str] = field(default_factory=set)  # numbers that are given and stand as an index
     counts: dict[str, str] = field(default_factory=dict)  # the `N` of `1/N sum_i` -> `i`
+    ends: dict[str, set[str]] = field(default_factory=dict)  # the T of `b[T-1,i] = 1` beside `b[t,i] = …`
     base: int | None = None  # the first position, where a line tells it
     matrix: bool = False  # superscript indices: bare capitals are matrices whose shapes are to be declared
 
@@ -99,9 +101,8 @@ def bare_name(tree: Tree[Token] | Token | None) -> Name | None:
 
 def bracketed(tree: Tree[Token]) -> bool:
     """Does a name with brackets of its own stand here: a tensor's entry, or a function?"""
-    return any(any(reference.children[1:]) for reference in rules(tree, "reference")) or bool(
-        rules(tree, "apply")
-    )
+    made = all_rules(tree)
+    return "apply" in made or any(any(reference.children[1:]) for reference in made.get("reference", []))
 
 
 def bound_names(item: Tree[Token] | Token) -> list[str]:
@@ -148,6 +149,7 @@ def gather(trees: list[Tree[Token]], said: list[Directive], matrix: bool, signat
             letters = {own.base for own in sides if own.plain and len(own.base) == 1}
             if len(letters) == 2:
                 bound |= {letter for letter in letters if letter.islower()}
+    facts.ends = _ends(trees)
     facts.indices |= bound
     tops = {top: index for top, index in tops.items() if is_capital(top) or top not in facts.indices}
     facts.sizes |= tops.keys()
@@ -155,3 +157,22 @@ def gather(trees: list[Tree[Token]], said: list[Directive], matrix: bool, signat
         t: i for t, i in tops.items() if small_of(t) not in facts.stems and t not in facts.indices
     }
     return facts
+
+
+def _ends(trees: list[Tree[Token]]) -> dict[str, set[str]]:
+    """The sizes on left sides, by tensor: `b[T-1,i] = 1`, where another line defines b at every t."""
+    found: dict[str, set[str]] = {}
+    rows: dict[str, list[list[list[str]]]] = {}
+    for left in (
+        t.children[0] for t in trees if isinstance(t.children[0], Tree) and t.children[0].data == "reference"
+    ):
+        token, *brackets = parts_of(left)
+        letters = [
+            [n.value.index for n in names_in(a)] for b in brackets if b is not None for a in arguments_of(b)
+        ]
+        rows.setdefault(token.value.text, []).append(letters)
+    for name, lines in rows.items():
+        for one, other in permutations(lines, 2):
+            pairs = [(a[0], b[0]) for a, b in zip(one, other, strict=False) if len(a) == len(b) == 1]
+            found.setdefault(name, set()).update(a for a, b in pairs if is_capital(a) and small_of(a) == b)
+    return found

@@ -32,11 +32,12 @@ class IndexReader:
         self.letters: set[str] = set()
         self.whole: set[str] = set()
         self.left: set[str] = set()
+        self.own = ""  # the left side, where it is a name alone
         self.summed: set[str] = set()  # what the statement's sums bind
         self.sums: list[tuple[int, str]] = []  # where each begins, and what it binds
         self.around: list[str] = []  # what is bound around the expression that is read
         self.ones: list[tuple[str, Tree[Token], Tree[Token] | Token]] = []  # sums from 1 over a whole axis
-        self.floors: list[tuple[str, T.And]] = []  # indices that stand for `t//2`, to be summed over
+        self.floors: list[tuple[str, T.And]] = []  # what stands for `t//2` or an argmax, to be summed over
 
     def span(self, node: Tree[Token] | Token) -> T.Span:
         first, last = edge(node, 0), edge(node, -1)
@@ -56,17 +57,18 @@ class IndexReader:
         made = all_rules(tree)
         left = tree.children[0]
         if isinstance(left, Tree) and left.data == "reference":
+            self.own = "" if any(left.children[1:]) else parts_of(left)[0].value.text
+            ends = self.facts.ends.get(parts_of(left)[0].value.text, set())
             for child in left.children[1:]:
                 if child is not None:
-                    self.left |= {n.value.index for n in names_in(child)}
+                    self.left |= {n.value.index for n in names_in(child)} - ends
         self.known |= self.left
         for node in made.get("indices", []):
             for item in node.children[:-1]:
                 found = bound_names(item)
                 self.summed |= set(found)
-                self.sums += [
-                    (token.start_pos or 0, i) for i in found if (token := edge(node, 0)) is not None
-                ]
+                first = edge(node, 0)
+                self.sums += [(first.start_pos or 0, i) for i in found if first is not None]
         self.known |= self.summed
         for ref in made.get("reference", []):
             for part in parts_of(ref)[1:]:
@@ -74,7 +76,7 @@ class IndexReader:
                     continue
                 for argument in arguments_of(part):
                     self.letters |= {n.value.index for n in names_in(argument)}
-                    if name := bare_name(argument):
+                    if (name := bare_name(argument)) and (ref is not left or name.index not in ends):
                         self.whole.add(name.index)
         self.letters |= self.known
 
@@ -123,6 +125,10 @@ class IndexReader:
             return {self.floor(tree): 1}, 0
         if tree.data == "reference":
             return {self.atom(tree): 1}, 0
+        if tree.data == "reduce" and tree.children[0] == "argmax":  # Q[argmax[a](P[a])]
+            name = self.fresh()
+            self.floors.append((name, T.And((T.Compare(T.Position(T.index(name)), "==", self.expr(tree)),))))
+            return {name: 1}, 0
         if tree.data == "concat":
             raise self.error("for a product with a concatenation write `W \\cdot [a; b]`", tree)
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
@@ -135,15 +141,17 @@ class IndexReader:
         if any(isinstance(atom, T.Lookup) for _, atom in above.terms):
             message = "`//` divides a position, not what is looked up: give a tensor that holds the quotient"
             raise self.error(message, tree)
+        name = self.fresh()
+        times = T.Affine(((below.const, name),))
+        most = replace(times, const=below.const - 1)
+        self.floors.append((name, T.And((T.Compare(times, "<=", above), T.Compare(above, "<=", most)))))
+        return name
+
+    def fresh(self) -> str:
         name = f"q{len(self.floors) + 1}"
         while name in self.letters:
             name += "'"
         self.letters.add(name)
-        times = T.Affine(((below.const, name),))
-        low = T.Compare(times, "<=", above)
-        self.floors.append(
-            (name, T.And((low, T.Compare(above, "<=", replace(times, const=below.const - 1)))))
-        )
         return name
 
     def atom(self, tree: Tree[Token]) -> str | T.Lookup | T.SizeOf:
@@ -155,26 +163,18 @@ class IndexReader:
                 raise self.error("an index is a name, a sum such as `t-1`, or a lookup `w[b,t]`", tree)
             return T.Lookup(ref)
         index = name.index
-        number = not name.capital and (
-            name.text in self.facts.tensors - self.facts.ranked
-            or self.facts.signature.ranks.get(name.text) == 0
-            or self.facts.shapes.get(name.text) == ()
-        )
+        facts = self.facts
+        number = facts.signature.ranks.get(name.text) == 0 or facts.shapes.get(name.text) == ()
+        number |= name.text in facts.tensors - facts.ranked
         if index in self.known:
-            pass
-        elif number:  # k = argmax[e](p[e]), then p[k]
+            return index
+        if number and not name.capital:  # k = argmax[e](p[e]), then p[k]
             self.facts.looked |= {name.text} - self.facts.tensors
             return T.Lookup(T.Ref(name.text, span=self.span(tree)))
-        elif (items := self.lookup_items(name)) is not None:
-            plain = replace(name, subs=())
-            return T.Lookup(
-                T.Ref(plain.text, tuple(T.Affine(((1, n),), s) for n, s in items), span=self.span(tree))
-            )
-        if (
-            (is_capital(index) or index in self.facts.sizes)
-            and index not in self.whole
-            and index not in self.known
-        ):
+        if (items := self.lookup_items(name)) is not None:
+            places = tuple(T.Affine(((1, n),), s) for n, s in items)
+            return T.Lookup(T.Ref(replace(name, subs=()).text, places, span=self.span(tree)))
+        if (is_capital(index) or index in self.facts.sizes) and index not in self.whole:
             ranged = small_of(index) in self.facts.stems or index in self.facts.sizes
             axis = None if ranged else self.facts.signature.axis(name)
             self.facts.named |= {axis} if axis else set()
@@ -194,6 +194,9 @@ class IndexReader:
         return found
 
     def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
+        raise NotImplementedError
+
+    def expr(self, tree: Tree[Token] | Token) -> T.Expr:
         raise NotImplementedError
 
 

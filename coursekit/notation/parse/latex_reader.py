@@ -9,7 +9,6 @@ from lark import Token
 from ..errors import NotationError
 from ..names import ACCENTS, GREEK, Name
 from .scanner import COMMAND, KEYWORDS, Scanner
-from .slips import unknown_command
 from .symbols import (
     DROPPED_WITH_ARGUMENT,
     ENVIRONMENTS,
@@ -20,9 +19,12 @@ from .symbols import (
     REFUSED,
     SPACES,
     WRAPPERS,
+    unknown_command,
 )
 
 _INDICATED = ((r"\\\{", r"\\\}"), (r"_\{\s*\[", r"\]\s*\}"), (r"_\{", r"\}"), (r"\[", r"\]"), (r"\(", r"\)"))
+
+_OVER = re.compile(r"\s+over\s+([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s+of\b")
 
 
 class LatexReader(Scanner):
@@ -73,7 +75,7 @@ class LatexReader(Scanner):
             self.reducer(name, start, big=True)
         elif name in ("underset", "overset"):
             self.underset(start)
-        elif name == "mathbb" and re.compile(r"\s*\{?E\}?\s*[_\[(]").match(self.text, self.pos, self.end):
+        elif name == "mathbb" and self.ahead(r"\s*\{?E\}?\s*[_\[(]"):
             raise self.error(REFUSED["expectation"], start, self.pos - start)
         elif name in WRAPPERS:
             self.wrapped(start)
@@ -81,15 +83,15 @@ class LatexReader(Scanner):
             self.accent(ACCENTS[name], start)
         elif name == "ell":
             self.finish(Name("l"), start)
-        elif name == "Delta" and (
-            word := re.compile(r"\s*([A-Za-z])(?![A-Za-z])").match(self.text, self.pos, self.end)
-        ):
+        elif name == "Delta" and (word := self.ahead(r"\s*([A-Za-z])(?![A-Za-z])")):
             self.pos = word.end()
             self.finish(Name("d" + word.group(1)), start)
         elif name in GREEK or name in FUNCTIONS or name in REDUCERS or name == "arg":
             self.finish(Name(name), start)
-        elif name == "in":
-            self.keyword("in", start)
+        elif name in ("in", "land", "wedge"):
+            self.keyword("in" if name == "in" else "and", start)
+        elif name == "forall" and self.under:
+            pass  # \\sum_{\\forall j}
         elif name == "forall":
             self.for_all(start)
         elif name in REFUSED:
@@ -129,7 +131,7 @@ class LatexReader(Scanner):
 
     def skip_number(self) -> None:
         """Leave out an equation's number: `\\quad (7)` at the end of a line."""
-        number = re.compile(r"\s*\(\d+\)\s*(?=\$|\n|\\\\|\\end|\Z)").match(self.text, self.pos, self.end)
+        number = self.ahead(r"\s*\(\d+\)\s*(?=\$|\n|\\\\|\\end|\Z)")
         if number:
             self.pos = number.end()
 
@@ -139,22 +141,19 @@ class LatexReader(Scanner):
         if name == "cases":
             if which == "begin":
                 self.cases += 1
-                if not self.out or (self.out[-1].type, self.out[-1].value) not in (
-                    ("FUNC", "min"),
-                    ("FUNC", "max"),
-                ):
+                if self.last != "FUNC" or self.out[-1] not in ("min", "max"):
                     self.emit("CASES", "cases", start)
                 self.emit("LPAR", "(", start)
             else:
                 self.cases = max(0, self.cases - 1)
-                if self.out and self.out[-1].type == "COMMA":
+                if self.last == "COMMA":
                     self.out.pop()
                 self.emit("RPAR", ")", start)
         elif name in ENVIRONMENTS:
             self.display = max(0, self.display + (1 if which == "begin" else -1))
             if name == "array" and which == "begin":
                 self.argument()
-            if self.out and self.out[-1].type != "NEWLINE":
+            if self.last != "NEWLINE":
                 self.emit("NEWLINE", "", start)
         elif name.endswith("matrix"):
             raise self.error(REFUSED["matrix"], start, self.pos - start)
@@ -171,13 +170,9 @@ class LatexReader(Scanner):
             alone = not self.text[over.end() : above[1]].strip()
             upper = Name("J") if alone else name_of(self, over.end(), above[1])
             lower = name_of(self, under.end(), below[1])
-            name = Name(
-                f"d{upper.base}_d{lower.base}",
-                upper.accents + lower.accents,
-                upper.sups + lower.sups,
-                upper.subs + lower.subs,
-                upper.primes + lower.primes,
-            )
+            dressed = ("accents", "sups", "subs", "primes")
+            parts = [getattr(upper, part) + getattr(lower, part) for part in dressed]
+            name = Name(f"d{upper.base}_d{lower.base}", *parts)
             return self.emit("NAME", name, start)
         self.pos = saved
         self.emit("FRAC", "frac", start)
@@ -215,13 +210,15 @@ class LatexReader(Scanner):
         """`sum[i]`, `\\sum_{i=1}^n`, `softmax_{w}`, `max[t]`; a `max` or `min` without an index is a function."""
         stop = self.pos
         sub = sup = None
+        if said := self.ahead(_OVER):  # sum over i of …
+            sub, self.pos = said.span(1), said.end()
         while True:
-            match = re.compile(r"\s*(\\(no)?limits\s*)?([_^])").match(self.text, self.pos, self.end)
+            match = self.ahead(r"\s*(\\(no)?limits\s*)?([_^])")
             if match is None:
                 break
             self.pos = match.end()
             if match.group(3) == "_":
-                letters = re.compile(r"[A-Za-z0-9]+'*").match(self.text, self.pos, self.end)
+                letters = self.ahead(r"[A-Za-z0-9]+'*")
                 if letters and not big:
                     sub, self.pos = letters.span(), letters.end()
                 else:
@@ -263,9 +260,8 @@ class LatexReader(Scanner):
             self.emit("NUMBER", "1", start)
             return self.indicator()
         if " " in plain:
-            raise self.error(
-                f"`{plain}` is prose; write it as a condition on indices", start, self.pos - start
-            )
+            message = f"`{plain}` is prose; write it as a condition on indices"
+            raise self.error(message, start, self.pos - start)
         self.finish(name_of(self, begin, stop), start)
 
     def whole_name(self) -> Name | None:
@@ -282,9 +278,7 @@ class LatexReader(Scanner):
     def indicator(self) -> None:
         """The condition after `\\mathbb{1}`: in braces, in brackets, or below it."""
         for opener, closer in _INDICATED:
-            found = re.compile(rf"\s*(?:\\left)?{opener}([^()\[\]{{}}]*?)(?:\\right)?{closer}").match(
-                self.text, self.pos, self.end
-            )
+            found = self.ahead(rf"\s*(?:\\left)?{opener}([^()\[\]{{}}]*?)(?:\\right)?{closer}")
             if found and re.search(r"[=<>≤≥≠]|\\(?:n?eq?|[lg]eq?|not)\b", found.group(1)):
                 self.emit("LGRP", "[", found.start(1) - 1, found.start(1))
                 self.pos = found.start(1)

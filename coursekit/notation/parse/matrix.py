@@ -13,12 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import cast
 
 from .. import tree as T
 from ..errors import NotationError
+from ..show import show
 from ..tree import free_indices, walk
 from .build import MARK, multiply, reduction
+from .facts import Facts
 
 Shape = tuple[str, ...]  # the sizes' names; "1" is no axis
 HADAMARD, ENTRY = "hadamard", "entry"  # Call(HADAMARD, (a, b)): entry by entry; Call(ENTRY, (body, indices))
@@ -27,6 +30,7 @@ WHOLE = "whole "  # Call("whole norm", (body,)): over all axes of a vector or a 
 SIGNS = STAR, DOT, AT = "star", "dot", "matmul"
 ROW = "row"  # no sign: that vectors are rows, so that `q k^T` is a number
 EACH = "each"  # no sign: that `*` between a matrix and a vector is entry by entry, row by row
+COLUMN = "column"  # no sign: that vectors are rows, so that `k^T v` is a matrix
 BARS = "bars"  # Call(BARS, (a,)): of a number, its absolute value
 DIAG = "diag"  # of a vector a matrix, of a matrix a vector
 
@@ -41,16 +45,10 @@ class Doubt(NotationError):
 class Shapes:
     """The shapes of a program's tensors: those declared, those of the signature, and those that follow."""
 
-    def __init__(
-        self,
-        declared: dict[str, Shape],
-        signature: dict[str, Shape],
-        source: str,
-        decided: dict[str, frozenset[str]],
-    ) -> None:
+    def __init__(self, facts: Facts, source: str, decided: dict[str, frozenset[str]]) -> None:
         self.decided = decided  # for an equation in doubt, by the name that it defines: the way to try
-        self.known: dict[str, Shape] = dict(declared)
-        self.full = {name: shape for name, shape in signature.items() if name not in declared}
+        self.known: dict[str, Shape] = dict(facts.shapes)
+        self.full = {name: s for name, s in facts.signature.shapes.items() if name not in facts.shapes}
         self.same: dict[str, str] = {}
         self.guesses = False  # may a tensor have the shape that is wanted where it stands?
         self.source = source
@@ -60,7 +58,6 @@ class Shapes:
         self.inner: frozenset[str] = (
             frozenset()
         )  # the signs that make a number of two vectors, in this equation
-        self.guesses = False  # is a tensor beside a matrix a vector, where nothing else tells its shape?
         self.pairs: set[str] = set()  # the signs that stand between two vectors in it
         self.joined: list[tuple[T.Ref, T.Expr]] = []  # concatenations inside a product: lines of their own
 
@@ -85,7 +82,7 @@ class Shapes:
                 guessed = self.guesses = True  # no line tells more: what stands beside a tensor does
             elif settled:
                 loose = [
-                    left for left, _, marked in equations if marked and self.of(left) is None and left.indices
+                    left for left, _, marked in equations if marked and left.indices and self.of(left) is None
                 ]
                 if not loose or not signed:
                     break
@@ -103,9 +100,7 @@ class Shapes:
         if ref.name in self.full:
             return tuple(map(self.find, self.full[ref.name][len(ref.indices) :]))
         loose = self.full and ref.name not in self.lefts and not ref.name[:1].isupper()
-        return self.known.get(
-            ref.name, () if loose else None
-        )  # what is neither given nor defined is a number
+        return self.known.get(ref.name, () if loose else None)  # neither given nor defined: a number
 
     def find(self, size: str) -> str:
         while size in self.same:
@@ -153,10 +148,8 @@ class Shapes:
             inner = self.shape(node.args[0])
             return None if inner is None else _axes(inner)[len(cast(T.Ref, node.args[1]).indices) :]
         if isinstance(node, T.Pow) and len(_axes(self.shape(node.base) or ())) > 1:
-            raise self.error(
-                "the power of a matrix can be of its entries or a product; write `A[i,j]^2` or `A[i,K] A[K,j]`",
-                node,
-            )
+            message = "the power of a matrix can be of its entries or a product; write `A[i,j]^2` or `A[i,K] A[K,j]`"
+            raise self.error(message, node)
         if isinstance(node, T.Call) and node.function == "trace":
             self.shape(node.args[0])
             return ()
@@ -165,10 +158,8 @@ class Shapes:
             return None if inner is None else inner[:1] * 2 if len(_axes(inner)) == 1 else inner[:1]
         if isinstance(node, T.Concat):
             parts = [self.shape(part) for _, part in node.parts]
-            whole = (
-                (f"?{node.span.line}.{node.span.column}",) if any(parts) else ()
-            )  # entries: h[t-1,J]; x[t,K]
-            return None if None in parts else whole
+            whole = (f"?{node.span.line}.{node.span.column}",)
+            return None if None in parts else whole if any(parts) else ()  # entries: h[t-1,J]; x[t,K]
         if isinstance(node, T.Flatten):
             inner = self.shape(node.body)
             return (*inner[:-1], f"?{node.span.line}.{node.span.column}") if inner else inner
@@ -191,15 +182,10 @@ class Shapes:
         if found:
             shapes = [self.shape(p, found) if s is None else s for p, s in zip(parts, shapes, strict=True)]
         for part, own in zip(parts, shapes, strict=True):
-            if (
-                own
-                and found
-                and not self.fit(_axes(own), _axes(found)[len(_axes(found)) - len(_axes(own)) :])
-            ):
-                raise self.error(
-                    f"shapes {_text(found)} and {_text(own)} cannot be added or combined; write indices: `W[j,I] x[I]`",
-                    part,
-                )
+            last = _axes(found or ())[len(_axes(found or ())) - len(_axes(own or ())) :]
+            if own and found and not self.fit(_axes(own), last):
+                message = f"shapes {_text(found)} and {_text(own)} cannot be added or combined"
+                raise self.error(f"{message}; write indices: `W[j,I] x[I]`", part)
         return found if found else None if None in shapes else ()
 
     def product(self, factors: tuple[T.Expr, ...], sign: str = "") -> Shape | None:
@@ -213,8 +199,8 @@ class Shapes:
                 own = self.shape(factor, total[1:])
             if total is None or own is None:
                 return None
-            if len(total) == 1 and len(_axes(own)) == len(own) == 2 and k + 2 < len(factors):
-                following = self.shape(factors[k + 2])
+            if len(total) == len(_axes(total)) == 1 and len(_axes(own)) == len(own) == 2:
+                following = self.shape(factors[k + 2]) if k + 2 < len(factors) else None
                 if following and len(following) == 1 and self.could(own[1:], following):
                     message = "vector, matrix, vector: write `v^\\top M x` for a number, `v \\odot (M x)` for a vector"
                     raise self.error(message, factor)
@@ -229,6 +215,8 @@ class Shapes:
             return max(a, b, key=len)
         if way in ("outer", "row"):
             return (a[-1], b[-1]) if way == "outer" else ()
+        if way == "column":
+            return ("1", a[0])
         return tuple(a[:-1]) + tuple(b[1:])
 
     def way(self, a: Shape, b: Shape, node: T.Expr, sign: str) -> str:
@@ -243,21 +231,24 @@ class Shapes:
             return "row" if ROW in self.inner and self.fit(a, b[1:]) else "outer"
         if sign == STAR and len(_axes(a)) == len(_axes(b)) == 2 and self.could(a, b):
             if self.could(a[-1:], b[:1]):
-                message = (
-                    "`*` between matrices: write `A B` for their product, `A \\odot B` for entry by entry"
-                )
-                raise self.error(message, node)
+                message = "`*` between matrices: write `A B` for their product"
+                raise self.error(f"{message}, `A \\odot B` for entry by entry", node)
             self.fit(a, b)
             return "entries"
         if sign == STAR and len(a) + len(b) == 3 and len(_axes(a + b)) == 3:  # of each row: X * g
             vector, matrix = (a, b) if len(a) == 1 else (b, a)
-            self.pairs |= (
-                {EACH} if self.could(vector, matrix[1:]) and not self.could(vector, matrix[:1]) else set()
-            )
+            if self.could(vector, matrix[1:]) and not self.could(vector, matrix[:1]):
+                self.pairs.add(EACH)
             if EACH in self.inner and EACH in self.pairs and self.fit(vector, matrix[1:]):
                 return "entries"
-        if a[0] == "1" and len(a) == 2 and len(b) == 1 and not self.could(a[1:], b):
-            return "outer"  # the rows k_t^T v_t
+        if a[0] == "1" and len(a) == 2 and len(b) == 1:
+            if not self.could(a[1:], b):
+                return "outer"  # the rows k_t^T v_t
+            self.pairs.add(COLUMN)
+            if COLUMN in self.inner:
+                return "outer"
+        if b[0] == "1" and len(b) == 2 and len(_axes(a)) == len(a) == 2 and self.fit(a[-1:], b[1:]):
+            return "column"  # M k^T, where k is a row
         if not (len(a) == len(b) == 1) and self.fit(a[-1:], b[:1]):
             return "inner"
         message = f"a product of shapes {_text(a)} and {_text(b)} does not fit"
@@ -273,9 +264,11 @@ class Shapes:
         except NotationError as problem:
             refusal = problem
         fitting: list[frozenset[str]] = []
-        for signs in ((), (DOT,), ("",), (DOT, ""), (ROW,), (EACH,)):
+        for signs in ((), (DOT,), ("",), (DOT, ""), (ROW,), (EACH,), (COLUMN,)):
             inner = self.inner = frozenset(signs)
             if not inner <= self.pairs or (inner & {"", ROW, EACH} and fitting):
+                continue
+            if COLUMN in inner and fitting and not self.may_be_matrix(left):
                 continue
             try:
                 found = self.shape(body)
@@ -288,15 +281,39 @@ class Shapes:
         dots = [n for n in walk(body) if isinstance(n, T.Call) and n.function == DOT]
         if len(fitting) > 1 and dots and all(map(_apart, dots)):
             fitting = [f for f in fitting if DOT in f]
-        if len(fitting) > 1 and DOT in self.pairs and left.name not in self.decided:
-            message = (
-                "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, "
-                "or entry by entry, written `a \\odot b`?"
-            )
-            doubt = Doubt(message, self.source, (span := dots[0].span).line, span.column, span.width)
+        if len(fitting) > 1 and self.pairs & {DOT, COLUMN} and left.name not in self.decided:
+            doubt = self.inner_or_entries(dots[0]) if dots else self.rows_or_columns(body)
             doubt.equation, doubt.ways = left.name, fitting
             raise doubt
         self.inner = self.decided.get(left.name, fitting[0] if fitting else frozenset())
+
+    def inner_or_entries(self, dot: T.Call) -> Doubt:
+        message = (
+            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry, "
+        )
+        return Doubt(
+            f"{message}written `a \\odot b`?", self.source, dot.span.line, dot.span.column, dot.span.width
+        )
+
+    def rows_or_columns(self, body: T.Expr) -> Doubt:
+        """`k_t^\\top v_t`, where both are read of one length: a matrix of rows, or a number of columns?"""
+        pairs = [pair for n in walk(body) if isinstance(n, T.Mul) for pair in pairwise(n.factors)]
+        turned = (pair for pair in pairs if isinstance(pair[0], T.Call) and pair[0].function == "transpose")
+        refs = next(tuple(n for side in pair for n in walk(side) if isinstance(n, T.Ref)) for pair in turned)
+        matrix = "{} {}^T".format(*map(show, refs[:2]))
+        number = " ".join(show(replace(r, indices=(*r.indices, T.index("D'")))) for r in refs[:2])
+        first, last, lines = refs[0].span, refs[1].span, self.source.split("\n")
+        line = lines[first.line - 1]
+        before, after = line[: first.column - 1], line[last.column - 1 + last.width :]
+        above, below = lines[: first.line - 1], lines[first.line :]
+        ways = ("\n".join([*above, before + w + after, *below]) for w in (matrix, number))
+        message = f"are these vectors rows, so that this is a matrix, written `{matrix}`, or columns, so that it is a "
+        message += f"number, written `{number}`?"
+        return Doubt(message, self.source, first.line, first.column, first.width, tuple(ways))
+
+    def may_be_matrix(self, left: T.Ref) -> bool:
+        """Is it a state S_t, which nothing but the text tells: by its capital more likely a matrix than a number?"""
+        return bool(left.indices) and left.name[:1].isupper() and self.of(left) is None
 
     def could(self, a: Shape, b: Shape) -> bool:
         """Can these be one shape, as far as is known?"""
@@ -339,21 +356,13 @@ class Shapes:
         """All axes of the right side must be gone where the left side is a number."""
         if not (loose := _axes(self.shape(body) or ())):
             return
-        for node in walk(body):
-            if (
-                isinstance(node, T.Call)
-                and node.function == MARK
-                and (own := self.of(cast(T.Ref, node.args[0])))
-            ):
-                ref = cast(T.Ref, node.args[0])
+        marked = (n.args[0] for n in walk(body) if isinstance(n, T.Call) and n.function == MARK)
+        for ref in (cast(T.Ref, n) for n in marked):
+            if own := self.of(ref):
                 rank, written = len(ref.indices) + len(own), len(ref.indices)
-                axes = "axis" if rank == 1 else "axes"
-                message = f"`{ref.name}` has {rank} {axes}, you wrote {written}: the right side is a "
-                message += (
-                    f"{'vector' if len(loose) == 1 else 'matrix'}, the left side a number; sum over what is "
-                )
-                message += "left, `sum[i](…)`, or put its index on the left"
-                raise self.error(message, ref)
+                message = f"`{ref.name}` has {rank} {'axis' if rank == 1 else 'axes'}, you wrote {written}: the right "
+                message += f"side is a {'vector' if len(loose) == 1 else 'matrix'}, the left side a number; sum over "
+                raise self.error(f"{message}what is left, `sum[i](…)`, or put its index on the left", ref)
 
     def laid(
         self, left: T.Ref, axes: list[str], body: T.Concat | T.Flatten, writer: _Writer
@@ -399,18 +408,15 @@ class _Writer:
             return self.write(node.args[0], axes[::-1])
         if isinstance(node, T.Call) and node.function.startswith(WHOLE):
             own = tuple(self.summed(size) for size in self.shapes.shape(node.args[0]) or ())
-            over = tuple(name for name in own if name) or tuple(
-                a.plain or "" for a in cast(T.Ref, node.args[1]).indices
-            )
+            left = (a.plain or "" for a in cast(T.Ref, node.args[1]).indices)
+            over = tuple(name for name in own if name) or tuple(left)
             word = node.function.removeprefix(WHOLE)
             if not over:
                 raise self.shapes.error(f"`{word}` needs its index: `{word}[i](…)`", node)
             if self.entries and len(over) > 1 and word != "norm":  # of each row, or of all entries?
                 message = f"over which axes is this {word}? Write its indices, `{word}[i](x[t,i])`, or give it a line "
                 raise self.shapes.error(f"{message}of its own where it is one number: `m = {word}(x)`", node)
-            return reduction(
-                node.function.removeprefix(WHOLE), over, self.write(node.args[0], own), None, node.span
-            )
+            return reduction(word, over, self.write(node.args[0], own), None, node.span)
         if isinstance(node, T.Call) and node.function == ENTRY:
             chosen = tuple(a.plain for a in cast(T.Ref, node.args[1]).indices)
             return self.write(node.args[0], (*chosen, *axes))
@@ -434,12 +440,8 @@ class _Writer:
         if isinstance(node, T.Add) and len(axes) == 2 and None not in axes:
             node = replace(node, terms=tuple(self.identity(t, axes) for t in node.terms))
         if isinstance(node, T.Apply):
-            shapes = [self.shapes.shape(a) or () for a in node.args]
-            args = (
-                self.write(a, tuple(self.summed(s) for s in own))
-                for a, own in zip(node.args, shapes, strict=True)
-            )
-            return replace(node, args=tuple(args))
+            wholes = [tuple(map(self.summed, self.shapes.shape(a) or ())) for a in node.args]
+            return replace(node, args=tuple(map(self.write, node.args, wholes)))
         return self.below(node, axes)
 
     def diagonal(self, node: T.Call, axes: tuple[str | None, ...]) -> T.Expr:
@@ -509,6 +511,9 @@ class _Writer:
         elif way == "row":
             over = self.summed(b[-1])
             left, right = (over,), (None, over)
+        elif way == "column":
+            over = self.summed(b[1])
+            left, right = (axes[-1], over), (None, over)
         elif way == "outer":
             left, right = (None,) * (len(a) - 1) + axes[:1], (None,) * (len(b) - 1) + axes[1:]
         else:
@@ -568,5 +573,5 @@ def declare(name: str) -> str:
 
 def _names(node: object) -> list[str]:
     if isinstance(node, T.Affine):
-        return [a for _, a in node.terms if isinstance(a, str)]
+        return node.names
     return list(getattr(node, "indices", ())) if isinstance(node, (T.Sum, T.Softmax, T.Reduce)) else []

@@ -19,17 +19,15 @@ from lark.lexer import Lexer as LarkLexer
 from ..errors import NotationError
 from ..tree import Directive, Program, Statement
 from .brackets import conditions, pair, slices
-from .calls import Calls
-from .directives import directive
+from .calls import Calls, expand
 from .elaborate import equations
 from .facts import gather
-from .lexer import lex, statements
-from .passing import expand
+from .lexer import SHAPE, directive, lex, statements
 from .positions import positions
 from .scripts import Scripts
 from .signature import Axes, Signature
-from .slips import program
-from .tokens import as_, level, refuse, split
+from .symbols import program
+from .tokens import as_, closing, level, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -43,7 +41,6 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
     for number, line in enumerate(text.split("\n"), 1):
         if sentence := program(line):
             raise NotationError(sentence, text, number, len(line) - len(line.lstrip()) + 1, 3)
-    known = Signature(signature)
     found: list[Directive | None] = []
     written: list[list[Token]] = []
     known = Signature(signature)
@@ -53,7 +50,7 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
             written.append(_paired(conditions(slices(tokens, known, text), known, text), text))
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
-    kept = iter(expand(written, known, text))
+    kept = iter(expand([_rest(tokens, written) for tokens in written], known, text))
     full = [(item, None if item is not None else next(kept)) for item in found]
     found = [item for item, tokens in full if item is not None or tokens is not None]
     said = [f for f in found if f is not None]
@@ -100,6 +97,16 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
     return paired
 
 
+def _rest(tokens: list[Token], others: list[list[Token]]) -> list[Token]:
+    """`x[l] = … for l > 0` without its condition, where another line begins with `x[0] =`."""
+    test = tokens[-4:]
+    if [t.type for t in test] != ["IF", "NAME", "CMP", "NUMBER"]:
+        return tokens
+    above = (str(test[2]), str(test[3])) in ((">", "0"), (">=", "1"))
+    heads = [o[: closing(o, 1)] for o in others if o is not tokens and len(o) > 1 and o[0] == tokens[0]]
+    return tokens[:-4] if above and any(t.value == "0" for head in heads for t in head) else tokens
+
+
 def _tree(paired: list[Token], source: str) -> Tree[Token]:
     """One statement through the grammar; must be `left = right`."""
     signs = [k for k, t in enumerate(paired) if t.type == "_EQ"]
@@ -122,9 +129,7 @@ def _one_equation(tokens: list[Token], source: str) -> None:
     for token in tokens:
         depth += level(token)
         if depth == 0 and token.type == "IN":
-            raise refuse(
-                "after `in` comes a shape: `W in R^{n x m}`, or `W in R` for a number", source, token
-            )
+            raise refuse(SHAPE, source, token)
         if depth == 0 and token.type == "SEMI":
             semicolon = token
         if depth == 0 and token.type == "_EQ" and semicolon is not None:
@@ -149,9 +154,8 @@ def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError
     if token.type == "$END":
         return refuse(f"the equation breaks off after `{tokens[-1]}`", source, tokens[-1])
     kind = token.type.lstrip("_")
-    at = next(
-        k for k, t in enumerate(tokens) if t.start_pos == token.start_pos and t.type.lstrip("_") == kind
-    )
+    same = [t.start_pos == token.start_pos and t.type.lstrip("_") == kind for t in tokens]
+    at = same.index(True)
     what = _WORDS.get(token.type, f"`{token}`")
     if kind == "DOTS":
         return refuse("dots cannot be run; write a sum: `sum[i](x[i] w[i])`", source, token)

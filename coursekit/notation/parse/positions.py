@@ -19,15 +19,14 @@ from ..show import show
 from ..tree import free_indices, named, references, transform, walk
 from .build import add, apart, multiply
 
-Start = tuple[int, int, T.Equation]  # axis, position, the equation that says what stands there
+Start = tuple[int, T.Affine, T.Equation]  # axis, position, the equation that says what stands there
 
 
 def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
     """The statements counted from 0, each recurrence's start within its equation."""
-    told = next(
-        (s.values[0] for s in statements if isinstance(s, T.Directive) and s.word == "positions"), None
-    )
-    statements = [s for s in statements if not (isinstance(s, T.Directive) and s.word == "positions")]
+    lines = [s for s in statements if isinstance(s, T.Directive) and s.word == "positions"]
+    told = lines[0].values[0] if lines else None
+    statements = [s for s in statements if s not in lines]
     if told == "1":
         statements = [_from_zero(s) if isinstance(s, T.Equation) else s for s in statements]
     statements = _residues(_entries(statements))
@@ -44,7 +43,8 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
         if len(left.indices) != rank:
             message = f"`{left.name}` has {rank} indices in its other equation, you wrote {len(left.indices)}"
             raise NotationError(message, source, left.span.line, left.span.column, left.span.width)
-        if place[1] >= 0 and told is None and not (place[1] == 0 and _begins(statement, statements)):
+        first = place[1] == T.Affine(()) and _begins(statement, statements)
+        if told is None and not (first or place[1].const < 0):
             raise _doubt(statement, place, source)
         starts.setdefault(statement.left.name, []).append((*place, statement))
     if not starts:
@@ -64,13 +64,11 @@ def _entries(statements: list[T.Statement]) -> list[T.Statement]:
     used = {i for s in statements for n in walk(s) for i in named(n)}
     for own in lines.values():
         places = [_fixed(e) for e in own]
-        (axis, _), ranks = places[0] or (0, 0), {len(e.left.indices) for e in own}
-        if len(own) < 2 or len(ranks) > 1 or places != [(axis, k) for k in range(len(own))]:
+        (axis, _), ranks = places[0] or (0, None), {len(e.left.indices) for e in own}
+        if len(own) < 2 or len(ranks) > 1 or places != [(axis, T.Affine((), k)) for k in range(len(own))]:
             continue
-        letter = next(i for i in (*"ijkmnpqr", *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
-        used.add(letter)
-        before, after = own[0].left.indices[:axis], own[0].left.indices[axis + 1 :]
-        left = replace(own[0].left, indices=(*before, T.index(letter), *after))
+        letter = _fresh("ijkmnpqr", used)
+        left = _put(own[0].left, axis, T.index(letter))
         values = [_at(e, left) for e in own]
         tests = [T.Compare(T.index(letter), "==", T.Affine((), k)) for k in range(len(own))]
         right = T.Cases(tuple(zip(values, tests, strict=True))[:-1], values[-1], span=own[0].right.span)
@@ -93,38 +91,44 @@ def _residues(statements: list[T.Statement]) -> list[T.Statement]:
     for own in lines.values():
         axis, stride, index, first = own[0]
         places = [e.left.indices[axis].const for _, _, _, e in own]
-        if {(a, s, i) for a, s, i, _ in own} != {(axis, stride, index)} or sorted(places) != list(
-            range(stride)
-        ):
+        alike = {(a, s, i) for a, s, i, _ in own} == {(axis, stride, index)}
+        if not alike or sorted(places) != list(range(stride)):
             continue
-        letter = next(i for i in (*"ckmnpqr", *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
-        used.add(letter)
-        left = replace(
-            first.left, indices=(*first.left.indices[:axis], T.index(letter), *first.left.indices[axis + 1 :])
-        )
+        letter = _fresh("ckmnpqr", used)
+        left = _put(first.left, axis, T.index(letter))
         values = [_at(e, left) for _, _, _, e in own]
         if any(index in free_indices(r) for v in values for r in references(v)):
             order = sorted(zip(places, values, strict=True), key=lambda pair: pair[0])
             part = f"{letter}'"
             cases = tuple((v, T.Compare(T.index(part), "==", T.Affine((), k))) for k, v in order[:-1])
-            body: T.Expr = T.Flatten(
-                letter, (index, part), T.Cases(cases, order[-1][1], span=first.span), span=first.span
-            )
+            entry = T.Cases(cases, order[-1][1], span=first.span)
+            body: T.Expr = T.Flatten(letter, (index, part), entry, span=first.span)
             statements = [T.Directive("size", (part,), (str(stride),)), *statements]
         else:
             tests = [T.Compare(T.index(letter), "==", e.left.indices[axis]) for _, _, _, e in own]
             terms = [multiply([v, T.Iverson(test)]) for v, test in zip(values, tests, strict=True)]
             body = T.Sum((index,), add(terms, first.span), span=first.span)
         whole = replace(first, left=left, right=body)
-        statements = [
-            whole if s is first else s for s in statements if s is first or all(s is not e for *_, e in own)
-        ]
+        others = [e for *_, e in own if e is not first]
+        statements = [whole if s is first else s for s in statements if all(s is not e for e in others)]
     return statements
 
 
-def _fixed(equation: T.Equation) -> tuple[int, int] | None:
-    """The axis and the position of a left side that stands at one place: `h[-1,j]`."""
-    places = [(k, a.const) for k, a in enumerate(equation.left.indices) if not a.terms]
+def _fresh(letters: str, used: set[str]) -> str:
+    letter: str = next(i for i in (*letters, *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
+    used.add(letter)
+    return letter
+
+
+def _put(ref: T.Ref, axis: int, at: T.Affine) -> T.Ref:
+    """The reference with another index in one place."""
+    return replace(ref, indices=(*ref.indices[:axis], at, *ref.indices[axis + 1 :]))
+
+
+def _fixed(equation: T.Equation) -> tuple[int, T.Affine] | None:
+    """The axis and the position of a left side that stands at one place: `h[-1,j]`, `b[T-1,i]`."""
+    indices = enumerate(equation.left.indices)
+    places = [(k, a) for k, a in indices if all(isinstance(atom, T.SizeOf) for _, atom in a.terms)]
     return places[0] if len(places) == 1 else None
 
 
@@ -134,20 +138,27 @@ def _begins(start: T.Equation, statements: list[T.Statement]) -> bool:
     return any(T.Affine(()) in r.indices for r in references(start.right) if r.name not in defined)
 
 
+def _outside(at: T.Affine) -> bool:
+    """Before the first position, or after the last?"""
+    return at.const >= 0 if at.terms else at.const < 0
+
+
 def _zero(start: Start) -> bool:
     right = start[2].right
-    return start[1] < 0 and isinstance(right, T.Num) and right.value == 0
+    return _outside(start[1]) and isinstance(right, T.Num) and right.value == 0
 
 
-def _doubt(equation: T.Equation, place: tuple[int, int], source: str) -> NotationError:
-    axis, at = place
-    left = equation.left
-    before = replace(left, indices=(*left.indices[:axis], T.Affine((), at - 1), *left.indices[axis + 1 :]))
-    message = (
-        f"`{show(left)}` can be the first entry of `{left.name}`, which its other equation then leaves alone, or what "
-        f"stands before it, written `{show(before)}`: write a line `positions from 0` for the one, "
-        f"`positions from 1` for the other"
-    )
+def _doubt(equation: T.Equation, place: tuple[int, T.Affine], source: str) -> NotationError:
+    (axis, at), left = place, equation.left
+    before = show(_put(left, axis, replace(at, const=at.const - 1)))
+    message = f"`{show(left)}` can be the first entry of `{left.name}`, which its other equation then leaves alone, or "
+    message += f"what stands before it, written `{before}`: write a line `positions from 0` for the one, "
+    message += "`positions from 1` for the other"
+    if at.terms:
+        message = f"`{show(left)}` can be the last entry of `{left.name}`, where positions begin at 1, or what stands "
+        message += (
+            "after it, where they begin at 0: write a line `positions from 1` or `positions from 0` before it"
+        )
     repairs = tuple(f"positions from {base}\n{source}" for base in (0, 1))
     span = left.span
     return NotationError(message, source, span.line, span.column, span.width, repairs)
@@ -156,23 +167,15 @@ def _doubt(equation: T.Equation, place: tuple[int, int], source: str) -> Notatio
 def matters(node: T.Expr, name: str) -> bool:
     """Would this be another value if positions were counted from 1, because of what is done with this index?"""
 
-    labels = [  # [y[n] == k]: they are counted as the index is
-        below
-        for test in walk(node)
-        if isinstance(test, T.Compare) and test.operator in ("==", "!=") and isinstance(test.left, T.Ref)
-        for below in (test, test.right)
-    ]
+    tests = (n for n in walk(node) if isinstance(n, T.Compare) and n.operator in ("==", "!="))
+    labels = [n for test in tests if isinstance(test.left, T.Ref) for n in (test, test.right)]  # [y[n] == k]
 
     def uses(below: object) -> bool:
         affines = [a for a in walk(below) if isinstance(a, T.Affine)]
         return any(name in (i for _, i in a.terms) for a in affines)
 
-    return any(
-        _from_zero(below) != below
-        for below in walk(node)
-        if isinstance(below, (T.Ref, T.Position, T.Compare)) and uses(below)
-        if not any(below is label for label in labels)
-    )
+    found = (n for n in walk(node) if isinstance(n, (T.Ref, T.Position, T.Compare)) and uses(n))
+    return any(_from_zero(n) != n for n in found if not any(n is label for label in labels))
 
 
 def _from_zero(node: T.N) -> T.N:
@@ -215,21 +218,16 @@ def _started(equation: T.Equation, starts: dict[str, list[Start]]) -> T.Equation
             if len(node.indices) != len(start.left.indices):
                 continue  # `check` will tell
             affine = node.indices[axis]
-            if at < 0 and not _zero((axis, at, start)) and affine.terms:
-                here = replace(affine, const=0)
-                branches.append((_at(start, node), T.Compare(here, "==", T.Affine((), at - affine.const))))
+            if _outside(at) and not _zero((axis, at, start)) and affine.terms and affine.plain is None:
+                here, there = replace(affine, const=0), replace(at, const=at.const - affine.const)
+                branches.append((_at(start, node), T.Compare(here, "==", there)))
         return T.Cases(tuple(branches), node, span=node.span) if branches else node
 
-    right = transform(equation.right, told)
-    rank = len(equation.left.indices)
-    first = [s for s in starts.get(equation.left.name, ()) if s[1] >= 0 and len(s[2].left.indices) == rank]
-    if first:
-        own = tuple(
-            (_at(start, equation.left), T.Compare(equation.left.indices[axis], "==", T.Affine((), at)))
-            for axis, at, start in first
-        )
-        right = T.Cases(own, right, span=right.span)
-    return replace(equation, right=right)
+    left, right = equation.left, transform(equation.right, told)
+    rank = len(left.indices)
+    first = (s for s in starts.get(left.name, ()) if not _outside(s[1]) and len(s[2].left.indices) == rank)
+    own = tuple((_at(start, left), T.Compare(left.indices[axis], "==", at)) for axis, at, start in first)
+    return replace(equation, right=T.Cases(own, right, span=right.span) if own else right)
 
 
 def _at(start: T.Equation, ref: T.Ref) -> T.Expr:

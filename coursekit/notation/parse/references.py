@@ -26,9 +26,6 @@ _ONE = re.compile(r"1\s*/\s*$|frac\s*\{?\s*1\s*\}?\s*\{?\s*$")
 class ReferenceReader(IndexReader):
     """What a name is, by its brackets and by what the program tells about it."""
 
-    def expr(self, tree: Tree[Token] | Token) -> T.Expr:
-        raise NotImplementedError
-
     def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
         token, script, round_, square = parts_of(tree)
         name: Name = token.value
@@ -82,21 +79,22 @@ class ReferenceReader(IndexReader):
         shape = self.facts.signature.shapes.get(ref.name)
         if shape is None:
             return ref.name in self.facts.signature.defined
-        elsewhere = any(
-            single(a) in shape and single(a) != own for a, own in zip(ref.indices, shape, strict=False)
-        )
+        pairs = zip(map(single, ref.indices), shape, strict=False)
+        elsewhere = any(own in shape and own != axis for own, axis in pairs)
         if len(ref.indices) > len(shape) or (elsewhere and len(ref.indices) < len(shape)):
             axes = "axis" if len(shape) == 1 else "axes"
             raise self.error(f"`{ref.name}` has {len(shape)} {axes}, you wrote {len(ref.indices)}", tree)
         return len(ref.indices) < len(shape)
 
     def floored(self, ref: T.Ref) -> T.Expr:
-        """The entry at `t//2`, summed over the index that stands for it."""
+        """The entry at `t//2` or at an argmax, summed over the index that stands for it."""
         if not self.floors:
             return ref
         made, self.floors = self.floors, []
-        where = T.And(tuple(c for _, both in made for c in both.parts))
-        return T.Sum(tuple(n for n, _ in made), ref, where, span=ref.span)
+        tests = [c for _, both in made for c in both.parts]
+        places = tuple(c for c in tests if isinstance(c.left, T.Affine))
+        body = multiply([ref, *(T.Iverson(c) for c in tests if c not in places)], ref.span)
+        return T.Sum(tuple(n for n, _ in made), body, T.And(places) if places else None, span=ref.span)
 
     def x_apply(self, tree: Tree[Token]) -> T.Expr:
         token, _, arguments = cast("tuple[Token, None, Tree[Token]]", tree.children)
@@ -122,12 +120,11 @@ class ReferenceReader(IndexReader):
         """A name without brackets: a defined scalar, an index as a number, a size, a product of sizes."""
         if name.transposed:
             return T.Call("transpose", (self.bare(replace(name, transposed=False), token, span),), span=span)
-        if (
-            name.text in self.facts.ranked
-            and self.facts.is_size(name.index)
-            and name.index not in self.facts.shapes
-        ):
-            return T.Size(name.index, span=span)  # 1/sqrt(K) beside a tensor K[s,K]
+        beside = name.text in self.facts.ranked and self.facts.is_size(name.index)
+        if beside and name.index not in self.facts.shapes:  # 1/sqrt(K) beside a tensor K[s,K]
+            return T.Size(name.index, span=span)
+        if name.text == self.own and name.index in self.facts.sizes:
+            return T.Size(name.index, span=span)  # \\mathcal{L} = 1/L \\sum_{l=1}^L …
         given = name.text in self.facts.shapes or name.text in self.facts.signature.ranks
         if given or (self.facts.matrices and name.text in self.facts.tensors):
             return T.Call(MARK, (T.Ref(name.text, span=span),), span=span)
@@ -147,13 +144,9 @@ class ReferenceReader(IndexReader):
             return multiply([T.Size(s, span=span) for s in sizes], span)
         if self.facts.shapes and (parts := self.letters_of(name)):
             return multiply([T.Call(MARK, (T.Ref(p.text, span=span),), span=span) for p in parts], span)
-        if (
-            self.facts.signature
-            and name.plain
-            and len(name.base) == 1
-            and (name.capital or self.counts(name, token))
-            and self.sole(name, token)
-        ):
+        letter = bool(self.facts.signature) and len(name.base) == 1
+        letter = letter and (name.plain or self.unknown(name)) and (name.capital or self.counts(name, token))
+        if letter and self.sole(name, token):
             return T.Size(capital_of(self.facts.counts[name.text]), span=span)
         axes = {a for shape in self.facts.signature.shapes.values() for a in shape}
         if len(axes) == 1 and name.plain and len(name.base) == 1 and name.capital:  # there is no other size

@@ -11,9 +11,20 @@ from lark import Token
 from .. import functions
 from ..errors import NotationError
 from ..names import ACCENTS, Group, Name
-from .slips import UNSEEN, escaped, stranger
-from .symbols import ABSENT, FUNCTIONS, LETTERS, PACKAGES, REDUCERS, REFUSED, SPACES, WRAPPERS
-from .tokens import as_, level
+from .symbols import (
+    ABSENT,
+    FUNCTIONS,
+    LETTERS,
+    PACKAGES,
+    REDUCERS,
+    REFUSED,
+    SPACES,
+    UNSEEN,
+    WRAPPERS,
+    escaped,
+    stranger,
+)
+from .tokens import as_, level, opening
 
 MAX_DEPTH = 40
 MAX_SCRIPTS = 8
@@ -28,6 +39,8 @@ _OPERATOR = re.compile(
 _OPTION = re.compile(r",\s*(?:dim|axis)\s*=\s*(-?\d+)\s*(?=\))")
 _REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
 _STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
+_INDEXED = r"(\[[^\]]*\]|_\{[^}]*\})\s*(\\left)?\s*\(|_[A-Za-z]+\s*(\\left)?\s*[\w\\(]"  # [i](…
+_BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
 _JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
@@ -61,9 +74,8 @@ class Scanner:
         self.latex = "\\" in text
         self.end = len(text)
         # words that are tensors here, whatever they mean elsewhere
-        self.defined = {
-            w.split("_")[0] if w.split("_")[0] in functions.DEFINED else w for w in _DEFINED.findall(text)
-        }
+        words = [(w, w.split("_")[0]) for w in _DEFINED.findall(text)]
+        self.defined = {first if first in functions.DEFINED else w for w, first in words}
         self.defined |= {w for w in _ENTRY.findall(text) if w in REDUCERS}
         self.lines = [0] + [m.end() for m in re.finditer("\n", text)]
         self.out: list[Token] = []
@@ -80,6 +92,16 @@ class Scanner:
     def error(self, message: str, at: int, width: int = 1) -> NotationError:
         line, column = self.place(at)
         return NotationError(message, self.text, line, column, width)
+
+    @property
+    def last(self) -> str:
+        """The kind of the token that was read last."""
+        return self.out[-1].type if self.out else ""
+
+    def ahead(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+        """What stands next."""
+        found = re.compile(pattern) if isinstance(pattern, str) else pattern
+        return found.match(self.text, self.pos, self.end)
 
     def emit(self, kind: str, value: object, start: int, stop: int | None = None) -> None:
         line, column = self.place(start)
@@ -115,7 +137,7 @@ class Scanner:
             raise self.error(slip[0], start, slip[1])
         elif char.isspace() or char in "$~" or char in UNSEEN or (char == "&" and not self.cases):
             self.pos += 1
-        elif char == "%" and _REMAINDER.match(self.text, self.pos, self.end) and self.operand():
+        elif char == "%" and self.ahead(_REMAINDER) and self.operand():
             hint = "`%` begins a comment, as in LaTeX; for a remainder give each its own place: `y[t,0] = x[2*t]` and "
             raise self.error(hint + "`y[t,1] = x[2*t+1]` on two lines", start)
         elif char in "#%":
@@ -123,55 +145,48 @@ class Scanner:
             self.pos = self.end if newline < 0 else newline
         elif char == "\\" or char in LETTERS:
             self.command()
-        elif number := _NUMBER.match(self.text, self.pos, self.end):
+        elif number := self.ahead(_NUMBER):
             self.pos = number.end()
             digits, _, exponent = number.group().lower().partition("e")
             if len(digits) > MAX_DIGITS or len(exponent) > 4 or abs(int(exponent or 0)) > MAX_DIGITS:
                 raise self.error(f"a number has at most {MAX_DIGITS} digits", start, self.pos - start)
             self.emit("NUMBER", number.group(), start)
-        elif char in "tnjmF" and (package := PACKAGES.match(self.text, self.pos, self.end)):
+        elif char in "tnjmF" and (package := self.ahead(PACKAGES)):
             self.pos = package.end()
-        elif word := _WORD.match(self.text, self.pos, self.end):
+        elif word := self.ahead(_WORD):
             self.pos = word.end()
             if word.group() == "log" and self.text.startswith("_softmax", self.pos):
                 self.pos += 1
                 return self.emit("FUNC", "log", start)
             self.word(word.group(), start)
-        elif char == "." and _STOP.match(self.text, self.pos, self.end):
+        elif char == "." and self.ahead(_STOP):
             self.pos += 1  # the full stop of a sentence
         elif char in "²³⁴":
             self.pos += 1
             self.emit("CARET", "^", start)
             self.emit("NUMBER", str("  ²³⁴".index(char)), start)
-        elif char == "," and (option := _OPTION.match(self.text, self.pos, self.end)):
+        elif char == "," and (option := self.ahead(_OPTION)):
             self.option(option)
         elif char == "{" and (name := self.whole_name()):
             self.finish(name, start)
-        elif operator := _OPERATOR.match(self.text, self.pos, self.end):
+        elif operator := self.ahead(_OPERATOR):
             self.operator(operator.group(), start)
         elif char == "&" and self.cases:
             self.pos += 1
-            said = re.compile(
-                r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
-            )
-            if self.out and self.out[-1].type == "COMMA":
+            if self.last == "COMMA":
                 self.out.pop()
-            if not said.match(self.text, self.pos, self.end):
+            if not self.ahead(_BRANCH):
                 self.emit("IF", "if", start)
-        elif char == "_" and self.out and self.out[-1].type == "NORM":
+        elif char == "_" and self.last == "NORM":
             if self.group(sup=False).items not in (("F",), ("2",)):
                 hint = "a norm is the root of the squares; write another as a sum: `sum[i](abs(x[i]))`"
                 raise self.error(hint, start, self.pos - start)
-        elif (
-            char == "_"
-            and [t.type for t in self.out[-3:]] == ["LPAR", "NAME", "RPAR"]
-            and not (len(self.out) > 3 and (self.leads(-4) or self.calls(self.out[-4], self.out[-3])))
-        ):
+        elif char == "_" and self.bracketed_name():
             name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
             start = self.out[-3].start_pos or 0
             del self.out[-3:]
             self.finish(name, start)
-        elif char == "_" and self.out and self.out[-1].type in ("RPAR", "RSQ", "RBRACE"):
+        elif char == "_" and self.last in ("RPAR", "RSQ", "RBRACE"):
             group = self.group(sup=False)  # (W x)_i: an entry of what stands in the brackets
             if group.items == ("plus",):  # [x]_+: its positive part
                 return self.wrap("relu")
@@ -185,10 +200,10 @@ class Scanner:
             raise self.error("a subscript must follow a name: `h_t`, `h_{t-1}`", start)
         elif self.text.startswith(":=", start):
             self.pos += 1
-        elif char == ":" and self.out and self.out[-1].type == "NAME" and self.leads(-1):
+        elif char == ":" and self.last == "NAME" and self.leads(-1):
             self.pos += 1  # a label before the equation: `LSTM: …`
             self.out.pop()
-        elif _SLICE.match(self.text, start, self.end) and self.out and self.out[-1].type in ("LSQ", "COMMA"):
+        elif self.ahead(_SLICE) and self.last in ("LSQ", "COMMA"):
             self.pos += 1
             self.emit("SLICE", ":", start)
         elif char == ":" and self.under:
@@ -211,6 +226,12 @@ class Scanner:
             raise self.error(message, option.start(), len(option[0]))
         self.pos = option.end()
 
+    def bracketed_name(self) -> bool:
+        """Does a name stand alone in brackets that are no function's?"""
+        if [t.type for t in self.out[-3:]] != ["LPAR", "NAME", "RPAR"]:
+            return False
+        return len(self.out) == 3 or not (self.leads(-4) or self.calls(self.out[-4], self.out[-3]))
+
     def leads(self, at: int) -> bool:
         """Does a line begin with this token?"""
         return [t.type for t in self.out[:at][-1:]] in ([], ["NEWLINE"])
@@ -223,7 +244,7 @@ class Scanner:
 
     def operand(self) -> bool:
         """Does a number, a name or a bracket end just here, so that a sign may follow it?"""
-        return bool(self.out) and self.out[-1].type in ("NAME", "NUMBER", "RPAR", "RSQ", "RBRACE")
+        return self.last in ("NAME", "NUMBER", "RPAR", "RSQ", "RBRACE")
 
     def operator(self, symbol: str, start: int, length: int | None = None) -> None:
         if method := re.compile(r"\.([a-z]+)\(\s*\)").match(self.text, start, self.end):
@@ -235,7 +256,7 @@ class Scanner:
             kind = "FLOOR"
         if kind == "LSQ" and (not self.after_name() or self.lays(start)):
             kind = "LGRP"
-        if kind == "CARET" and (one := re.compile(r"\s*1/(\d+)").match(self.text, self.pos, self.end)):
+        if kind == "CARET" and (one := self.ahead(r"\s*1/(\d+)")):
             part = one.group(1)
             hint = (
                 f"`^1/{part}` can be a root, written `^(1/{part})`, or a part of the whole, written `/{part}`"
@@ -258,13 +279,12 @@ class Scanner:
 
     def after_name(self) -> bool:
         """Is the token before a name (or a reducer, or the bracket after a name's round brackets)?"""
-        if not self.out:
-            return False
-        last = self.out[-1]
-        if last.type in ("NAME", "REDUCER", "BIGOP"):
-            return True
-        start = self.opener()
-        return last.type == "RPAR" and start > 0 and self.out[start - 1].type == "NAME"
+        if self.last != "RPAR":
+            return self.last in ("NAME", "REDUCER", "BIGOP")
+        start = opening(self.out)
+        inside = self.text[self.pos : self.close(self.pos - 1)] if self.text[self.pos - 1] == "[" else ""
+        called = start > 0 and self.out[start - 1].type == "NAME"
+        return called and not re.search(r"[(\[]|\bf\{?1", inside)  # M(i)[1 - w(i)]
 
     def peek_transpose(self) -> bool:
         """The ⊤ after a bracket, `(a - b)^\\top` or `x[t].T`, is marked; it means nothing for a tensor's entry."""
@@ -278,7 +298,7 @@ class Scanner:
 
     def wrap(self, function: str) -> None:
         """Apply a function to what has just been read up to its closing bracket: `(a - b)`, `softmax(s)`."""
-        start = self.opener()
+        start = opening(self.out)
         before, bracket = self.out[start - 1] if start else None, self.out[start]
         if before is not None and before.type != "RSQ":
             entry = before.type == "NAME" and bracket.type == "LSQ"  # h[t].T
@@ -287,27 +307,18 @@ class Scanner:
         self.out[start:start] = [as_("FUNC", near, function), as_("LPAR", near, "(")]
         self.out.append(as_("RPAR", self.out[-1], ")"))
 
-    def opener(self) -> int:
-        """Where the bracket that has just closed was opened."""
-        depth = 0
-        for k in reversed(range(len(self.out))):
-            depth -= level(self.out[k])
-            if depth <= 0:
-                return k
-        return 0
-
     def word(self, word: str, start: int, text_word: bool = False) -> None:
         """A word that begins at `start` has been read up to `pos`: finish it and emit it."""
         if word in KEYWORDS and not self.follows("_", "^", "[", "'"):
             return self.keyword(word, start)
         if word in ("for", "when") and self.operand() and self.follows(" "):
-            every = _ALL.match(self.text, self.pos, self.end)
+            every = self.ahead(_ALL)
             return self.for_all(start) if every else self.keyword("if", start)
         self.finish(Name(word, text_word=text_word), start)
 
     def for_all(self, start: int) -> None:
         """`for all t` says nothing that the left side does not; `for all t < s` does."""
-        quad = re.compile(r".*?(\\q?quad|$)", re.MULTILINE).match(self.text, self.pos, self.end)
+        quad = self.ahead(r"(?m).*?(\\q?quad|$)")
         self.pos = quad.end() if quad else self.end
         if _SOME.search(self.text, start, self.pos):
             raise self.error("what is it for the others? Write `a if t > 0 else b`", start, self.pos - start)
@@ -323,13 +334,12 @@ class Scanner:
 
     def finish(self, name: Name, start: int) -> None:
         """Read sub- and superscripts, primes and `.grad`, then emit the name or what it turns out to be."""
-        own = name.base in self.defined or (
-            REDUCERS.get(name.base) in _OFTEN_NAMES and not self.takes_index() and not self.follows("(")
-        )
+        often = REDUCERS.get(name.base) in _OFTEN_NAMES
+        own = name.base in self.defined or (often and not self.ahead(_INDEXED) and not self.follows("("))
         whole = start == 0 and self.pos == self.end  # the name of a tensor, and no text
         tensor = FUNCTIONS.get(name.base) in functions.SAID and self.follows("[")  # power[t]
         own = own or whole or tensor
-        if found := _JOINED.match(self.text, self.pos, self.end):  # leaky_relu, log_softmax
+        if found := self.ahead(_JOINED):  # leaky_relu, log_softmax
             joined = (name.base + found.group(1)).lower()
             if joined in FUNCTIONS or joined in REDUCERS:
                 name, self.pos = replace(name, base=joined), found.end()
@@ -343,7 +353,7 @@ class Scanner:
             return self.emit("QUAD", "", start)
         if name.plain and name.base == "where":
             raise self.error(REFUSED[name.base], start, self.pos - start)
-        if name.plain and name.base == "arg" and (head := _ARG.match(self.text, self.pos, self.end)):
+        if name.plain and name.base == "arg" and (head := self.ahead(_ARG)):
             self.pos = head.end()
             return self.reducer(REDUCERS["arg" + head[1]], start, big=False)
         name = self.scripts(name)
@@ -368,24 +378,13 @@ class Scanner:
             return self.emit("NUMBER", "inf", start)
         self.emit("NAME", name, start)
 
-    def takes_index(self) -> bool:
-        """Does `[i](` come next?"""
-        return (
-            re.compile(r"(\[[^\]]*\]|_\{[^}]*\})\s*(\\left)?\s*\(|_[A-Za-z]+\s*(\\left)?\s*[\w\\(]").match(
-                self.text, self.pos, self.end
-            )
-            is not None
-        )
-
     def whole_name(self) -> Name | None:
         """The name that stands in braces alone, as in `{v'_w}^\\top`; `pos` is left after it."""
         raise NotImplementedError
 
     def opens(self) -> bool:
         """Does a bracket come next?"""
-        return (
-            re.compile(r"\s*(\\left|\\[bB]igg?l?)?\s*[(\[]").match(self.text, self.pos, self.end) is not None
-        )
+        return self.ahead(r"\s*(\\left|\\[bB]igg?l?)?\s*[(\[]") is not None
 
     def scripts(self, name: Name) -> Name:
         subs, sups, primes = list(name.subs), list(name.sups), name.primes
@@ -393,11 +392,10 @@ class Scanner:
         start = self.pos
         while self.pos < self.end:
             if len(subs) + len(sups) + primes > MAX_SCRIPTS:
-                raise self.error(
-                    f"a name has at most {MAX_SCRIPTS} sub- and superscripts", start, self.pos - start
-                )
+                message = f"a name has at most {MAX_SCRIPTS} sub- and superscripts"
+                raise self.error(message, start, self.pos - start)
             char = self.text[self.pos]
-            if char == " " and re.compile(r" +_").match(self.text, self.pos, self.end):
+            if char == " " and self.ahead(r" +_"):
                 self.pos += 1
             elif char in "'′":
                 primes += 1
@@ -420,21 +418,18 @@ class Scanner:
                     primes += 1
                 else:
                     sups.append(group_or_none)
-            elif char == "." and re.compile(r"\.(\\text|\\mathrm|grad\b)").match(
-                self.text, self.pos, self.end
-            ):
+            elif char == "." and self.ahead(r"\.(\\text|\\mathrm|grad\b)"):
                 subs.append(self.group(sup=False))
-            elif char == "." and re.compile(r"\.T\b").match(self.text, self.pos, self.end):
+            elif char == "." and self.ahead(r"\.T\b"):
                 transposed, self.pos = True, self.pos + 2
             else:
                 break
-        return Name(
-            name.base, name.accents, tuple(sups), tuple(subs), primes, transposed, opaque, name.text_word
-        )
+        name = replace(name, sups=tuple(sups), subs=tuple(subs), primes=primes)
+        return replace(name, transposed=transposed, opaque=opaque)
 
     def superscript(self) -> Group | None:
         """The superscript at `pos` if it may belong to the name or be an index; None if it can only be a power."""
-        if not re.compile(r"\^\s*(\{|\(|\\|[A-Za-z0-9⊤′*])").match(self.text, self.pos, self.end):
+        if not self.ahead(r"\^\s*(\{|\(|\\|[A-Za-z0-9⊤′*])"):
             return None
         try:
             group = self.group(sup=True)
@@ -456,8 +451,8 @@ class Scanner:
         elif self.follows("\\") or (self.pos < self.end and self.text[self.pos] in LETTERS):
             self.one_argument()
             stop = self.pos
-        elif match := re.compile(r"[A-Za-z0-9]+|\*|(?<=[_^])\+").match(self.text, self.pos, self.end):
-            joined = self.latex and re.compile(r"[A-Za-z]{2,}_").match(self.text, self.pos, self.end)
+        elif match := self.ahead(r"[A-Za-z0-9]+|\*|(?<=[_^])\+"):
+            joined = self.latex and self.ahead(r"[A-Za-z]{2,}_")
             stop = self.pos = self.pos + 1 if joined else match.end()  # s_is_j, as LaTeX reads it
         else:
             what = "superscript" if sup else "subscript"
@@ -493,7 +488,7 @@ class Scanner:
         if self.text[self.pos] in LETTERS:
             self.pos += 1
             return self.text[start : self.pos]
-        match = COMMAND.match(self.text, self.pos, self.end)
+        match = self.ahead(COMMAND)
         if match is None:
             raise self.error("a name is missing after `\\`", start)
         self.pos = match.end()
@@ -524,9 +519,7 @@ class Scanner:
 
     def shape(self, start: int) -> None:
         """After `in`: `R^{V x d}` becomes one SHAPE token, the tuple of its dimensions."""
-        match = re.compile(r"\s*(\\mathbb\s*(\{R\}|R)|R(?!\w)|ℝ)(\s*\^\s*)?").match(
-            self.text, self.pos, self.end
-        )
+        match = self.ahead(r"\s*(\\mathbb\s*(\{R\}|R)|R(?!\w)|ℝ)(\s*\^\s*)?")
         if match is None:
             return  # a set; `lexer` and `bound` know what may stand there
         self.pos = match.end()

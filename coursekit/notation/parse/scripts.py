@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from lark import Token
@@ -23,7 +23,9 @@ from .scanner import split_commas
 from .seen import ATOM, depths, letters_in, made_of, survey
 from .signature import Signature
 from .symbols import MOMENTS
-from .tokens import Tokens, as_, closing, count, level, refuse, split
+from .tokens import Tokens, as_, closing, count, kind_at, level, refuse, split
+
+Pair = tuple[Group, bool]  # the indices of one script, and whether they stand letter by letter
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Reading:
     """A name as it is read: what is left of it, its indices (each group, and whether letter by letter), its powers."""
 
     name: Name
-    indices: tuple[tuple[Group, bool], ...] = ()
+    indices: tuple[Pair, ...] = ()
     powers: tuple[Group, ...] = ()
     order: tuple[int, ...] = ()  # of the indices, where it is not that of writing
 
@@ -39,9 +41,7 @@ class Reading:
 class Scripts:
     """The statements of one text, their scripts resolved."""
 
-    def __init__(
-        self, statements: list[Tokens], text: str, signature: Signature, declared: set[str] | None = None
-    ) -> None:
+    def __init__(self, statements: list[Tokens], text: str, signature: Signature, declared: set[str]) -> None:
         self.text = text
         self.signature = signature
         self.reader = LatexReader(text)
@@ -49,6 +49,7 @@ class Scripts:
         statements = [self.rooted(tokens, statements) for tokens in map(families, statements)]
         statements = list(map(laid, statements)) if signature else statements
         self.seen = survey(statements)
+        self.led: set[str] = set()  # the indices of the left side of the statement that is read
         self.bases = {n.base for n in self.seen.lefts}
         signature.defined = {n.text for n in self.seen.lefts} | self.bases
         accents = {(n.base, n.accents) for n in self.seen.names}
@@ -59,9 +60,9 @@ class Scripts:
             statements = self.functions(statements)
         elif not self.seen.tensors:
             for tokens in statements:
-                if tokens[0].type != "NAME" or tokens[0].value.text not in (declared or ()):
+                if tokens[0].type != "NAME" or tokens[0].value.text not in declared:
                     self.decide(tokens)
-        self.statements = [self.statement(tokens) for tokens in statements]
+        self.statements = [self.lead(tokens) for tokens in statements]
 
     def rooted(self, tokens: Tokens, statements: list[Tokens]) -> Tokens:
         """`\\sigma^2 = …` as `\\sigma = \\sqrt{…}`, where 2 is no number of a layer."""
@@ -78,32 +79,26 @@ class Scripts:
 
     def functions(self, statements: list[Tokens]) -> list[Tokens]:
         """`F(x) = …` of tensors that are given is a tensor F, and `score(h_t, g_s)` the entry `score[t,s]`."""
-        heads = {
-            s[0].value.text
-            for s in statements
-            if self.given(s, 0) and s[closing(s, 1) + 1].type in ("_EQ", "LENTRY")
-        }
+        defines = [
+            s for s in statements if self.given(s, 0) and s[closing(s, 1) + 1].type in ("_EQ", "LENTRY")
+        ]
+        heads = {s[0].value.text for s in defines}
         return [self.applied(tokens, heads) for tokens in statements] if heads else statements
 
     def given(self, tokens: Tokens, k: int) -> list[Reading] | None:
         """The arguments of the name at `k`, if all of them are tensors that are known."""
-        if tokens[k].type != "NAME" or k + 1 >= len(tokens) or tokens[k + 1].type != "LPAR":
+        if tokens[k].type != "NAME" or kind_at(tokens, k + 1) != "LPAR":
             return None
-        inside = tokens[k + 2 : closing(tokens, k + 1)]
-        names, commas = inside[::2], inside[1::2]
-        if (
-            len(names) == len(commas)
-            or {t.type for t in names} != {"NAME"}
-            or {t.type for t in commas} - {"COMMA"}
-        ):
+        stop = closing(tokens, k + 1)
+        inside = tokens[k + 2 : stop]
+        names = inside[::2]
+        if [t.type for t in inside] != ["NAME", *["COMMA", "NAME"] * (len(names) - 1)]:
             return None
         found = [reading for t in names if (reading := self.signed(t.value, 0))]
         known = self.signature.find(tokens[k].value)
         filled = sum(self.width(*pair) for reading in found for pair in reading.indices)
         own = known is None or 0 < filled == self.signature.ranks[known]  # FL(p_i) is the entry FL[i]
-        own |= not filled and [t.type for t in tokens[closing(tokens, k + 1) + 1 :][:1]] == [
-            "LENTRY"
-        ]  # LN(x)_i
+        own |= not filled and kind_at(tokens, stop + 1) == "LENTRY"  # LN(x)_i
         return found if len(found) == len(names) and own else None
 
     def applied(self, tokens: Tokens, heads: set[str]) -> Tokens:
@@ -111,15 +106,13 @@ class Scripts:
         k = 0
         while k < len(tokens):
             out.append(tokens[k])
-            arguments = (
-                self.given(tokens, k) if tokens[k].type == "NAME" and tokens[k].value.text in heads else None
-            )
-            if arguments is not None:
+            used = tokens[k].type == "NAME" and tokens[k].value.text in heads
+            if used and (arguments := self.given(tokens, k)) is not None:
                 groups = [pair for reading in arguments for pair in reading.indices]
                 if groups:
-                    self.bracketed("LSQ", "RSQ", groups, tokens[k], out)
+                    self.bracketed("SQ", groups, tokens[k], out)
                 k = closing(tokens, k + 1)
-                if tokens[k + 1 : k + 2] and tokens[k + 1].type == "LENTRY":  # H(x)_i
+                if kind_at(tokens, k + 1) == "LENTRY":  # H(x)_i
                     stop = next(n for n in range(k, len(tokens)) if tokens[n].type == "RENTRY")
                     inside = self.statement(tokens[k + 2 : stop])
                     out += [as_("LSUB", tokens[k + 1]), *inside, as_("RSUB", tokens[stop])]
@@ -173,6 +166,15 @@ class Scripts:
         repairs = (written("[%s]", ","), written("_{\\text{%s}}", ""))
         return refuse(message, self.text, token, repairs)
 
+    def lead(self, tokens: Tokens) -> Tokens:
+        """A whole statement, whose left side tells some of its indices."""
+        first, self.led = tokens[0].value, set()
+        reading = self.signed(first, 0) if isinstance(first, Name) else None
+        self.led = set(self.first(list(reading.indices))) if reading else set()
+        inside = tokens[2 : closing(tokens, 1)] if kind_at(tokens, 1) in ("LSQ", "LPAR") else []
+        self.led |= {t.value.index for t in inside if t.type == "NAME"}
+        return self.statement(tokens)
+
     def statement(self, tokens: Tokens) -> Tokens:
         if not self.signature and all(t.type != "NAME" or t.value.plain for t in tokens):
             return tokens
@@ -180,12 +182,15 @@ class Scripts:
         contexts = [inside for _, _, inside in depths(tokens)]
         k = 0
         while k < len(tokens):
-            token = tokens[k]
-            if token.type != "NAME" or (contexts[k] == "bound" and not self.compared(tokens, k)):
-                out += self.letters([token]) if contexts[k] == "bound" and self.several(token) else [token]
-                k += 1
+            token, bound = tokens[k], contexts[k] == "bound"
+            if (bound or kind_at(tokens, k - 1) == "LENTRY") and self.several(token):  # sum_ij, (A B)_{ij}
+                out += self.letters([token])
+            elif token.type != "NAME" or (bound and not self.compared(tokens, k)):
+                out.append(token)
+            else:
+                k = self.name(tokens, k, contexts[k] == "index", out)
                 continue
-            k = self.name(tokens, k, contexts[k] == "index", out)
+            k += 1
         return out
 
     def several(self, token: Token) -> bool:
@@ -204,7 +209,7 @@ class Scripts:
     def name(self, tokens: Tokens, k: int, inside: bool, out: Tokens) -> int:
         """Emit the name at `k`, its indices, its square brackets and its powers; return what comes next."""
         token = tokens[k]
-        square = k + 1 < len(tokens) and tokens[k + 1].type == "LSQ"
+        square = kind_at(tokens, k + 1) == "LSQ"
         stop = closing(tokens, k + 1) if square else k
         if square and self.lays(tokens[k + 1 : stop]):  # W [h_{t-1}, x_t]: vectors laid end to end
             tokens[k + 1] = as_("LGRP", tokens[k + 1], "[")
@@ -221,34 +226,29 @@ class Scripts:
             for part in parts:
                 self.name([as_("NAME", token, part)], 0, inside, out)
             return k + 1
-        whole = (
-            not token.value.plain and token.value.index in self.seen.bound
-        )  # the w_t of a softmax over w_t
-        reading = Reading(token.value) if whole else self.signed(token.value, entries)
-        if reading is None and any(len(g.items) > 1 for g in token.value.subs):
-            known = self.signature.find(
-                Name(token.value.base, token.value.accents, primes=token.value.primes)
+        name: Name = token.value
+        whole = not name.plain and name.index in self.seen.bound  # the w_t of a softmax over w_t
+        reading = Reading(name) if whole else self.signed(name, entries)
+        several = reading is None and any(len(g.items) > 1 for g in name.subs)
+        if several and (known := self.signature.find(Name(name.base, name.accents, primes=name.primes))):
+            rank = self.signature.ranks[known]
+            raise refuse(
+                f"`{known}` has {rank} {'axis' if rank == 1 else 'axes'}, not these", self.text, token
             )
-            if known is not None:
-                rank = self.signature.ranks[known]
-                axes = "axis" if rank == 1 else "axes"
-                raise refuse(f"`{known}` has {rank} {axes}, not these", self.text, token)
-        if reading is None and inside:
-            reading = Reading(token.value)
         if reading is None:
-            reading = self.unsigned(token, square)
+            reading = Reading(name) if inside else self.unsigned(token, square)
         for group in (*reading.name.sups, *reading.name.subs):
             if not group.name_like:
                 raise refuse(f"`{self.written(group)}` cannot be read as part of a name", self.text, token)
         out.append(as_("NAME", token, reading.name))
         if reading.indices:
-            self.bracketed("LSUB", "RSUB", reading.indices, token, out, reading.order)
+            self.bracketed("SUB", reading.indices, token, out, reading.order)
         if square and not (reading.powers and token.value.base == "e" and not reading.indices):
             out += self.statement(tokens[k + 1 : stop + 1])
             k = stop
         for group in reading.powers:
             out.append(as_("CARET", token, "^"))
-            self.bracketed("LBRACE", "RBRACE", ((group, False),), token, out)
+            self.bracketed("BRACE", ((group, False),), token, out)
             if square and k != stop:  # e^x[i]: the brackets are the exponent's
                 out[-1:] = [*self.statement(tokens[k + 1 : stop + 1]), out[-1]]
                 k = stop
@@ -271,22 +271,17 @@ class Scripts:
         return False
 
     def bracketed(
-        self,
-        opener: str,
-        closer: str,
-        groups: Iterable[tuple[Group, bool]],
-        near: Token,
-        out: Tokens,
-        order: tuple[int, ...] = (),
+        self, kind: str, groups: Iterable[Pair], near: Token, out: Tokens, order: tuple[int, ...] = ()
     ) -> None:
+        """Emit groups of indices or a power in brackets: `SQ`, `SUB`, `BRACE`."""
         entries: list[Tokens] = []
         for group, apart in groups:
             inner = self.scan(group)
             entries += split(self.letters(inner) if apart else self.statement(inner))
-        out.append(as_(opener, near, opener))
+        out.append(as_(f"L{kind}", near, "["))
         for number, entry in enumerate([entries[k] for k in order] or entries):
             out += [as_("COMMA", near, ","), *entry] if number else entry
-        out.append(as_(closer, near, closer))
+        out.append(as_(f"R{kind}", near, "]"))
 
     def scan(self, group: Group) -> Tokens:
         """The tokens of a script, read as what stands in brackets."""
@@ -319,6 +314,7 @@ class Scripts:
         """The reading that the signature tells: its longest name whose axes the scripts fill."""
         if not self.signature:
             return None
+        name = self.parted(name)
         groups = [(g, True) for g in name.sups] + [(g, False) for g in name.subs]
         best: tuple[tuple[int, ...], Reading] | None = None
         torn: tuple[str, Group] | None = None
@@ -350,7 +346,10 @@ class Scripts:
                     torn = known, indices[0]
                     continue
                 new = sum(1 for g, way in apart for i in g.items if not way and self.strange(i))
-                score = (total == rank, kinds.count("name"), -len(powers), -new, -sum(ways))
+                base = self.signature.shapes.get(name.base, ())  # w_t, where both wt and w[t,i] are given
+                loose = kept.text not in self.signature.ranks
+                exact = not (loose and any(i in base for g in kept.subs for i in g.items))
+                score = (total == rank, exact, kinds.count("name"), -len(powers), -new, -sum(ways))
                 if best is None or score > best[0]:
                     plain = Name(known, transposed=kept.transposed and rank > 0, opaque=kept.opaque)
                     order = self.order(known, apart) if total == rank and not count else ()
@@ -361,19 +360,39 @@ class Scripts:
                 f"`{torn[0]}` has the axes {axes}: which is meant? Write all its indices, `{torn[0]}[{axes}]`"
             )
             raise self.reader.error(message, torn[1].place[0], torn[1].place[1] - torn[1].place[0])
+        if whole and best and not count and name.base not in self.signature.ranks and not name.sups:
+            (group, *more), shape = name.subs, self.signature.shapes[name.text]
+            if (
+                not more and group.items == shape and set(shape) <= self.led
+            ):  # b_u + b_i, where b_u has the axis u
+                return Reading(best[1].name, ((group, False),))
         return best[1] if best else None
 
-    def elsewhere(self, known: str, groups: list[tuple[Group, bool]]) -> bool:
+    def parted(self, name: Name) -> Name:
+        """`x_{1,b}` as the entry b of `x_1`, where this is given and x is not."""
+        for group in name.subs:
+            first, _, rest = self.written(group).partition(",")
+            if len(group.items) < 2 or not rest or self.signature.find(name.without(group)):
+                continue
+            start, stop = group.place
+            own = replace(group, items=group.items[:1], place=(start, start + len(first)))
+            rest_ = replace(group, items=group.items[1:], place=(self.text.index(",", start) + 1, stop))
+            apart = replace(name, subs=(own, rest_, *(g for g in name.subs if g is not group)))
+            if self.signature.find(apart.without(rest_)):
+                return apart
+        return name
+
+    def elsewhere(self, known: str, groups: list[Pair]) -> bool:
         """Does a script stand for another axis than the one that it would fill: the t of `h_t` for h[b,t,j]?"""
         shape = self.signature.shapes[known]
         return any(i in shape and i != own for i, own in zip(self.first(groups), shape, strict=False))
 
-    def first(self, groups: list[tuple[Group, bool]]) -> list[str]:
+    def first(self, groups: list[Pair]) -> list[str]:
         """The letter that each index begins with."""
         items = [(item, apart) for group, apart in groups for item in group.items]
         return [i for item, apart in items for i in (item if apart else ATOM.findall(item)[:1] or [""])]
 
-    def order(self, known: str, groups: list[tuple[Group, bool]]) -> tuple[int, ...]:
+    def order(self, known: str, groups: list[Pair]) -> tuple[int, ...]:
         """Indices above and below have no order of their own: each that is called as an axis stands for it, so that
         `h^{(t)}_{b,j}` is h[b,t,j]."""
         shape, written = self.signature.shapes[known], self.first(groups)
@@ -440,11 +459,8 @@ class Scripts:
     def is_power(self, token: Token, group: Group, square: bool) -> bool:
         name: Name = token.value
         rest = name.without(group)
-        if (
-            rest.text == "e"
-            and not group.round
-            and "e" not in self.seen.tensors | self.signature.ranks.keys()
-        ):
+        exponential = rest.text == "e" and "e" not in self.seen.tensors | self.signature.ranks.keys()
+        if exponential and not group.round:
             return True
         if self.digits(group) and not group.round:
             layers = {g.items for n in self.seen.names if n.base == name.base for g in n.sups}
@@ -459,15 +475,13 @@ class Scripts:
         known = self.seen.indices | self.seen.bound | self.seen.time
         if group.items[0] in self.seen.bare and not rest.capital and len(group.items[0]) == 1:
             return True
-        if self.signature.ranks.get(group.items[0]) == 0 and (
-            self.signature.find(rest) or self.signature.axis(rest)
-        ):
+        size, number = self.signature.axis(rest), self.signature.find(rest)
+        if size and not number and self.signature.axis(Name(group.items[0])):  # I^J
             return True
-        return (
-            all(a in known or small_of(a) in known for a in atoms)
-            and not square
-            and (rest.base in GREEK or not rest.capital)
-        )
+        if self.signature.ranks.get(group.items[0]) == 0 and (number or size):
+            return True
+        indices = all(a in known or small_of(a) in known for a in atoms)
+        return indices and not square and (rest.base in GREEK or not rest.capital)
 
     def both(self, token: Token, group: Group) -> str:
         name, number = token.value, group.items[0]
@@ -488,27 +502,25 @@ def families(tokens: Tokens) -> Tokens:
         one, all_ = first.value, last.value
         pairs = list(zip((*one.sups, *one.subs), (*all_.sups, *all_.subs), strict=False))
         differ = [(a, b) for a, b in pairs if a.items != b.items]
-        if one.base != all_.base or len(differ) != 1 or differ[0][0].items not in (("0",), ("1",)):
+        two = tokens[k - 4].type == "NAME" and tokens[k - 4].value.base == one.base  # r_1, r_2, …
+        begins = (("1",), ("2",)) if two else (("0",), ("1",))
+        if one.base != all_.base or len(differ) != 1 or differ[0][0].items not in begins:
             continue
-        start = k - 4 if tokens[k - 4].type == "NAME" and tokens[k - 4].value.base == one.base else k - 2
+        start = k - 4 if two else k - 2
+        opened = [t.type for t in tokens[start - 2 : start]]
+        if opened[-1:] == ["LPAR"] and (opened[0] == "REDUCER" or tokens[start - 2] in ("min", "max")):
+            whole = as_("NAME", first, one.without(differ[0][0]))  # max(r_1, …, r_n)
+            return families([*tokens[:start], whole, *tokens[k + 3 :]])
+        if opened == ["LPAR", "LPAR"]:  # mean({r_1, …, r_n})
+            return families([*tokens[: start - 1], *tokens[start : k + 3], *tokens[k + 4 :]])
         if tokens[start - 1].type not in ("LPAR", "LGRP", "LSQ") or level(tokens[k + 3]) >= 0:
             continue
         letter = Name(capital_of(differ[0][1].items[0][:1]), primes=1)
         inside = [as_("LSQ", first, "["), as_("NAME", last, letter), as_("RSQ", last, "]")]
-        family = [
-            as_("NAME", first, one.without(differ[0][0])),
-            *inside,
-            as_("SEMI", tokens[k], ";"),
-            as_("DOTS", tokens[k], "family"),
-        ]
+        dots = [as_("SEMI", tokens[k], ";"), as_("DOTS", tokens[k], "family")]
+        family = [as_("NAME", first, one.without(differ[0][0])), *inside, *dots]
         opener, closer = as_("LPAR", tokens[start - 1], "("), as_("RPAR", tokens[k + 3], ")")
-        head = tokens[start - 2]
-        named = (
-            tokens[start - 1].type == "LPAR"
-            and head.type == "NAME"
-            and head.value.base.lower() in ("concat", "cat")
-        )
-        named |= head.type == "REDUCER" and head.value == "concat"
+        named = tokens[start - 1].type == "LPAR" and _word(tokens[start - 2]) in ("concat", "cat")
         if not named and tokens[start - 1].type == "LPAR" and signs != {"SEMI"}:
             continue
         begin = start - 2 if named else start - 1
@@ -516,16 +528,28 @@ def families(tokens: Tokens) -> Tokens:
     return tokens
 
 
+def _word(token: Token) -> str:
+    return (token.value.base if token.type == "NAME" else str(token.value)).lower()
+
+
+# Words between whose arguments a sign stands.
+_SIGNS = {"concat": "SEMI", "cat": "SEMI", "dot": "AT", "inner": "AT", "matmul": "AT", "mm": "AT", "mv": "AT"}
+
+
 def laid(tokens: Tokens) -> Tokens:
-    """`concat(a, b)` as `[a; b]`."""
+    """`concat(a, b)` as `[a; b]`, `dot(a, b)` as `a @ b` and `outer(a, b)` as `a b^T`."""
     for k, token in enumerate(tokens[:-1]):
-        word = token.value.base if token.type == "NAME" else str(token.value)
-        if word.lower() not in ("concat", "cat") or tokens[k + 1].type != "LPAR":
+        if (word := _word(token)) not in (*_SIGNS, "outer") or tokens[k + 1].type != "LPAR":
             continue
-        stop = closing(tokens, k + 1)
+        stop, sign = closing(tokens, k + 1), _SIGNS.get(word, "")
         inside = split(tokens[k + 2 : stop])
-        if len(inside) > 1:
-            parts = [t for part in inside for t in (as_("SEMI", token, ";"), *part)][1:]
-            opener, closer = as_("LGRP", tokens[k + 1], "["), as_("RGRP", tokens[stop], "]")
-            return laid([*tokens[:k], opener, *parts, closer, *tokens[stop + 1 :]])
+        if len(inside) < 2 or (len(inside) > 2 and sign != "SEMI"):
+            continue
+        kinds = ("LGRP", "RGRP") if sign == "SEMI" else ("LPAR", "RPAR")
+        opener, closer = as_(kinds[0], tokens[k + 1], "["), as_(kinds[1], tokens[stop], "]")
+        if sign != "SEMI":
+            inside = [[opener, *part, closer] for part in inside]
+        between = [as_(sign, token, ";")] if sign else [as_("FUNC", token, "turned")]
+        parts = [t for part in inside for t in (*between, *part)][1:]
+        return laid([*tokens[:k], opener, *parts, closer, *tokens[stop + 1 :]])
     return tokens

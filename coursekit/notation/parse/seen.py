@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lark import Token
 
 from ..names import Group, Name
-from .tokens import Tokens, level
+from .tokens import Tokens, kind_at, level
 
 ATOM = re.compile(r"[A-Za-z]+\d*'*")
 
@@ -49,7 +49,7 @@ def survey(statements: list[Tokens]) -> Seen:
     for tokens in statements:
         upto = False
         for k, token, inside in depths(tokens):
-            following = tokens[k + 1].type if k + 1 < len(tokens) else ""
+            following = kind_at(tokens, k + 1)
             upto = (upto or token.type == "UPTO") and token.type != "RSQ"
             if token.type != "NAME":
                 continue
@@ -57,10 +57,8 @@ def survey(statements: list[Tokens]) -> Seen:
             if inside == "index":
                 seen.indices.add(name.index)
             elif inside == "bound":
-                first = (
-                    name.plain or tokens[k - 1].type == "LSQ"
-                )  # the w_s of `s: w_s = v` is no index of the sum
-                if not name.capital and first:
+                first = tokens[k - 1].type == "LSQ"  # the w_s of `s: w_s = v` is no index of the sum
+                if not name.capital and (first or name.plain):
                     (seen.upto if upto else seen.bound).add(name.index)
             else:
                 seen.names.append(name)

@@ -26,6 +26,21 @@ def closing(tokens: Tokens, at: int) -> int:
     return len(tokens) - 1
 
 
+def kind_at(tokens: Tokens, k: int) -> str:
+    """The kind of the token at `k`, none beyond the ends."""
+    return tokens[k].type if 0 <= k < len(tokens) else ""
+
+
+def opening(tokens: Tokens) -> int:
+    """Where the bracket that has just closed was opened."""
+    depth = 0
+    for k in reversed(range(len(tokens))):
+        depth -= level(tokens[k])
+        if depth <= 0:
+            return k
+    return 0
+
+
 def split(tokens: Tokens) -> list[Tokens]:
     """What stands between the commas at the outermost level."""
     parts: list[Tokens] = [[]]

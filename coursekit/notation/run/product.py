@@ -1,209 +1,346 @@
 """Sums of products: flattened, freed of conditions that only pick an index, and contracted two by two.
 
 `Σ_s [s == 2t+d] f(s)` is `f(2t+d)`; `Σ_{b,t} [w[b,t] == v] f(b,t)` adds each `f(b,t)` to the row that
-`w[b,t]` names; a sum over a window is a convolution. What is left is `einsum`, in the cheapest order.
+`w[b,t]` names; a sum over a window, `Σ W[dx,dy,i,j] L[b,x+dx,y+dy,i]`, is torch's own convolution. What is left is
+`einsum`, in the cheapest order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor
 
 from .. import tree as T
-from ..indices import each
-from ..meaning.arithmetic import divide
+from ..code.value import ATOM, MUL, POWER, Value
+from ..indices import each, equality, put, solve
 from ..meaning.evaluate import constant_value
 from ..meaning.pairing import Pairing, cheapest, leaves
-from .convolve import convolution
-from .named import Code, as_tensor, elementwise, number
-from .picks import Flat, pick, scatter
+from ..meaning.table import divide
+from .names import LANE, literal
+from .reads import cut, every
 
 if TYPE_CHECKING:
-    from .compile import Compiler
+    from .writer import Writer
 
 
-def product(compiler: Compiler, node: T.Expr) -> Code:
-    """The code of a product, a sum, or a quotient by a number."""
+_CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+
+
+def convolution(write: Writer, factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
+    """A product of two factors, one of them read through windows; None if it is not one."""
+    if len(factors) == 2 and not any(isinstance(f, T.Iverson) for f in factors):
+        for image, kernel in (factors, factors[::-1]):
+            if isinstance(image, T.Ref) and (value := _convolve(write, image, kernel, summed)) is not None:
+                return value
+    return None
+
+
+def _convolve(write: Writer, image: T.Ref, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
+    terms = [write.extents.terms(affine)[0] for affine in image.indices]
+    plain = {axis: found[0] for axis, found in enumerate(terms) if len(found) == 1}
+    # A window is read at `stride * out + dilation * tap`, up to sign and shift.
+    windows = {
+        axis: sorted(found, key=lambda term: term[1] in summed)
+        for axis, found in enumerate(terms)
+        if len(found) == 2 and len({name in summed for _, name in found}) == 2
+    }
+    names = [name for found in terms for _, name in found]
+    looked_up = any(isinstance(atom, T.Lookup) for affine in image.indices for _, atom in affine.terms)
+    if looked_up or len(windows) not in _CONV or len(windows) + len(plain) < len(terms):
+        return None
+    weights = write.value(kernel)
+    channels = [name for _, name in plain.values() if name in summed]
+    batch = [name for _, name in plain.values() if name not in summed]
+    places, taps = ([window[k][1] for window in windows.values()] for k in (0, 1))
+    kinds = [n for n in weights.axes if n not in channels and n not in taps]
+    lengths: Callable[[Sequence[str]], list[int]] = lambda axes: [write.length(a) for a in axes]
+    fits = (
+        len(set(names)) == len(names)
+        and {*channels, *taps} <= set(weights.axes)
+        and not {*batch, *places} & set(weights.axes)
+        and not set(summed) & set(kinds)
+    )
+    # With more taps than places the roles are the other way round: a gradient of weights, better as einsum.
+    if not fits or prod(lengths(taps)) > prod(lengths(places)):
+        return None
+    where = {name: axis for axis, (_, name) in plain.items()}
+    order = tuple([where[n] for n in batch + channels] + list(windows))
+    lay = tuple(weights.axes.index(n) for n in kinds + channels + taps)
+    strides, dilations = ([window[k][0] for window in windows.values()] for k in (0, 1))
+    flip = [2 + n for n, dilation in enumerate(dilations) if dilation < 0]
+    back = [len(batch + kinds) + n for n, stride in enumerate(strides) if stride < 0]
+    n, c, o = prod(lengths(batch)), prod(lengths(channels)), prod(lengths(kinds))
+    shape = lengths(batch) + lengths(kinds)
+    conv = _CONV[len(windows)]
+
+    def convolve(x: Tensor, w: Tensor) -> Tensor:
+        x, w = x.permute(order), w.permute(lay)
+        x = x.reshape(n, c, *x.shape[len(batch + channels) :])
+        w = w.reshape(o, c, *w.shape[len(kinds + channels) :])
+        w = w.flip(flip) if flip else w
+        y = conv(x, w, stride=list(map(abs, strides)), dilation=list(map(abs, dilations)))
+        y = y.reshape(*shape, *y.shape[2:])
+        return y.flip(back) if back else y
+
+    # Each axis is cut or filled to the positions that are read; window axes are left whole.
+    steps = [cut(write, image, axis, axis, len(terms)) for axis in range(len(terms))]
+    text = write.scope.use(image.name)
+    for axis in sorted(range(len(terms)), key=lambda axis: not steps[axis][0]):
+        text = steps[axis][1](text) + (every(axis, plain[axis][0]) if axis in plain else "")
+    return Value(f"{write.scope.object(convolve)}({text}, {weights.text})", (*batch, *kinds, *places))
+
+
+@dataclass
+class Flat:
+    """`scale · Σ_summed Π factors`."""
+
+    scale: float = 1.0
+    factors: list[T.Expr] = field(default_factory=list)
+    summed: list[str] = field(default_factory=list)
+
+
+def _equalities(write: Writer, flat: Flat) -> Iterator[tuple[T.Affine, list[T.Expr]]]:
+    """`left - right` of each factor `[left == right]`, and the other factors.
+
+    Only whole numbers count here: a real number that equals an index is a condition like any other.
+    """
+    for place, factor in enumerate(flat.factors):
+        gap = equality(factor)
+        looked_up = [a.ref.name for _, a in gap.terms if isinstance(a, T.Lookup)] if gap is not None else []
+        if gap is not None and write.scope.whole_numbers.issuperset(looked_up):
+            yield gap, [f for n, f in enumerate(flat.factors) if n != place]
+
+
+def pick(write: Writer, flat: Flat) -> bool:
+    """Use up one `[s == …]` by putting the right side in place of the summed `s`."""
+    for gap, others in _equalities(write, flat):
+        for name in () if _row(flat, gap, others) else tuple(flat.summed):
+            value = solve(gap, name)
+            if value is None or write.inside(value):
+                continue
+            # Entries and conditions can take an expression for an index; a softmax or a concatenation over it cannot,
+            # nor may the expression's own indices be used up inside.
+            names = {name} | T.free_indices(value)
+            below = (n for f in others for n in T.walk(f) if not isinstance(n, T.Affine))
+            if any(names & T.named(n) for n in below):
+                continue
+            # Conditions keep it in its range, where the index ranges do not do so by themselves.
+            span, (low, high) = write.values(name), write.extents.interval(value, write.ranges) or (-inf, inf)
+            ends = [(">=", span.start)] * (low < span.start) + [("<", span.stop)] * (high >= span.stop)
+            flat.factors = [put(f, {name: value}) for f in others]
+            flat.factors += [T.Iverson(T.Compare(value, sign, T.Affine((), end))) for sign, end in ends]
+            flat.summed.remove(name)
+            return True
+    return False
+
+
+def _row(flat: Flat, gap: T.Affine, others: list[T.Expr]) -> tuple[str, T.Affine] | None:
+    """The index and its address, if the equality says to which row something is added (see `scatter`)."""
+    taken = set(flat.summed).union(*map(T.free_indices, others))
+    for _, atom in gap.terms:
+        value = solve(gap, atom) if isinstance(atom, str) and atom not in taken else None
+        if value is not None:
+            # Two or more summed indices, or a lookup: reading backwards would not be a view.
+            summed = T.free_indices(value) & set(flat.summed)
+            looked_up = any(isinstance(a, T.Lookup) for _, a in value.terms)
+            if len(summed) > 1 or (summed and looked_up):
+                return str(atom), value
+    return None
+
+
+def scatter(write: Writer, flat: Flat) -> Value | None:
+    """`Σ [v == address] rest`: add every entry of `rest` to the row that its address names."""
+    for gap, others in _equalities(write, flat):
+        name, address = _row(flat, gap, others) or ("", None)
+        if address is None or write.inside(address) or (write.frame and name in write.frame.looped):
+            continue
+        where = write.position(address)
+        if LANE not in where.axes:
+            inner = Flat(flat.scale, others, [s for s in flat.summed if s not in where.axes])
+            rest = write.full(write.tensor(_assemble(write, inner)), where.axes)
+            return _add_to_rows(write, name, where, rest, set(flat.summed))
+    return None
+
+
+def _add_to_rows(write: Writer, name: str, where: Value, rest: Value, summed: set[str]) -> Value:
+    kept = [a for a in where.axes if a not in summed]  # rows of their own for each of these
+    gone = [a for a in where.axes if a in summed]
+    others = [a for a in rest.axes if a not in where.axes]
+    rows, start = len(write.values(name)), write.values(name).start
+    to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *others])
+    address = tuple(where.axes.index(a) for a in [*kept, *gone])
+    width = [write.length(a) for a in kept]
+    count = prod(width)
+
+    def add(x: Tensor, index: Tensor) -> Tensor:
+        x, index = x.permute(to_front), index.permute(address) - start
+        # Addresses outside the range name no row: they are added to one that is thrown away.
+        index = torch.where((index >= 0) & (index < rows), index, rows).reshape(count, -1)
+        base = torch.arange(count, device=index.device).unsqueeze(1) * (rows + 1)
+        tail = x.shape[len(kept) + len(gone) :]
+        into = torch.zeros((count * (rows + 1), *tail), dtype=x.dtype, device=x.device)
+        total = into.index_add(0, (index + base).reshape(-1), x.reshape(-1, *tail))
+        return total.reshape(*width, rows + 1, *tail).narrow(len(kept), 0, rows)
+
+    return Value(f"{write.scope.object(add)}({rest.text}, {where.text})", (*kept, name, *others))
+
+
+def product(write: Writer, node: T.Expr) -> Value:
+    """A product, a sum, or a quotient by a number."""
     if isinstance(node, T.Sum) and isinstance(node.body, T.Add):
-        return compiler.add([_sum(node, term) for term in node.body.terms])
+        return write.add([_sum(node, term) for term in node.body.terms])
     flat = Flat()
-    _flatten(compiler, node, flat, set(T.free_indices(node)))
+    _flatten(write, node, flat, set(T.free_indices(node)))
     if flat.scale == 0:
-        return number(0.0)
-    return _assemble(compiler, flat)
+        return literal(0.0)
+    return _assemble(write, flat)
 
 
 def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
     return T.Neg(_sum(node, term.body)) if isinstance(term, T.Neg) else replace(node, body=term)
 
 
-def _flatten(compiler: Compiler, node: T.Expr, flat: Flat, taken: set[str]) -> None:
+def _flatten(write: Writer, node: T.Expr, flat: Flat, taken: set[str]) -> None:
     """Put a node's factors into `flat`; `taken` are the names that an inner sum may not use again."""
-    value = constant_value(compiler.system, compiler.sizes, node)
+    value = constant_value(write.system, write.extents.sizes, node)
     if value is not None:
         flat.scale *= value
     elif isinstance(node, T.Neg):
         flat.scale = -flat.scale
-        _flatten(compiler, node.body, flat, taken)
+        _flatten(write, node.body, flat, taken)
     elif isinstance(node, T.Mul):
         for factor in node.factors:
-            _flatten(compiler, factor, flat, taken)
+            _flatten(write, factor, flat, taken)
     elif isinstance(node, T.Div):
-        below = constant_value(compiler.system, compiler.sizes, node.below)
+        below = constant_value(write.system, write.extents.sizes, node.below)
         if below is None:
             flat.factors.append(T.Div(T.Num(Fraction(1)), node.below))
         else:
             flat.scale = divide(flat.scale, below)
-        _flatten(compiler, node.above, flat, taken)
+        _flatten(write, node.above, flat, taken)
     elif isinstance(node, T.Sum) and not isinstance(node.body, T.Add):
-        inner = node
-        for name in set(node.indices) & taken:
-            inner = _renamed(compiler, inner, name)
-        taken.update(inner.indices)
-        flat.summed += inner.indices
-        flat.factors += map(T.Iverson, each(inner.where))
-        _flatten(compiler, inner.body, flat, taken)
+        for name in set(node.indices) & taken:  # another name, so that it can be merged with its neighbours
+            fresh = name
+            while fresh in write.ranges:
+                fresh += "′"
+            write.ranges[fresh] = write.ranges[name]
+            node = T.substitute(node, {name: fresh})
+        taken.update(node.indices)
+        flat.summed += node.indices
+        flat.factors += map(T.Iverson, each(node.where))
+        _flatten(write, node.body, flat, taken)
     elif isinstance(node, T.Iverson):
         flat.factors += map(T.Iverson, each(node.condition))
     else:
         flat.factors.append(node)
 
 
-def _renamed(compiler: Compiler, node: T.Sum, name: str) -> T.Sum:
-    """The same sum with another name for one of its indices, so that it can be merged with its neighbours."""
-    fresh = name
-    while fresh in compiler.ranges:
-        fresh += "′"
-    compiler.ranges[fresh] = compiler.ranges[name]
-    return T.substitute(node, {name: fresh})
-
-
-def _assemble(compiler: Compiler, flat: Flat) -> Code:
-    while pick(compiler, flat):
+def _assemble(write: Writer, flat: Flat) -> Value:
+    while pick(write, flat):
         pass
-    scattered = scatter(compiler, flat, _assemble)
+    scattered = scatter(write, flat)
     if scattered is not None:
         return scattered
-    guards: list[tuple[T.Condition, bool]] = [
-        (f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)
-    ]
-    return compiler.under(guards, lambda: _contract(compiler, flat))
+    guards = [(f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)]
+    return write.under(guards, lambda: _contract(write, flat))
 
 
 # ── contraction ──────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(slots=True)
-class _Value:
+class _Factor:
     """A factor on its way: `still` if the running loop does not change it (then it has the loop's axes)."""
 
-    code: Code
+    value: Value
     still: bool
-    key: T.Expr | None
+    key: T.Expr | None = None
 
 
-def _contract(compiler: Compiler, flat: Flat) -> Code:
+def _contract(write: Writer, flat: Flat) -> Value:
     if not flat.factors:
-        return number(flat.scale * prod(compiler.length(s) for s in flat.summed))
-    whole = convolution(compiler, flat.factors, flat.summed) if compiler.frame is None else None
+        return literal(flat.scale * prod(write.length(s) for s in flat.summed))
+    frame = write.frame
+    whole = convolution(write, flat.factors, flat.summed) if frame is None else None
     if whole is not None:
-        return _scaled(compiler, whole, flat.scale)
-    frame = compiler.frame
-    values = []
+        return _scaled(whole, flat.scale)
+    factors = []
     for factor in flat.factors:
-        still = frame is not None and not compiler.inside(factor)
-        maker = compiler.outer if still else compiler
-        values.append(
-            _Value(as_tensor(maker.code(factor)), still, factor if isinstance(factor, T.Ref) else None)
-        )
-    present = {a for v in values for a in v.code.axes}
-    scale = flat.scale * prod(compiler.length(s) for s in flat.summed if s not in present)
+        still = frame is not None and not write.inside(factor)
+        value = (write.outer if still else write).value(factor)
+        factors.append(_Factor(write.tensor(value), still, factor if isinstance(factor, T.Ref) else None))
+    present = {a for f in factors for a in f.value.axes}
+    scale = flat.scale * prod(write.length(s) for s in flat.summed if s not in present)
     looped = frame.looped if frame is not None else frozenset()
     keep = frozenset(present - set(flat.summed))
-    _scale_smallest(compiler, values, scale)
-    sizes = {a: compiler.length(a) for a in present | looped}
-    sets = [frozenset(v.code.axes) for v in values]
-    tree = cheapest(sets, keep, sizes, [not v.still for v in values] if frame else (), looped)
-    result = _build(compiler, tree, values, keep)
-    if result.still:
-        assert frame is not None
-        return frame.hoist(result.code)
-    return result.code
+    if scale != 1:
+        smallest = min(factors, key=lambda f: (not f.still, prod(write.length(a) for a in f.value.axes)))
+        smallest.value, smallest.key = _scaled(smallest.value, scale), None
+    sizes = {a: write.length(a) for a in present | looped}
+    sets = [frozenset(f.value.axes) for f in factors]
+    tree = cheapest(sets, keep, sizes, [not f.still for f in factors] if frame else (), looped)
+    result = _build(write, tree, factors, keep)
+    return frame.hoist(result.value) if frame is not None and result.still else result.value
 
 
-def _scaled(compiler: Compiler, code: Code, scale: float) -> Code:
-    return code if scale == 1 else elementwise(lambda x: x * scale, [code], compiler.order)
-
-
-def _scale_smallest(compiler: Compiler, values: list[_Value], scale: float) -> None:
+def _scaled(value: Value, scale: float) -> Value:
     if scale == 1:
-        return
-    choice = min(values, key=lambda v: (not v.still, prod(compiler.length(a) for a in v.code.axes)))
-    choice.code = _scaled(compiler, choice.code, scale)
-    choice.key = None
+        return value
+    if scale == -1:
+        return Value(f"-{value.at(MUL)}", value.axes, MUL)
+    return Value(f"{value.at(MUL)} * {literal(scale).at(ATOM)}", value.axes, MUL)
 
 
-def _build(compiler: Compiler, tree: Pairing, values: list[_Value], keep: frozenset[str]) -> _Value:
+def _build(write: Writer, tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:
     """The value of a tree of pairs, summed over every axis that nothing outside of it needs."""
     inside = leaves(tree)
-    outside = frozenset().union(*(values[n].code.axes for n in range(len(values)) if n not in inside))
-    needed = keep | outside
+    needed = keep.union(*(f.value.axes for n, f in enumerate(factors) if n not in inside))
     if isinstance(tree, int):
-        value = values[tree]
-        if len(values) == 1:
-            value.code = _summed(value.code, needed)
-        return value
-    left, right = (_build(compiler, part, values, keep) for part in (tree.left, tree.right))
-    frame = compiler.frame
+        factor = factors[tree]
+        return replace(factor, value=_summed(factor.value, needed)) if len(factors) == 1 else factor
+    left, right = (_build(write, part, factors, keep) for part in (tree.left, tree.right))
+    frame = write.frame
+    if frame is None or not (left.still or right.still):
+        return _Factor(_before(write, left, right, needed), False)
     if left.still and right.still:
-        assert frame is not None
-        return _Value(_before(compiler.outer, left, right, needed | frame.looped), True, None)
-    if frame is not None and left.still != right.still:
-        moving, still = (right, left) if left.still else (left, right)
-        together = frame.linear(compiler, moving.code, moving.key, still.code, needed)
-        if together is not None:
-            return _Value(together, False, None)
-        return _Value(multiply(compiler, moving.code, frame.hoist(still.code), needed), False, None)
-    return _Value(_before(compiler, left, right, needed), False, None)
+        return _Factor(_before(write.outer, left, right, needed | frame.looped), True)
+    moving, still = (right, left) if left.still else (left, right)
+    together = frame.linear(write, moving.value, moving.key, still.value, needed)
+    return _Factor(together or multiply(write, moving.value, frame.hoist(still.value), needed), False)
 
 
-def _before(compiler: Compiler, left: _Value, right: _Value, needed: frozenset[str]) -> Code:
+def _before(write: Writer, left: _Factor, right: _Factor, needed: frozenset[str]) -> Value:
     """Two values multiplied outside of any loop; before one, an input times several matrices is one product."""
-    frame = compiler.around
+    frame = write.around
     for one, other in ((left, right), (right, left)):
-        if frame is not None and isinstance(one.key, T.Ref) and frame.looped & set(one.code.axes):
-            together = frame.linear(compiler, one.code, one.key, other.code, needed, before=True)
+        if frame is not None and isinstance(one.key, T.Ref) and frame.looped & set(one.value.axes):
+            together = frame.linear(write, one.value, one.key, other.value, needed, before=True)
             if together is not None:
                 return together
-    return multiply(compiler, left.code, right.code, needed)
+    return multiply(write, left.value, right.value, needed)
 
 
-def _summed(code: Code, needed: frozenset[str] | set[str]) -> Code:
-    dims = tuple(n for n, a in enumerate(code.axes) if a not in needed)
+def _summed(value: Value, needed: frozenset[str] | set[str]) -> Value:
+    dims = tuple(n for n, a in enumerate(value.axes) if a not in needed)
     if not dims:
-        return code
-    run = code.run
-    return Code(tuple(a for a in code.axes if a in needed), lambda env: run(env).sum(dims))
+        return value
+    return Value(f"{value.at(ATOM)}.sum({dims})", tuple(a for a in value.axes if a in needed))
 
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-def multiply(compiler: Compiler, a: Code, b: Code, needed: frozenset[str]) -> Code:
+def multiply(write: Writer, a: Value, b: Value, needed: frozenset[str]) -> Value:
     """Two values multiplied, and summed over every axis that is not `needed`."""
     a = _summed(a, needed | set(b.axes))
     b = _summed(b, needed | set(a.axes))
     both = set(a.axes) | set(b.axes)
-    axes = compiler.order(both & needed)
-    if len(axes) == len(both):
-        return elementwise(torch.mul, [a, b], compiler.order)
-    letter = dict(zip(sorted(both), _LETTERS, strict=False))
-    spell: Callable[[Sequence[str]], str] = lambda names: "".join(letter[n] for n in names)
-    equation = f"{spell(a.axes)},{spell(b.axes)}->{spell(axes)}"
-    f, g = a.run, b.run
-    return Code(axes, lambda env: torch.einsum(equation, f(env), g(env)))
+    axes = write.order(both & needed)
+    if len(axes) < len(both):
+        return Value(write.einsum([a, b], axes), axes)
+    (a, b), axes = write.together([a, b])
+    return Value(f"{a.at(MUL)} * {b.at(POWER)}", axes, MUL)

@@ -3,43 +3,155 @@
 What does not change with the recurrence is computed before the loop, for all steps together, and handed
 out step by step. Products of one state with several matrices are one product with the matrices stacked.
 Nothing is written in place, so that gradients flow.
+
+A grid's recurrence goes by anti-diagonals: all entries whose coordinates have one sum are one step, and lie along
+the axis `LANE`, which stands first. A grid of n × n takes 2n-1 steps.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from ..code.value import ATOM, Value
 from ..meaning.reach import fail
-from ..system import Block, System
+from ..system import Block
 from ..tree import Expr, Ref, index, references
-from .lanes import Lanes
-from .named import LANE, Code, Env, Step, full, through
-from .reads import cut, look_up, read_axes
+from .names import LANE, Lines, Names
+from .reads import cut, look_up, read
 
 if TYPE_CHECKING:
-    from .compile import Compiler
+    from .writer import Writer
+
+
+Keep = Callable[[object, Callable[[], Any]], Any]
+
+
+class Lanes:
+    def __init__(self, loops: tuple[tuple[str, int], ...], counts: list[int]):
+        self.names = [name for name, _ in loops]
+        self.signs = [1 if step > 0 else -1 for _, step in loops]
+        self.counts = counts
+        self.waves = sum(counts) - len(counts) + 1
+        self.points: list[list[tuple[int, ...]]] = [[] for _ in range(self.waves)]
+        for point in product(*(range(n) for n in counts)):
+            self.points[self._wave(point)].append(point)
+        self.widths = [len(points) for points in self.points]
+        self.lane_of = {point: n for points in self.points for n, point in enumerate(points)}
+        self.order = [flat(point, counts) for points in self.points for point in points]
+
+    def _wave(self, point: tuple[int, ...]) -> int:
+        return sum(p if s > 0 else n - 1 - p for p, s, n in zip(point, self.signs, self.counts, strict=True))
+
+    def split(self, value: Value) -> tuple[tuple[str, ...], Callable[[Tensor, Keep], tuple[Tensor, ...]]]:
+        """A value over the grid, or over a part of its axes, taken apart into its anti-diagonals."""
+        rest = tuple(a for a in value.axes if a not in self.names)
+        places = tuple(value.axes.index(a) for a in (*(n for n in self.names if n in value.axes), *rest))
+        missing = [n for n, name in enumerate(self.names) if name not in value.axes]
+        depth = len(self.names)
+
+        def apart(x: Tensor, keep: Keep) -> tuple[Tensor, ...]:
+            x = x.permute(places)
+            for n in missing:
+                x = x.unsqueeze(n)
+            index = keep(("lanes", self), lambda: torch.tensor(self.order, device=x.device))
+            whole = x.expand(*self.counts, *x.shape[depth:]).flatten(0, depth - 1)
+            return torch.split(whole.index_select(0, index), self.widths)
+
+        return (LANE, *rest), apart
+
+    def join(self, waves: list[Tensor], places: list[int], keep: Keep) -> Tensor:
+        """The anti-diagonals put together again, with the grid's axes at `places`."""
+        back = sorted(range(len(self.order)), key=self.order.__getitem__)
+        index = keep(("join", self), lambda: torch.tensor(back, device=waves[0].device))
+        whole: Tensor = torch.cat(waves).index_select(0, index).unflatten(0, self.counts)
+        return whole.movedim(tuple(range(len(places))), tuple(places))
+
+    def fetch(self, write: Writer, frame: Frame, ref: Ref, shifts: list[int]) -> str:
+        """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
+        back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
+        if back >= 0:
+            message = (
+                f"`{ref.name}` is read ahead of its anti-diagonal, so it cannot be run by anti-diagonals"
+            )
+            raise fail(write.system, message, ref.span)
+        edge, row = self.beyond(write, ref, frame.places[ref.name], shifts)
+        plans = []
+        for wave, points in enumerate(self.points):
+            sources = [tuple(p + c for p, c in zip(point, shifts, strict=True)) for point in points]
+            lost = [s for s in sources if s not in self.lane_of]
+            width = self.widths[wave + back] if wave + back >= 0 else 0
+            found = iter(range(width, width + len(lost)))
+            lanes = [self.lane_of[s] if s in self.lane_of else next(found) for s in sources]
+            plans.append((lanes, [row(s) for s in lost]))
+
+        def fetch(states: list[Tensor], step: int, outside: Tensor, keep: Keep) -> Tensor:
+            lanes, rows = plans[step]
+            parts = [states[step + back]] if step + back >= 0 else []
+            if rows:
+                chosen = keep((fetch, "rows", step), lambda: torch.tensor(rows, device=outside.device))
+                parts.append(outside.index_select(0, chosen))
+            x = parts[0] if len(parts) == 1 else torch.cat(parts)
+            if lanes == list(range(lanes[0], lanes[0] + len(lanes))):
+                return x.narrow(0, lanes[0], len(lanes))
+            return x.index_select(0, keep((fetch, step), lambda: torch.tensor(lanes, device=x.device)))
+
+        states = f"s{write.scope.number[ref.name]}"
+        return f"{write.scope.object(fetch)}({states}, t, {write.scope.before.set(edge)}, keep)"
+
+    def beyond(
+        self, write: Writer, ref: Ref, places: list[int], shifts: list[int]
+    ) -> tuple[str, Callable[[tuple[int, ...]], int]]:
+        """A grid of zeros with the boundary around it, a row a place; and which row a place outside has."""
+        spans = [write.extents.span(d) for d in write.system.tensors[ref.name].dims]
+        before, wide = [-min(0, s) for s in shifts], list(self.counts)
+        text = f"like.new_zeros(()).expand({', '.join(str(len(span)) for span in spans)})"
+        for loop in sorted(range(len(shifts)), key=places.__getitem__):  # the last axis decides
+            axis = places[loop]
+            wide[loop] += abs(shifts[loop])
+            low = spans[axis].start - before[loop]
+            text = cut(write, ref, axis, axis, len(spans), (low, low + wide[loop] - 1))[1](text)
+        front = tuple(range(len(places)))
+        row: Callable[[tuple[int, ...]], int] = lambda source: flat(
+            [p + b for p, b in zip(source, before, strict=True)], wide
+        )
+        return f"{text}.movedim({tuple(places)}, {front}).flatten(0, {front[-1]})", row
+
+
+def flat(point: Sequence[int], counts: Sequence[int]) -> int:
+    """The number of a point, the last coordinate running fastest."""
+    place = 0
+    for p, n in zip(point, counts, strict=True):
+        place = place * n + p
+    return place
 
 
 class Frame:
-    """The loop of one block, while its equations are compiled and when they run."""
+    """The loop of one block, while its equations are written.
 
-    def __init__(self, system: System, sizes: dict[str, int], block: Block, needed: Collection[str]):
-        self.system, self.sizes, self.block = system, sizes, block
+    The steps of tensor 3 are the list `s3`, in which step t stands at `b3 + t`: what lies outside stands around them.
+    """
+
+    def __init__(self, scope: Names, block: Block, needed: Collection[str]):
+        self.scope, self.system, self.block = scope, scope.system, block
         self.kept = [e.left.name for e in block.equations if e.left.name in needed]  # after the loop
         self.names = frozenset(e.left.name for e in block.equations)
         self.looped = frozenset(name for name, _ in block.loops)
-        self.prepare: list[Callable[[Env], object]] = []
+        self.step = Lines(scope.count)
         self.groups: dict[object, Linear] = {}
         self.moving: dict[int, tuple[object, bool]] = {}
-        ranges = system.ranges[block.equations[0]]
-        self.counts = [sizes[ranges[name]] for name, _ in block.loops]
+        self.around = dict.fromkeys(self.names, (0, 0))  # how many steps outside are read, before and after
+        ranges = self.system.ranges[block.equations[0]]
+        self.counts = [len(scope.extents.span(ranges[name])) for name, _ in block.loops]
         self.lanes = Lanes(block.loops, self.counts) if len(block.loops) > 1 else None
+        self.lanes_name = scope.object(self.lanes)
         # For each tensor of the block: which of its axes are the looped ones, in the loops' order.
         self.places = {
             e.left.name: [[a.plain for a in e.left.indices].index(name) for name, _ in block.loops]
@@ -54,120 +166,93 @@ class Frame:
             found = self.moving[id(node)] = (node, answer)  # the node is kept, so its id stays its own
         return found[1]
 
-    def axes(self, left: list[str]) -> list[str]:
+    def axes(self, left: tuple[str, ...]) -> tuple[str, ...]:
         """The axes of one step of a left side."""
-        rest = [a for a in left if a not in self.looped]
-        return rest if self.lanes is None else [LANE, *rest]
+        rest = tuple(a for a in left if a not in self.looped)
+        return rest if self.lanes is None else (LANE, *rest)
 
-    # ── while compiling ──────────────────────────────────────────────────────────────────────
+    def state(self, name: str, place: str = "t") -> str:
+        return f"s{self.scope.number[name]}[b{self.scope.number[name]} + {place}]"
 
-    def before(self, make: Callable[[Env], object]) -> int:
-        """Have something computed before the loop; the answer is where `env.hoisted` will hold it."""
-        self.prepare.append(make)
-        return len(self.prepare) - 1
-
-    def hoist(self, code: Code) -> Code:
+    def hoist(self, value: Value) -> Value:
         """A value that the loop does not change: computed once, taken apart into its steps."""
-        if code.number is not None:
-            return code
-        run = code.run
-        if not self.looped & set(code.axes):
-            slot = self.before(run)
-            return Code(code.axes, lambda env: env.hoisted[slot])
+        if value.constant:
+            return value
+        if not self.looped & set(value.axes):
+            return replace(value, text=self.scope.before.set(value.text), level=ATOM)
         if self.lanes is not None:
-            axes, split = self.lanes.split(code)
-            slot = self.before(split)
-            return Code(axes, lambda env: env.hoisted[slot][env.step])
-        place = next(n for n, a in enumerate(code.axes) if a in self.looped)
-        slot = self.before(lambda env: run(env).unbind(place))
-        rest = code.axes[:place] + code.axes[place + 1 :]
-        return Code(rest, lambda env: env.hoisted[slot][env.step])
+            axes, apart = self.lanes.split(value)
+            steps = f"{self.scope.object(apart)}({value.text}, keep)"
+        else:
+            place = next(n for n, a in enumerate(value.axes) if a in self.looped)
+            axes = value.axes[:place] + value.axes[place + 1 :]
+            steps = f"{value.at(ATOM)}.unbind({place})"
+        return Value(f"{self.scope.before.set(steps)}[t]", axes, ATOM, value.kind)
 
-    def read(self, compiler: Compiler, ref: Ref) -> Code:
+    def read(self, write: Writer, ref: Ref) -> Value:
         """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
         if ref.name not in self.names:
-            return self._look_up(compiler, ref)
+            return self._look_up(write, ref)
         places = self.places[ref.name]
         shifts = []
         for place, (name, _) in zip(places, self.block.loops, strict=True):
-            terms, const = compiler.terms(ref.indices[place])
+            terms, const = write.extents.terms(ref.indices[place])
             if terms != [(1, name)] or len(ref.indices[place].terms) != 1:
-                return self._read_so_far(compiler, ref)
+                return self._read_so_far(write, ref)
             shifts.append(const)
         rest = [n for n in range(len(ref.indices)) if n not in places]
         if any(atom in self.looped for n in rest for _, atom in ref.indices[n].terms):
-            return self._read_so_far(compiler, ref)
-        if self.lanes is not None:
-            axes, steps = read_axes(compiler, ref, rest, (LANE,))
-            fetch = self.lanes.fetch(compiler, self, ref, shifts)
+            return self._read_so_far(write, ref)
+        if not any(shifts):
+            text = self.scope.own(ref.name)
+        elif self.lanes is not None:
+            text = self.lanes.fetch(write, self, ref, shifts)
         else:
-            axes, steps = read_axes(compiler, ref, rest)
-            fetch = self._step(compiler, ref, places[0], shifts[0])
-        return Code(axes, through(fetch, steps))
+            (shift,), (before, after) = shifts, self.around[ref.name]
+            self.around[ref.name] = max(before, -shift), max(after, shift)
+            text = self.state(ref.name, f"t {'-' if shift < 0 else '+'} {abs(shift)}")
+        return read(write, ref, text, rest, () if self.lanes is None else (LANE,))
 
-    def _look_up(self, compiler: Compiler, ref: Ref) -> Code:
+    def _look_up(self, write: Writer, ref: Ref) -> Value:
         """Another tensor at what the recurrence computes, `p[t+1,y[t+1]]`: read before the loop for every value of that
         axis, and picked from step by step."""
-        moving = [n for n, affine in enumerate(ref.indices) if self.moves(affine)]
-        fresh = [f"?{n}{ref.name}" for n in moving]
-        compiler.ranges.update(
-            (f, self.system.tensors[ref.name].dims[n]) for f, n in zip(fresh, moving, strict=True)
-        )
-        every = list(ref.indices)
-        for n, name in zip(moving, fresh, strict=True):
-            every[n] = index(name)
-        whole = self.hoist(compiler.outer.code(replace(ref, indices=tuple(every))))
-        names, steps = list(whole.axes), list[Step]()
-        for n, name in zip(moving, fresh, strict=True):
-            look_up(compiler, ref, n, name, names, steps)
-        return Code(tuple(names), through(whole.run, steps))
+        fresh = {n: f"?{n}{ref.name}" for n, affine in enumerate(ref.indices) if self.moves(affine)}
+        write.ranges.update({f: self.system.tensors[ref.name].dims[n] for n, f in fresh.items()})
+        every = [index(fresh[n]) if n in fresh else affine for n, affine in enumerate(ref.indices)]
+        value = self.hoist(write.outer.value(replace(ref, indices=tuple(every))))
+        for n, name in fresh.items():
+            value = look_up(write, ref, n, name, value)
+        return value
 
-    def _step(self, compiler: Compiler, ref: Ref, place: int, shift: int) -> Callable[[Env], Tensor]:
-        name, count = ref.name, self.counts[0]
-        if shift == 0:
-            return lambda env: env.states[name][env.step]
-        dims = self.system.tensors[name].dims
-        first = shift if shift < 0 else count  # of the steps outside
-        low = compiler.first[dims[place]] + first
-        _, steps = cut(compiler, ref, place, place, low, low + abs(shift) - 1)
-        outside = through(lambda env: full(env, 0.0, [self.sizes[d] for d in dims]), steps)
-        slot = self.before(lambda env: outside(env).unbind(place))
-
-        def fetch(env: Env) -> Tensor:
-            k = env.step + shift
-            found: Tensor = env.states[name][k] if 0 <= k < count else env.hoisted[slot][k - first]
-            return found
-
-        return fetch
-
-    def _read_so_far(self, compiler: Compiler, ref: Ref) -> Code:
+    def _read_so_far(self, write: Writer, ref: Ref) -> Value:
         """Any other read of a state, `h[b,s,j]` where s < t: all steps so far, zero where none is yet."""
         if self.lanes is not None:
             message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
             raise fail(self.system, message, ref.span)
-        (place,) = self.places[ref.name]
-        (looped,) = self.looped
-        name = ref.name
-        axes, steps = read_axes(compiler, ref, list(range(len(ref.indices))))
-        shape = [self.sizes[d] for n, d in enumerate(self.system.tensors[name].dims) if n != place]
+        (place,), (looped,), dims = self.places[ref.name], self.looped, self.system.tensors[ref.name].dims
+        shape = [len(write.extents.span(d)) for n, d in enumerate(dims) if n != place]
 
-        def stacked(env: Env) -> Tensor:
-            blank = full(env, 0.0, shape)
-            return torch.stack([blank if s is None else s for s in env.states[name]], place)
+        def stacked(states: list[Tensor | None], like: Tensor) -> Tensor:
+            blank = like.new_zeros(()).expand(shape)
+            return torch.stack([blank if s is None else s for s in states], place)
 
-        if looped in axes:
-            steps.append(lambda env, x: x.select(axes.index(looped), env.step))
-        return Code(tuple(a for a in axes if a != looped), through(stacked, steps))
+        number, count = self.scope.number[ref.name], self.counts[0]
+        all_steps = f"{self.scope.object(stacked)}(s{number}[b{number} : b{number} + {count}], like)"
+        value = read(write, ref, all_steps)
+        if looped not in value.axes:
+            return value
+        n = value.axes.index(looped)
+        return Value(f"{value.at(ATOM)}.select({n}, t)", value.axes[:n] + value.axes[n + 1 :])
 
     def linear(
         self,
-        compiler: Compiler,
-        state: Code,
+        write: Writer,
+        state: Value,
         key: Expr | None,
-        weights: Code,
+        weights: Value,
         needed: frozenset[str],
         before: bool = False,
-    ) -> Code | None:
+    ) -> Value | None:
         """A state times a matrix: `state` summed against `weights`, together with its other matrices.
 
         None if this is no such product. `before` the loop, the same for an input over all steps.
@@ -180,87 +265,108 @@ class Frame:
             return None
         # Time first: then each step's part lies together in memory.
         left = tuple(sorted((a for a in state.axes if a in needed), key=lambda a: a not in self.looped))
+        name: object = object()
         if isinstance(key, Ref):
             spelled = tuple(
                 tuple((c, summed.index(a) if a in summed else a) for c, a in affine.terms) + (affine.const,)
                 for affine in key.indices
             )
-            name: object = (key.name, spelled, left)
-        else:
-            name = object()
+            name = (key.name, spelled, left, before)
         group = self.groups.get(name)
+        # The product stands where it is first wanted: before the loop, what comes later may not need a line of its own.
+        if group is not None and before and re.search(r"\bv\d", weights.text):
+            return None
         if group is None:
-            group = self.groups[name] = Linear(None if before else self, state, left, summed, compiler)
-        return group.part(weights, summed, right, compiler)
+            group = self.groups[name] = Linear(self, write, state, left, summed, before)
+        return group.part(write, weights, summed, right)
 
-    # ── while running ────────────────────────────────────────────────────────────────────────
+    # ── the text ─────────────────────────────────────────────────────────────────────────────
 
-    def run(self, env: Env, equations: list[tuple[str, Callable[[Env], Tensor]]]) -> None:
+    def told(self) -> list[str]:
+        """The lines of the loop, when its equations are written."""
         steps = self.counts[0] if self.lanes is None else self.lanes.waves
-        env.states = {name: [None] * steps for name in self.names}
-        env.hoisted = []
-        env.memo.clear()
-        for make in self.prepare:
-            env.hoisted.append(make(env))
+        start = [line for name in self.places for line in self._start(name, steps)]
         backward = self.lanes is None and self.block.loops[0][1] < 0
-        memo, states = env.memo, env.states
-        for step in range(steps - 1, -1, -1) if backward else range(steps):
-            env.step = step
-            if self.lanes is not None:
-                env.lane = self.lanes.widths[step]
-            memo.clear()
-            for name, compute in equations:
-                states[name][step] = compute(env)
-        for name in self.kept:
-            if self.lanes is None:
-                env.tensors[name] = torch.stack(states[name]).movedim(0, self.places[name][0])
-            else:
-                env.tensors[name] = self.lanes.join(env, states[name], self.places[name])
-        env.states, env.hoisted = {}, []
+        turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
+        lane = [] if self.lanes is None else [f"        lane = {self.lanes_name}.widths[t]"]
+        stacks = [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
+        ends = [f"{self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
+        return [
+            *(f"    {line}" for line in [*stacks, *start]),
+            f"    for t in {turns}:",
+            *lane,
+            *self.step.told("        "),
+            *(f"    {line}" for line in ends),
+        ]
+
+    def _start(self, name: str, steps: int) -> list[str]:
+        """The list of a tensor's steps, with what lies before its first and after its last."""
+        number, (before, after) = self.scope.number[name], self.around[name]
+        first, last = self._outside(name, before, True), self._outside(name, after, False)
+        return [f"b{number} = {before}", f"s{number} = {first}[None] * {steps}{last}"]
+
+    def _outside(self, name: str, depth: int, before: bool) -> str:
+        if depth == 0:
+            return ""
+        (place,) = self.places[name]
+        shape = [len(self.scope.extents.span(d)) for d in self.system.tensors[name].dims]
+
+        def rows(like: Tensor, edge: Tensor | float) -> list[Tensor]:
+            rest = shape[:place] + shape[place + 1 :]
+            if not isinstance(edge, Tensor):
+                return [like.new_full((), edge).expand(rest)] * depth
+            known = edge.unbind(place)
+            lacking = [like.new_zeros(()).expand(rest)] * (depth - len(known))
+            return [*lacking, *known[-depth:]] if before else [*known[:depth], *lacking]
+
+        text = f"{self.scope.object(rows)}(like, {self.scope.beyond(name, place, before)})"
+        return f"{text} + " if before else f" + {text}"
+
+    def _joined(self, name: str, steps: int) -> str:
+        """All steps as one tensor again."""
+        number, places = self.scope.number[name], self.places[name]
+        made = f"s{number}[b{number} : b{number} + {steps}]"
+        if self.lanes is not None:
+            return f"{self.lanes_name}.join({made}, {places}, keep)"
+        return f"torch.stack({made}){f'.movedim(0, {places[0]})' if places[0] else ''}"
 
 
 class Linear:
     """One state's products with matrices, computed as one product with the matrices stacked."""
 
     def __init__(
-        self, frame: Frame | None, state: Code, left: tuple[str, ...], summed: list[str], compiler: Compiler
+        self,
+        frame: Frame,
+        write: Writer,
+        state: Value,
+        left: tuple[str, ...],
+        summed: list[str],
+        before: bool,
     ):
-        self.state, self.left = state, left
-        self.inner = prod(compiler.length(a) for a in summed)
-        self.matrices: list[Callable[[Env], Tensor]] = []  # each inner × its width
+        self.left, self.before, self.inner = left, before, prod(write.length(a) for a in summed)
+        self.matrices: list[str] = []  # each inner × its width
         self.widths: list[int] = []
+        self.name = f"v{next(write.scope.count)}"
+        self.lead = [write.scope.size(write.ranges[a]) for a in left]
+        x = state.turned((*left, *summed)).at(ATOM)
+        x = x if len(left) == len(summed) == 1 else f"{x}.reshape(-1, {self.inner})"
         # The stacked matrix is made before the loop; what itself comes before the loop makes it on the spot.
-        self.slot = frame.before(self.stack) if frame is not None else None
-        order = tuple(state.axes.index(a) for a in [*left, *summed])
-        self.order = order if order != tuple(range(len(order))) else None
-
-    def part(self, weights: Code, summed: list[str], right: list[str], compiler: Compiler) -> Code:
-        """`summed` are this matrix's own names for the state's summed axes, in the state's order."""
-        order = tuple(weights.axes.index(a) for a in [*summed, *right])
-        shape = [compiler.length(a) for a in right]
-        width, inner, make = prod(shape), self.inner, weights.run
-        self.matrices.append(lambda env: make(env).permute(order).reshape(inner, width))
-        self.widths.append(width)
-        place = len(self.widths) - 1
-
-        def run(env: Env) -> Tensor:
-            parts, lead = env.memo.get(self) or self.multiply(env)
-            return parts[place] if len(lead) == len(shape) == 1 else parts[place].reshape((*lead, *shape))
-
-        return Code((*self.left, *right), run)
-
-    def stack(self, env: Env) -> Tensor:
-        matrices = [make(env) for make in self.matrices]
-        return matrices[0] if len(matrices) == 1 else torch.cat(matrices, 1)
-
-    def multiply(self, env: Env) -> tuple[Sequence[Tensor], torch.Size]:
-        x = self.state.run(env)
-        if self.order is not None:
-            x = x.permute(self.order)
-        lead = x.shape[: len(self.left)]
-        y = torch.mm(
-            x.reshape(-1, self.inner), self.stack(env) if self.slot is None else env.hoisted[self.slot]
+        product: Callable[[], str] = lambda: (
+            f"{self.name} = torch.mm({x}, {self.stacked() if before else self.name + '_'}).split({self.widths}, 1)"
         )
-        found = (y.split(self.widths, 1) if len(self.widths) > 1 else (y,), lead)
-        env.memo[self] = found
-        return found
+        (write.scope.before if before else frame.step).lines.append(product)
+
+    def stacked(self) -> str:
+        return self.matrices[0] if len(self.matrices) == 1 else f"torch.cat([{', '.join(self.matrices)}], 1)"
+
+    def part(self, write: Writer, weights: Value, summed: list[str], right: list[str]) -> Value:
+        """`summed` are this matrix's own names for the state's summed axes, in the state's order."""
+        matrix = weights.turned((*summed, *right)).at(ATOM)
+        shape = [write.length(a) for a in right]
+        flat = len(summed) == len(right) == 1
+        self.matrices.append(matrix if flat else f"{matrix}.reshape({self.inner}, {prod(shape)})")
+        self.widths.append(prod(shape))
+        text = f"{self.name}[{len(self.widths) - 1}]"
+        if not len(self.lead) == len(shape) == 1:
+            text += f".reshape(({', '.join([*self.lead, *map(str, shape), ''])}))"
+        return Value(text, (*self.left, *right))

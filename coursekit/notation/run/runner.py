@@ -6,26 +6,28 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from math import prod
+from math import inf, nan, prod
 from numbers import Real
 from threading import Lock
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
+from ..meaning.evaluate import Engine, Opaque
 from ..meaning.links import needed
 from ..meaning.reach import Doubt, check_reads, fail, outside
 from ..meaning.sizes import Shape, infer_sizes, sides, span_of
+from ..meaning.table import Table
 from ..system import Block, System
 from ..tree import Affine, Compare, references
-from .compile import Compiler
-from .named import Env, elementwise
-from .reads import whole_name
+from .names import Names
 from .recur import Frame
+from .writer import Writer
 
 
 def run(
@@ -46,22 +48,29 @@ def run(
     vectors it is applied to, and whose leading axes are everything else.
     """
     edges = {name: sides(system, name, value) for name, value in (boundary or {}).items()}
-    _check_tensors(system, inputs, edges)
+    dtype, device = _checked(system, inputs, edges)
     shapes = {name: tuple(x.shape) for name, x in inputs.items()}
     edge_shapes = {
-        n: [tuple(v.shape) if isinstance(v, Tensor) else None for v in e] for n, e in edges.items()
+        n: tuple(tuple(v.shape) if isinstance(v, Tensor) else None for v in e) for n, e in edges.items()
     }
-    dtype, device = _kind(system, inputs, edges)
     whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
     wanted = tuple(system.outputs if outputs is None else dict.fromkeys(outputs))
     prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers, wanted)
-    tensors: dict[str, Tensor] = {}
+    given: dict[str, Any] = {}
+    numbers = {name: number for number, name in enumerate(system.tensors)}
     for name, x in inputs.items():
-        tensors[whole_name(name)] = x
-        tensors[name] = x if x.is_floating_point() else x.to(dtype)
-    env = Env(tensors, edges, dict(functions or {}), dtype, device, prepared.constants)
+        real = x.is_floating_point()
+        given |= {
+            f"x{numbers[name]}": x if real else x.to(dtype),
+            f"w{numbers[name]}": x if real else x.long(),
+        }
+    for name, parts in edges.items():
+        for n, ((axis, _), v) in enumerate(zip(system.boundary.get(name, ()), parts, strict=False)):
+            lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
+            given[f"e{n}_{numbers[name]}"] = v.unsqueeze(axis) if lacking else v
+    like = torch.empty((), dtype=dtype, device=device)
     try:
-        prepared.run(env)
+        prepared.run(given, like, functions or {})
     except (
         RuntimeError
     ) as error:  # torch.OutOfMemoryError is one; on a CPU there is no other sign than the words
@@ -69,67 +78,92 @@ def run(
             raise
         message = "the memory does not hold what these equations need at these sizes: give smaller tensors"
         raise fail(system, message) from error
-    return {name: env.tensors[name] for name in wanted}
+    return {name: given[f"x{numbers[name]}"] for name in wanted}
 
 
 _MOST = 2**31  # entries of one tensor: beyond, it is a slip of the pen and not a model
 
 
 class Plan:
-    """How to get the tensors `wanted` of one system at given sizes. It is not changed by a run: `constants` only keeps
-    what depends on the sizes, for each device and type of number."""
+    """How to get the tensors `wanted` of one system at given sizes: a function a block, of a text in which there are
+    numbered variables, numbers and words of torch, and nothing that a person typed. It is not changed by a run:
+    `constants` only keeps what depends on the sizes, for each device and type of number."""
 
     def __init__(
         self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], wanted: tuple[str, ...]
     ):
-        self.sizes = sizes
         self.constants: dict[object, Any] = {}
         for tensor in system.tensors.values():
             if (count := prod(sizes[d] for d in tensor.dims)) > _MOST:
                 told = ", ".join(f"`{d}` is {sizes[d]:,}" for d in tensor.dims)
                 message = f"`{tensor.name}` would have {count:,} entries ({told}): give smaller sizes"
                 raise fail(system, message, span_of(system, tensor.name))
+        numbers = itertools.count()
+        scope: Callable[[], Names] = lambda: Names(system, sizes, whole_numbers, numbers)
         for doubt in check_reads(system, sizes):
-            _settle(system, sizes, doubt)
-        self.blocks = [_block(system, sizes, b, whole_numbers, used) for b, used in needed(system, wanted)]
+            self._settle(scope(), doubt)
+        self.blocks = [Function(scope(), block, used) for block, used in needed(system, wanted)]
 
-    def run(self, env: Env) -> None:
+    def run(
+        self, given: dict[str, Any], like: Tensor, functions: Mapping[str, Callable[..., Tensor]]
+    ) -> None:
+        def keep(key: object, make: Callable[[], Any]) -> Any:
+            """What depends on sizes alone: made once for each device and dtype."""
+            key = (key, like.device, like.dtype)
+            if key not in self.constants:
+                with torch.inference_mode(False):  # so that a later run, which wants gradients, can use it
+                    self.constants[key] = make()
+            return self.constants[key]
+
         for block in self.blocks:
-            block(env)
+            found = block.call(like, keep, functions, *[given[word] for word in block.parameters])
+            given.update(zip(block.made, found, strict=True))
+
+    def _settle(self, scope: Names, doubt: Doubt) -> None:
+        """Refuse a read that the conditions do not keep inside its tensor. What they say depends on sizes alone; those
+        on values are taken to hold."""
+        write, affine = Writer(scope, doubt.equation), doubt.ref.indices[doubt.axis]
+        sides = [Compare(affine, "<", Affine((), doubt.low)), Compare(affine, ">", Affine((), doubt.high))]
+        conditions = [(g, s) for g, s in doubt.guards if not any(True for _ in references(g))]
+        values = [write.condition(c) for c in (*sides, *(c for c, _ in conditions))]
+        (low, high, *others), _ = write.together(values)
+        holds = [f" & {'' if s else '~'}{o.text}" for o, (_, s) in zip(others, conditions, strict=True)]
+        text = scope.text([f"    return (({low.text} | {high.text}){''.join(holds)}).any()"])
+        like = torch.empty((), dtype=torch.float64, device="cpu")
+        if bool(_executed(text, scope)(like, lambda _, make: make(), {})):
+            raise outside(scope.system, scope.extents.sizes, doubt)
 
 
-def _block(
-    system: System, sizes: dict[str, int], block: Block, whole_numbers: frozenset[str], used: set[str]
-) -> Callable[[Env], None]:
-    frame = Frame(system, sizes, block, used) if block.loops else None
-    steps = [
-        (e.left.name, Compiler(system, sizes, e, whole_numbers, frame).define().run) for e in block.equations
-    ]
-    if frame is not None:
-        return partial(frame.run, equations=steps)
-    ((name, compute),) = steps  # without a loop it is one equation
-    return lambda env: env.tensors.update({name: compute(env)})
+class Function:
+    """One block as a function of `parameters`, which gives what it has `made`."""
+
+    def __init__(self, scope: Names, block: Block, used: set[str]):
+        frame = Frame(scope, block, used) if block.loops else None
+        for equation in block.equations:
+            name = equation.left.name
+            text = f"{scope.own(name)} = {Writer(scope, equation, frame).define()}"
+            if frame is None:  # then it is one equation
+                scope.before.lines.append(text)
+            else:
+                frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
+        self.made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
+        loop = frame.told() if frame is not None else []
+        self.text = scope.text([*loop, f"    return ({', '.join(self.made)},)"])
+        self.parameters = list(scope.parameters)
+        self.call = _executed(self.text, scope)
 
 
-def _settle(system: System, sizes: dict[str, int], doubt: Doubt) -> None:
-    """Refuse a read that the conditions do not keep inside its tensor. What they say depends on sizes alone; those on
-    values are taken to hold."""
-    compiler = Compiler(system, sizes, doubt.equation)
-    affine = doubt.ref.indices[doubt.axis]
-    conditions = [(g, s) for g, s in doubt.guards if not any(True for _ in references(g))]
-    bounds = [Compare(affine, "<", Affine((), doubt.low)), Compare(affine, ">", Affine((), doubt.high))]
-    codes = [(compiler.condition(c), s) for c, s in conditions]
-    wrong = elementwise(torch.logical_or, [compiler.condition(c) for c in bounds], compiler.order)
-    for code, holds in codes:
-        join = (lambda a, b: a & b) if holds else (lambda a, b: a & ~b)
-        wrong = elementwise(join, [wrong, code], compiler.order)
+_WORDS = {"torch": torch, "einsum": torch.einsum, "pad": pad, "partial": partial, "inf": inf, "nan": nan}
 
-    if bool(wrong.run(Env({}, {}, {}, torch.float64, torch.device("cpu"), {})).any()):
-        raise outside(system, sizes, doubt)
+
+def _executed(text: str, scope: Names) -> Any:
+    space = {**_WORDS, **scope.objects}
+    exec(text, space)
+    return space["function"]
 
 
 _KEPT = 256
-_plans: OrderedDict[tuple[object, ...], tuple[System, Plan]] = OrderedDict()
+_plans: dict[object, tuple[System, Plan]] = {}
 _lock = Lock()
 
 
@@ -142,63 +176,76 @@ def plan(
     wanted: tuple[str, ...],
 ) -> Plan:
     """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
-    edges = tuple((n, tuple(e)) for n, e in sorted(edge_shapes.items()))
-    given = tuple(sorted(sizes.items()))
-    key = (id(system), tuple(sorted(shapes.items())), edges, given, whole_numbers, wanted)
+    given = (frozenset(some.items()) for some in (shapes, edge_shapes, sizes))
+    key = (id(system), *given, whole_numbers, wanted)
     with _lock:
         if key in _plans:
-            _plans.move_to_end(key)
+            _plans[key] = _plans.pop(key)  # the last that was used
             return _plans[key][1]
     made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers, wanted)
     with _lock:
         _plans[key] = (system, made)
         while len(_plans) > _KEPT:
-            _plans.popitem(last=False)
+            del _plans[next(iter(_plans))]
     return made
 
 
-def _check_tensors(system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]) -> None:
-    for name, value in inputs.items():
-        if not isinstance(value, Tensor):
-            message = f"`{name}` is {_a(value)}, not a tensor: give torch.tensor(…)"
-            raise fail(system, message, span_of(system, name))
-        indexes = system.tensors[name].indexes if name in system.tensors else None
-        if indexes is not None and value.is_floating_point() and not _whole(value):
-            message = f"`{name}` is used as an index, so it must hold whole numbers: "
-            raise fail(system, f"{message}give {name}.long(), not {value.dtype}", span_of(system, name))
-    for name, parts in edges.items():
-        for value in parts:
-            if not isinstance(value, (Tensor, Real)):
-                message = f"the boundary of `{name}` is {_a(value)}: give a tensor or a number"
-                raise fail(system, message, span_of(system, name))
-
-
-def _whole(value: Tensor) -> bool:
-    """Whole numbers that an equation computed (`argmax`) are real by their type."""
-    return value.is_meta or bool((value == value.round()).all())
-
-
-def _a(value: object) -> str:
-    kind = type(value).__name__
-    return f"{'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}"
-
-
-def _kind(
-    system: System, inputs: Mapping[str, Tensor], edges: Mapping[str, list[Any]]
+def _checked(
+    system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]
 ) -> tuple[torch.dtype, torch.device]:
     """The one float type and device of all tensors."""
-    named = [(n, f"`{n}`", x) for n, x in inputs.items()]
-    named += [(n, f"the boundary of `{n}`", v) for n, e in edges.items() for v in e if isinstance(v, Tensor)]
-    real = [each for each in named if each[2].is_floating_point()]
-    for name, words, x in real[1:]:
-        _, other, first = real[0]
-        if x.dtype != first.dtype:
-            message = f"{other} is {first.dtype} but {words} is {x.dtype}: give them one type"
-            raise fail(system, message, span_of(system, name))
-    for name, words, x in named[1:]:
-        _, other, first = named[0]
-        if x.device != first.device:
-            message = f"{other} is on {first.device} but {words} is on {x.device}"
-            raise fail(system, message, span_of(system, name))
-    dtype = real[0][2].dtype if real else torch.get_default_dtype()
-    return dtype, named[0][2].device if named else torch.get_default_device()
+    named = [(n, f"`{n}`", "", x) for n, x in inputs.items()]
+    sides = [(n, v) for n, e in edges.items() for v in e if not isinstance(v, Real)]
+    named += [(n, f"the boundary of `{n}`", " or a number", v) for n, v in sides]
+    for name, words, other, x in named:
+        if not isinstance(x, Tensor):
+            kind = type(x).__name__
+            message = f"{words} is {'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}, not a tensor: "
+            raise fail(system, f"{message}give torch.tensor(…){other}", span_of(system, name))
+    for name, x in inputs.items():
+        indexes = system.tensors[name].indexes if name in system.tensors else None
+        # Whole numbers that an equation computed (`argmax`) are real by their type.
+        real_index = indexes is not None and x.is_floating_point() and not x.is_meta
+        if real_index and bool((x != x.round()).any()):
+            message = f"`{name}` is used as an index, so it must hold whole numbers: "
+            raise fail(system, f"{message}give {name}.long(), not {x.dtype}", span_of(system, name))
+    real = [each for each in named if each[3].is_floating_point()]
+    for some, what, on, tail in ((real, "dtype", "", ": give them one type"), (named, "device", "on ", "")):
+        for name, words, _, x in some[1:]:
+            _, other, _, first = some[0]
+            one, two = getattr(first, what), getattr(x, what)
+            if one != two:
+                message = f"{other} is {on}{one} but {words} is {on}{two}{tail}"
+                raise fail(system, message, span_of(system, name))
+    dtype = real[0][3].dtype if real else torch.get_default_dtype()
+    return dtype, named[0][3].device if named else torch.get_default_device()
+
+
+Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
+
+
+class Torch(Engine):
+    def give(self, table: Table) -> Tensor:
+        whole = bool(table.flat) and isinstance(table.flat[0], int)
+        return torch.tensor(table.flat, dtype=torch.long if whole else torch.float64).reshape(table.shape)
+
+    def run(
+        self, system: System, inputs: Given, edges: Given, sizes: Given, opaque: Given, functions: Given
+    ) -> dict[str, Table]:
+        known = {name: partial(_on_tensors, function) for name, function in opaque.items()}
+        boundary = {name: tuple(parts) for name, parts in edges.items()}
+        with torch.no_grad():
+            found = run(system, inputs, boundary, sizes, {**known, **functions})
+        return {n: Table(x.shape, x.flatten().tolist()) for n, x in found.items()}
+
+    def on_lists(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args: function(*(torch.tensor(a, dtype=torch.float64) for a in args)).tolist()
+
+
+def _on_tensors(function: Opaque, *args: Tensor) -> Tensor:
+    """A function of lists, at every value of the axes that stand before those of its arguments."""
+    ranks = [*function.ranks, *[1] * len(args)]
+    lead = args[0].shape[: args[0].ndim - ranks[0]]
+    rows = [a.reshape(-1, *a.shape[a.ndim - rank :]) for a, rank in zip(args, ranks, strict=False)]
+    found = [function(*(row[k].tolist() for row in rows)) for k in range(lead.numel())]
+    return torch.tensor(found, dtype=torch.float64).reshape(*lead, *function.shape)

@@ -257,7 +257,7 @@ window.live = (() => {
         button("Link to this text", share));
     }
     async function show(text) {
-      if (text.trim() === book) store.drop(name); else store.set(name, text);
+      if ([book, ""].includes(text.trim())) store.drop(name); else store.set(name, text);
       const content = opened();
       await told(text, title(content), content);
     }
@@ -305,6 +305,7 @@ window.live = (() => {
     bar.append(open);
     if (before != null) {
       edit(before);
+      box.classList.toggle("live-stale", before.trim() !== book);  // what is shown is no reading of it yet
       input.say(make("p", {}, asked.get("try") === name ? "This text came with the address. " : "This is your text from before. ", button("Read it", () => input.now())));
       if (asked.get("try") === name) box.scrollIntoView({ block: "center" });
     }

@@ -83,12 +83,12 @@
     },
     words: s => `After ${s.step} steps the loss is ${s.mean === null ? "not known" : `${s.mean.toFixed(3)} nats per word`}; the entropy of the language, below which no model can come, is ${s.data.limit.toFixed(3)}.`,
     draw(s, { temperature }) {
-      const { data } = s, top = 3.5, low = 1.4, last = Math.max(300, s.step);
+      const { data } = s, top = 3.5, low = 1.25, last = Math.max(300, s.step);
       const X = n => 50 + 570 * Math.log1p(n / 20) / Math.log1p(last / 20), Y = l => 14 + 166 * (top - Math.min(top, Math.max(low, l))) / (top - low);
       let out = "";
       for (const l of [1.5, 2, 2.5, 3, 3.5]) out += line(50, Y(l), 620, Y(l), 'opacity=".15"') + text(42, Y(l) + 4, l.toFixed(1), 'text-anchor="end"');
       for (const n of [0, 10, 30, 100, 300, 1000, 3000, 10000].filter(n => n <= last)) out += text(X(n), 198, n, 'text-anchor="middle"');
-      out += line(50, Y(data.limit), 620, Y(data.limit), 'stroke-dasharray="5 4"') + text(56, Y(data.limit) - 5, `the entropy of the language, ${data.limit.toFixed(3)}`);
+      out += line(50, Y(data.limit), 620, Y(data.limit), 'stroke-dasharray="5 4"') + text(56, Y(data.limit) + 15, `the entropy of the language, ${data.limit.toFixed(3)}`);
       const points = [];
       for (let k = 0; k < s.curve.length;) {
         const n = Math.max(1, Math.round(k * 0.04)), part = s.curve.slice(k, k + n);
@@ -172,7 +172,7 @@
     draw: s => {
       const X = t => 50 + 570 * t / 39, Y = n => 110 - 95 * Math.max(-9, Math.min(9, Math.log10(n))) / 9;
       let out = "";
-      for (const e of [-8, -4, 0, 4, 8]) out += line(50, Y(10 ** e), 620, Y(10 ** e), 'opacity=".15"') + text(42, Y(10 ** e) + 4, e ? `1e${e}` : "1", 'text-anchor="end"');
+      for (const e of [-8, -4, 0, 4, 8]) out += line(50, Y(10 ** e), 620, Y(10 ** e), 'opacity=".15"') + text(42, Y(10 ** e) + 4, { "-8": "10⁻⁸", "-4": "10⁻⁴", 0: "1", 4: "10⁴", 8: "10⁸" }[e], 'text-anchor="end"');
       out += path(s.norms.map((n, t) => [X(t), Y(n)]), BLUE) + path(s.clipped.map((n, t) => [X(t), Y(n)]), ORANGE, 'stroke-dasharray="5 3"');
       return svg(640, 258, out + text(50, 228, "first step") + text(620, 228, "last step", 'text-anchor="end"') + text(335, 250, "blue: the gradient; orange: clipped", 'text-anchor="middle"'));
     },

@@ -1,0 +1,242 @@
+"""An expression as the text that computes it: that of `code`, and what a reader would not want to see.
+
+What a recurrence does not change is computed before it; products come in the cheapest order; what a condition hides is
+kept from making nan, in a value and in its gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from .. import tree as T
+from ..code.expressions import Expressions
+from ..code.value import MUL, Value
+from ..functions import FUNCTIONS
+from ..meaning.evaluate import constant_value
+from ..meaning.reach import Guard, conditions, fail
+from .names import LANE, Names, literal
+from .product import product
+from .reads import read
+
+if TYPE_CHECKING:
+    from .recur import Frame
+
+_LONG = 400  # characters of a text, at which it becomes a line of its own: Python reads none that is too deep
+
+
+class Writer(Expressions):
+    """Writes one equation. Inside a recurrence, `frame` is its loop, and `outer` writes what comes before it."""
+
+    def __init__(self, scope: Names, equation: T.Equation, frame: Frame | None = None):
+        super().__init__(scope, equation)
+        self.scope: Names = scope
+        self.extents, self.frame = scope.extents, frame
+        self.ranges = {LANE: LANE, **self.ranges}
+        self.rank[LANE] = -1
+        self.guards: list[Guard] = []
+        self.lines = frame.step if frame is not None else scope.before
+        self.outer = self
+        self.around: Frame | None = None  # the loop that this comes before
+        if frame is not None:
+            self.outer = Writer(scope, equation)
+            self.outer.around, self.outer.guards, self.outer.ranges = frame, self.guards, self.ranges
+
+    def define(self) -> str:
+        """The equation's right side, laid out as its left side is."""
+        left = tuple(a.plain or "" for a in self.equation.left.indices)
+        axes = left if self.frame is None else self.frame.axes(left)
+        return self.expanded(self.value(self.equation.right), axes).text
+
+    # ── indices ──────────────────────────────────────────────────────────────────────────────
+
+    def values(self, name: str) -> range:
+        return self.extents.span(self.ranges[name])
+
+    def length(self, name: str) -> int:
+        return 1 if name == LANE else len(self.values(name))
+
+    def counter(self, name: str) -> Value:
+        value = super().counter(name)
+        return value if self.frame is None else self.frame.hoist(value)
+
+    def position(self, affine: T.Affine) -> Value:
+        return replace(
+            super().position(affine), constant=all(isinstance(a, T.SizeOf) for _, a in affine.terms)
+        )
+
+    def looked_up(self, ref: T.Ref) -> Value:
+        """A tensor of whole numbers, read to be used as an index."""
+        given = ref.name in self.scope.whole_numbers
+        if self.inside(ref):
+            value = self.value(ref)
+        elif self.frame is not None:
+            return self.frame.hoist(self.outer.looked_up(ref))
+        else:
+            value = read(self, ref, self.scope.use(ref.name, "w") if given else "")
+
+        def check(found: Tensor) -> Tensor:
+            if not found.is_meta and bool((found != found.round()).any()):
+                wrong = found[found != found.round()].flatten()[0].item()
+                message = f"`{ref.name}` is used as an index but holds {wrong}, which is no whole number"
+                raise fail(self.system, message, ref.span)
+            return found.long()
+
+        if not given:
+            value = replace(value, text=f"{self.scope.object(check)}({value.text})")
+        elif self.inside(ref):
+            value = replace(value, text=f"{value.at(4)}.long()")
+        return replace(value, kind="whole")
+
+    def named(self, name: str, text: str) -> str:
+        return self.lines.set(text)
+
+    # ── what depends on the loop, and on conditions ──────────────────────────────────────────
+
+    def inside(self, node: object) -> bool:
+        """Does a value change with the recurrence that is running?"""
+        return self.frame is not None and self.frame.moves(node)
+
+    def guarded_by(self, affine: T.Affine) -> bool:
+        return any(T.free_indices(c) & T.free_indices(affine) for c, _ in self.guards)
+
+    def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
+        self.guards.extend(guards)
+        try:
+            return make()
+        finally:
+            del self.guards[len(self.guards) - len(guards) :]
+
+    def safe(self, value: Value) -> Value:
+        looped = self.frame.looped if self.frame is not None else frozenset()
+        for condition, sense in list(self.guards):
+            if not value.constant and T.free_indices(condition) - looped <= set(value.axes):
+                (m, x), axes = self.together([self.condition(condition), value])
+                both = f"{x.text}, 1.0" if sense else f"1.0, {x.text}"
+                value = Value(f"torch.where({m.text}, {both})", axes)
+        return value
+
+    # ── expressions ──────────────────────────────────────────────────────────────────────────
+
+    def value(self, node: T.Expr) -> Value:
+        constant = constant_value(self.system, self.extents.sizes, node)
+        if constant is not None:
+            return literal(constant)
+        if self.frame is not None and not self.inside(node):
+            return self.frame.hoist(self.outer.value(node))
+        found = self.moving(node)
+        if len(found.text) > _LONG:
+            found = replace(found, text=self.lines.set(found.text), level=4)
+        return found
+
+    def moving(self, node: T.Expr) -> Value:
+        match node:
+            case T.Ref():
+                return self.frame.read(self, node) if self.frame is not None else read(self, node)
+            case T.Neg(T.Mul() | T.Sum() | T.Div()) | T.Mul() | T.Sum():
+                return product(self, node)
+            case T.Neg(body):
+                return replace(found := self.value(body), text=f"-{found.at(MUL)}", level=MUL)
+            case T.Div(above, below):
+                if constant_value(self.system, self.extents.sizes, below) is not None:
+                    return product(self, node)
+                guards = [(c, True) for c in conditions(node)]
+                divisor = self.under(guards, lambda: self.safe(self.value(below)))
+                (a, b), axes = self.together([self.value(above), divisor])
+                return Value(f"{a.at(MUL)} / {b.at(3)}", axes, MUL)
+            case T.Call(function) if function not in FUNCTIONS:
+                raise fail(self.system, f"{function} is no function of the language", self.equation.span)
+            case T.Call("min" | "max" as function, args):
+                return self.extreme(function, [self.tensor(self.value(a)) for a in args])
+        return self.real(super().value(node))
+
+    def tensor(self, value: Value) -> Value:
+        return self.expanded(value, ()) if value.constant else value
+
+    def add(self, terms: Sequence[T.Expr]) -> Value:
+        # A positive term first, so that the others are added or taken off.
+        terms = sorted(terms, key=lambda t: isinstance(t, T.Neg))
+        still = [t for t in terms if not self.inside(t)] if self.frame is not None else []
+        if not still or self.frame is None:
+            return super().add(terms)
+        # What the loop does not change is added up once, for all steps.
+        rest = T.Add(tuple(still)) if len(still) > 1 else still[0]
+        value, moving = self.value(rest), [t for t in terms if self.inside(t)]
+        (a, b), axes = self.together([super().add(moving), value])
+        return Value(f"{a.text} + {b.at(MUL)}", axes, 1)
+
+    def opaque(self, node: T.Apply, lead: int) -> str:
+        wanted = tuple(self.length(o) for o in node.out)
+
+        def call(functions: dict[str, Callable[..., Tensor]], *args: Tensor) -> Tensor:
+            if node.function not in functions:
+                message = f"`{node.function}` is not known: give functions={{{node.function!r}: …}}"
+                raise fail(self.system, message, node.span)
+            result = functions[node.function](*args)
+            if result.ndim != lead + len(wanted) or tuple(result.shape[lead:]) != wanted:
+                message = f"`{node.function}` must give its value with the last axes {wanted}, but it gave the shape "
+                raise fail(self.system, f"{message}{tuple(result.shape)}", node.span)
+            return result
+
+        return f"partial({self.scope.object(call)}, functions)"
+
+    def softmax(self, node: T.Softmax, function: str) -> Value:
+        if node.where is None:
+            return super().softmax(node, function)
+        value, mask = self.masked(node, "-torch.inf"), self.condition(node.where)
+        along = [value.axes.index(i) - len(value.axes) for i in node.indices if i in mask.axes]
+        once = self.frame is None and not any(True for _ in T.references(node.where))
+
+        def some(mask: Tensor) -> Tensor:
+            for d in along:
+                mask = mask.any(d, keepdim=True)
+            return mask
+
+        def masked(
+            scores: Tensor, mask: Tensor, keep: Callable[..., Any], soft: Callable[[Tensor], Tensor]
+        ) -> Tensor:
+            # Where the condition is on indices alone, whether it leaves a row empty is asked but once.
+            if once and keep(masked, lambda: not mask.is_meta and bool(some(mask).all())):
+                return soft(scores)
+            # A row in which nothing is allowed has weight nowhere, and hands no gradient back.
+            return torch.where(mask, soft(torch.where(some(mask), scores, 0.0)), 0.0)
+
+        soft = self.soft(node, function, Value("x", value.axes))
+        lay = soft.turned(value.axes).text
+        given = f"{value.text}, {mask.beside(value.axes).text}, keep, lambda x: {lay}"
+        return Value(f"{self.scope.object(masked)}({given})", value.axes)
+
+    # ── conditions ───────────────────────────────────────────────────────────────────────────
+
+    def condition(self, node: T.Condition) -> Value:
+        """A condition is looked at under those before it, not under itself."""
+        before = [c for c, _ in self.guards]
+        own = before.index(node) if node in before else len(before)
+        later = self.guards[own:]
+        del self.guards[own:]
+        try:
+            if self.frame is not None and not self.inside(node):
+                return self.frame.hoist(self.outer.condition(node))
+            found = super().condition(node)
+        finally:
+            self.guards.extend(later)
+        if found.constant:
+            found = Value(f"torch.tensor({found.text}, device=like.device)", kind="truth")
+        known = self.lines.set if any(True for _ in T.references(node)) else self.scope.kept
+        return replace(found, text=known(found.text), level=4)
+
+    def side(self, side: T.Affine | T.Expr) -> Value:
+        if not isinstance(side, T.Affine):
+            return self.value(side)
+        looked_up = [(c, atom.ref) for c, atom in side.terms if isinstance(atom, T.Lookup)]
+        if all(ref.name in self.scope.whole_numbers for _, ref in looked_up):
+            return self.position(side)
+        # A real number may be compared with an index as well.
+        rest = tuple(t for t in side.terms if not isinstance(t[1], T.Lookup))
+        reals = tuple(T.Mul((T.Num(Fraction(c)), ref)) for c, ref in looked_up)
+        return self.value(T.Add((*reals, T.Position(T.Affine(rest, side.const)))))

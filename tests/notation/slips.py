@@ -1,0 +1,167 @@
+# ruff: noqa: E501  (a line is a slip, or a model)
+"""Slips of students in the course's equations, each beside its model: the kind that it must be told as.
+
+SAME are written as the model is, OTHER in another but equal style; RIGHT say what the model says. All were written
+before the rules were looked at.
+"""
+
+RNN = "h[t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[t,K] + b[j])"
+LM = "h[t,j] = sigmoid(H[j,I] h[t-1,I] + E[j,K] e[t,K] + b[j])\np[t,v] = softmax[v](U[v,J] h[t,J] + c[v])\nCE = -1/T sum[t,v](y[t,v] log(p[t,v]))"
+BPTT = "delta[t,j] = (1 - h[t,j]^2) (g[t,j] + W[M,j] delta[t+1,M])\ndW[j,m] = sum[t](delta[t,j] h[t-1,m])\ndb[j] = sum[t](delta[t,j])"
+BPTTS = "delta[t,j] = h[t,j] (1 - h[t,j]) (g[t,j] + W[M,j] delta[t+1,M])\ndW[j,m] = sum[t](delta[t,j] s[t,m])\ndU[j,k] = sum[t](delta[t,j] x[t,k])"
+GRU = "z[t,j] = sigmoid(W_z[j,I] h[t-1,I] + U_z[j,K] x[t,K] + b_z[j])\nr[t,j] = sigmoid(W_r[j,I] h[t-1,I] + U_r[j,K] x[t,K] + b_r[j])\nc[t,j] = tanh(W_c[j,I] (r[t,I] h[t-1,I]) + U_c[j,K] x[t,K] + b_c[j])\nh[t,j] = z[t,j] h[t-1,j] + (1 - z[t,j]) c[t,j]"
+LSTM = "f[t,j] = sigmoid(W_f[j,I] h[t-1,I] + U_f[j,K] x[t,K])\ni[t,j] = sigmoid(W_i[j,I] h[t-1,I] + U_i[j,K] x[t,K])\no[t,j] = sigmoid(W_o[j,I] h[t-1,I] + U_o[j,K] x[t,K])\ng[t,j] = tanh(W_g[j,I] h[t-1,I] + U_g[j,K] x[t,K])\nc[t,j] = f[t,j] c[t-1,j] + i[t,j] g[t,j]\nh[t,j] = o[t,j] tanh(c[t,j])"
+UGRNN = "c[t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[t,K])\ng[t,j] = sigmoid(V[j,I] h[t-1,I] + Z[j,K] x[t,K] + B[j])\nh[t,j] = g[t,j] h[t-1,j] + (1 - g[t,j]) c[t,j]"
+ATT = "q[t,i] = W_Q[i,J] x[t,J]\nk[t,i] = W_K[i,J] x[t,J]\nv[t,i] = W_V[i,J] x[t,J]\na[t,s] = softmax[s](q[t,I] k[s,I] / sqrt(I))\ny[t,i] = sum[s](a[t,s] v[s,i])"
+HEADS = "q[m,t,i] = W_Q[m,i,J] x[t,J]\nk[m,t,i] = W_K[m,i,J] x[t,J]\nv[m,t,i] = W_V[m,i,J] x[t,J]\na[m,t,s] = softmax[s](q[m,t,I] k[m,s,I] / sqrt(I))\ny[t,j] = W_O[m,j,i] a[m,t,s] v[m,s,i]".replace(
+    "W_O[m,j,i] a[m,t,s] v[m,s,i]", "W_O[M,j,I] a[M,t,S] v[M,S,I]"
+)
+CAUSAL = "s[t,u] = q[t,I] k[u,I] / sqrt(I)\ne[t,u] = [u <= t] exp(s[t,u])\na[t,u] = e[t,u] / sum[w](e[t,w])\ny[t,i] = sum[u](a[t,u] v[u,i])"
+LN = "m[t] = 1/J sum[j](x[t,j])\ns[t] = 1/J sum[j]((x[t,j] - m[t])^2)\ny[t,j] = gamma[j] (x[t,j] - m[t]) / sqrt(s[t] + eps) + beta[j]"
+RMS = "r[t] = sqrt(1/J sum[j](x[t,j]^2) + eps)\ny[t,j] = gamma[j] x[t,j] / r[t]"
+CEL = "p[n,k] = exp(z[n,k]) / sum[l](exp(z[n,l]))\nL = -1/N sum[n,k](y[n,k] log(p[n,k]))"
+DCE = "p[n,k] = softmax[k](z[n,k])\ndz[n,k] = 1/N (p[n,k] - y[n,k])\ndW[k,i] = sum[n](dz[n,k] x[n,i])"
+TEMP = "p[k] = exp(z[k]/tau) / sum[l](exp(z[l]/tau))"
+SG = "s[w] = U[w,A] v[A]\np[w] = softmax[w](s[w])\nL = -sum[w](y[w] log(p[w]))\ndv[a] = sum[w]((p[w] - y[w]) U[w,a])"
+SGNS = "L = -log(sigmoid(u[A] v[A])) - sum[n](log(sigmoid(-w[n,A] v[A])))"
+CONV = "y[t,o] = relu(sum[d,i](W[d,i,o] x[2*t+d,i]) + b[o])\nsize d = 3"
+CONV2 = "y[u,v,o] = W[D,E,C,o] x[u+D,v+E,C] + b[o]\nsize D = 2\nsize E = 3"
+GRID = "h[u,v,j] = tanh(A[j,I] h[u-1,v,I] + B[j,I] h[u,v-1,I] + C[j,K] x[u,v,K])"
+PP = "CE = -1/T sum[t,v](y[t,v] log(p[t,v]))\nPP = exp(CE)"
+POS = "P[t,i] = sin(t / c^(2*i/I))\ny[t,i] = x[t,i] + P[t,i]"
+SGDM = "m[i] = mu m0[i] + g[i]\nw[i] = w0[i] - eta m[i]"
+ADAM = "m[i] = b1 m0[i] + (1 - b1) g[i]\nv[i] = b2 v0[i] + (1 - b2) g[i]^2\nw[i] = w0[i] - eta m[i] / (sqrt(v[i]) + eps)"
+HIGH = "g[j] = sigmoid(V[j,I] x[I] + b[j])\ny[j] = g[j] tanh(W[j,I] x[I]) + (1 - g[j]) x[j]"
+FFN = "a[t,f] = relu(W_1[f,J] x[t,J] + b_1[f])\ny[t,j] = x[t,j] + W_2[j,F] a[t,F] + b_2[j]"
+BAH = "s[t,u] = v[A] tanh(W[A,I] h[t,I] + U[A,K] e[u,K])\na[t,u] = softmax[u](s[t,u])\nc[t,k] = sum[u](a[t,u] e[u,k])"
+MERGED = "M[j,l] = W_Q[I,j] W_K[I,l] / sqrt(I)\ns[t,u] = x[t,J] M[J,L] x[u,L]\na[t,u] = softmax[u](s[t,u])"
+BN = "m[i] = 1/N sum[n](x[n,i])\nv[i] = 1/N sum[n]((x[n,i] - m[i])^2)\ny[n,i] = (x[n,i] - m[i]) / sqrt(v[i] + eps)"
+
+# fmt: off
+SAME = [
+    ("rnn transposed", RNN, RNN.replace("W[j,I]", "W[I,j]"), "transpose"),
+    ("rnn x shifted", RNN, RNN.replace("x[t,K]", "x[t-1,K]").replace("x[t-1", "x[t-1"), "shifted index"),
+    ("lm mean over v", LM, LM.replace("-1/T", "-1/V"), "scale"),
+    ("lm sigmoid output", LM, LM.replace("softmax[v](U[v,J] h[t,J] + c[v])", "sigmoid(U[v,J] h[t,J] + c[v])"), "activation"),
+    ("lm prev state", LM, LM.replace("U[v,J] h[t,J]", "U[v,J] h[t-1,J]"), "shifted index"),
+    ("bptt no slope in rec", BPTT, BPTT.replace("(1 - h[t,j]^2) (g[t,j] + W[M,j] delta[t+1,M])", "(1 - h[t,j]^2) g[t,j] + W[M,j] delta[t+1,M]"), "brackets"),
+    ("bptt W transposed", BPTT, BPTT.replace("W[M,j]", "W[j,M]"), "transpose"),
+    ("bptt h[t]", BPTT, BPTT.replace("delta[t,j] h[t-1,m]", "delta[t,j] h[t,m]"), "shifted index"),
+    ("bptt sigmoid slope", BPTT, BPTT.replace("(1 - h[t,j]^2)", "h[t,j] (1 - h[t,j])"), "activation"),
+    ("bptt from before", BPTTS, BPTTS.replace("delta[t+1,M]", "delta[t-1,M]"), "shifted index"),
+    ("bptt slope of next", BPTTS, BPTTS.replace("h[t,j] (1 - h[t,j]) (g", "h[t-1,j] (1 - h[t-1,j]) (g"), "shifted index"),
+    ("gru reset after", GRU, GRU.replace("W_c[j,I] (r[t,I] h[t-1,I])", "r[t,j] W_c[j,I] h[t-1,I]"), "reset after product"),
+    ("gru gates swapped", GRU, GRU.replace("z[t,j] h[t-1,j] + (1 - z[t,j]) c[t,j]", "(1 - z[t,j]) h[t-1,j] + z[t,j] c[t,j]"), "gate swapped"),
+    ("gru no reset", GRU, GRU.replace("(r[t,I] h[t-1,I])", "h[t-1,I]"), "missing factor"),
+    ("gru z for r", GRU, GRU.replace("(r[t,I] h[t-1,I])", "(z[t,I] h[t-1,I])"), "wrong tensor"),
+    ("lstm no tanh of c", LSTM, LSTM.replace("o[t,j] tanh(c[t,j])", "o[t,j] c[t,j]"), "activation"),
+    ("lstm h for c", LSTM, LSTM.replace("f[t,j] c[t-1,j]", "f[t,j] h[t-1,j]"), "wrong tensor"),
+    ("lstm gate g sigmoid", LSTM, LSTM.replace("g[t,j] = tanh", "g[t,j] = sigmoid"), "activation"),
+    ("lstm gates swapped", LSTM, LSTM.replace("f[t,j] c[t-1,j] + i[t,j] g[t,j]", "i[t,j] c[t-1,j] + f[t,j] g[t,j]"), "tensors swapped"),
+    ("ugrnn gate of candidate", UGRNN, UGRNN.replace("V[j,I] h[t-1,I]", "V[j,I] c[t,I]"), "wrong tensor"),
+    ("att scale by length", ATT, ATT.replace("/ sqrt(I)", "/ sqrt(T)"), "scale"),
+    ("att softmax over queries", ATT, ATT.replace("softmax[s](q[t,I] k[s,I] / sqrt(I))", "softmax[t](q[t,I] k[s,I] / sqrt(I))"), "softmax index"),
+    ("att no root", ATT, ATT.replace("/ sqrt(I)", "/ I"), "scale"),
+    ("heads sum before output", HEADS, HEADS.replace("W_O[M,j,I] a[M,t,S] v[M,S,I]", "1/M W_O[M,j,I] a[M,t,S] v[M,S,I]"), "mean for sum"),
+    ("causal strict", CAUSAL, CAUSAL.replace("[u <= t]", "[u < t]"), "mask"),
+    ("causal zero scores", CAUSAL, CAUSAL.replace("e[t,u] = [u <= t] exp(s[t,u])", "e[t,u] = exp([u <= t] s[t,u])"), "misplaced"),
+    ("ln eps outside", LN, LN.replace("sqrt(s[t] + eps)", "(sqrt(s[t]) + eps)"), "epsilon"),
+    ("ln variance", LN, LN.replace("(x[t,j] - m[t]) / sqrt(s[t] + eps)", "(x[t,j] - m[t]) / (s[t] + eps)"), "activation"),
+    ("rms no mean", RMS, RMS.replace("1/J sum[j](x[t,j]^2)", "sum[j](x[t,j]^2)"), "scale"),
+    ("cel over n", CEL, CEL.replace("sum[l](exp(z[n,l]))", "sum[l](exp(z[l,k]))"), "softmax index"),
+    ("dce sign", DCE, DCE.replace("(p[n,k] - y[n,k])", "(y[n,k] - p[n,k])"), "sign"),
+    ("dce weights transposed", DCE, DCE.replace("dz[n,k] x[n,i]", "p[n,k] x[n,i]"), "wrong tensor"),
+    ("temp one", TEMP, TEMP.replace("sum[l](exp(z[l]/tau))", "sum[l](exp(z[l]))"), "missing factor"),
+    ("temp multiplied", TEMP, TEMP.replace("/tau", " tau"), "operation"),
+    ("sg wrong vec", SG, SG.replace("(p[w] - y[w]) U[w,a]", "(p[w] - y[w]) v[a]"), "wrong tensor"),
+    ("conv stride 1", CONV, CONV.replace("2*t+d", "t+d"), "stride"),
+    ("conv2 flipped", CONV2, CONV2.replace("x[u+D,v+E,C]", "x[u+D,v,C]"), "missing sum"),
+    ("grid diagonal", GRID, GRID.replace("h[u,v-1,I]", "h[u-1,v-1,I]"), "shifted index"),
+    ("pp base 2", PP, PP.replace("exp(CE)", "2^CE"), "activation"),
+    ("pos no sum", POS, POS.replace("x[t,i] + P[t,i]", "x[t,i] P[t,i]"), "operation"),
+]
+OTHER = [
+    ("rnn inner +b outside", RNN, "a[t,m] = W[m,I] h[t-1,I] + U[m,K] x[t,K]\nh[t,m] = tanh(a[t,m]) + b[m]", "misplaced"),
+    ("rnn inner no bias", RNN, "r[t,q] = sum[i](W[q,i] h[t-1,i])\nh[t,q] = tanh(r[t,q] + sum[k](U[q,k] x[t,k]))", "missing term"),
+    ("rnn minus", RNN, "u[t,a] = U[a,B] x[t,B]\nh[t,a] = tanh(b[a] - u[t,a] + W[a,C] h[t-1,C])", "sign"),
+    ("lm loss one", LM, "s[t,n] = H[n,M] h[t-1,M] + E[n,K] e[t,K] + b[n]\nh[t,n] = 1/(1+exp(-s[t,n]))\no[t,v] = c[v] + U[v,J] h[t,J]\np[t,v] = exp(o[t,v])/sum[w](exp(o[t,w]))\nCE = -sum[t,v](y[t,v] log(p[t,v]))", "scale"),
+    ("lm log outside", LM, "h[s,n] = sigmoid(b[n] + E[n,K] e[s,K] + H[n,M] h[s-1,M])\np[s,w] = softmax[w](c[w] + U[w,J] h[s,J])\nCE = -1/T sum[s](log(sum[w](y[s,w])))", "not finite"),
+    ("bptt missing future", BPTT, "d[t,i] = 1 - h[t,i]^2\ndelta[t,i] = d[t,i] g[t,i]\ndW[i,m] = sum[t](delta[t,i] h[t-1,m])\ndb[i] = sum[t](delta[t,i])", "missing term"),
+    ("bptt no square", BPTT, "e[t,a] = g[t,a] + sum[m](W[m,a] delta[t+1,m])\ndelta[t,a] = e[t,a] - h[t,a] e[t,a]\ndW[a,n] = sum[t](delta[t,a] h[t-1,n])\ndb[a] = sum[t](delta[t,a])", "missing factor"),
+    ("bptt bias mean", BPTT, "delta[t,q] = (1 - h[t,q] h[t,q]) (W[M,q] delta[t+1,M] + g[t,q])\ndW[q,n] = sum[t](h[t-1,n] delta[t,q])\ndb[q] = 1/T sum[t](delta[t,q])", "mean for sum"),
+    ("bptts outer swapped", BPTTS, "s1[t,j] = h[t,j] - h[t,j]^2\ndelta[t,j] = s1[t,j] g[t,j] + s1[t,j] W[M,j] delta[t+1,M]\ndW[j,m] = sum[t](delta[t,j] h[t,m])\ndU[j,k] = sum[t](x[t,k] delta[t,j])", "wrong tensor"),
+    ("bptts only (1-h)", BPTTS, "n[t,i] = g[t,i] + W[M,i] delta[t+1,M]\ndelta[t,i] = (1 - h[t,i]) n[t,i]\ndW[i,m] = sum[t](delta[t,i] s[t,m])\ndU[i,k] = sum[t](delta[t,i] x[t,k])", "missing factor"),
+    ("gru z without h", GRU, "z[t,a] = sigmoid(U_z[a,K] x[t,K] + b_z[a])\nr[t,a] = sigmoid(W_r[a,I] h[t-1,I] + U_r[a,K] x[t,K] + b_r[a])\nq[t,a] = r[t,a] h[t-1,a]\nc[t,a] = tanh(b_c[a] + W_c[a,I] q[t,I] + U_c[a,K] x[t,K])\nh[t,a] = c[t,a] + z[t,a] (h[t-1,a] - c[t,a])", "missing term"),
+    ("gru swapped diff", GRU, "z[t,a] = sigmoid(W_z[a,I] h[t-1,I] + U_z[a,K] x[t,K] + b_z[a])\nr[t,a] = sigmoid(W_r[a,I] h[t-1,I] + U_r[a,K] x[t,K] + b_r[a])\nq[t,a] = r[t,a] h[t-1,a]\nc[t,a] = tanh(b_c[a] + W_c[a,I] q[t,I] + U_c[a,K] x[t,K])\nh[t,a] = h[t-1,a] + z[t,a] (c[t,a] - h[t-1,a])", "gate swapped"),
+    ("gru tanh gate", GRU, "r[t,a] = tanh(W_r[a,I] h[t-1,I] + U_r[a,K] x[t,K] + b_r[a])\nz[t,a] = sigmoid(W_z[a,I] h[t-1,I] + U_z[a,K] x[t,K] + b_z[a])\nc[t,a] = tanh(b_c[a] + W_c[a,I] r[t,I] h[t-1,I] + U_c[a,K] x[t,K])\nh[t,a] = c[t,a] - z[t,a] c[t,a] + z[t,a] h[t-1,a]", "activation"),
+    ("lstm 1-f", LSTM, LSTM.replace("i[t,j] = sigmoid(W_i[j,I] h[t-1,I] + U_i[j,K] x[t,K])\n", "").replace("f[t,j] c[t-1,j] + i[t,j] g[t,j]", "f[t,j] c[t-1,j] + (1 - f[t,j]) g[t,j]"), "complement"),
+    ("lstm cell no forget", LSTM, "a[t,n] = W_f[n,I] h[t-1,I] + U_f[n,K] x[t,K]\nf[t,n] = 1/(1 + exp(-a[t,n]))\ni[t,n] = sigmoid(U_i[n,K] x[t,K] + W_i[n,I] h[t-1,I])\no[t,n] = sigmoid(U_o[n,K] x[t,K] + W_o[n,I] h[t-1,I])\ng[t,n] = tanh(U_g[n,K] x[t,K] + W_g[n,I] h[t-1,I])\nc[t,n] = i[t,n] g[t,n] + c[t-1,n]\nh[t,n] = tanh(c[t,n]) o[t,n]", "missing factor"),
+    ("lstm out old cell", LSTM, "i[t,n] = sigmoid(U_i[n,K] x[t,K] + W_i[n,I] h[t-1,I])\nf[t,n] = sigmoid(U_f[n,K] x[t,K] + W_f[n,I] h[t-1,I])\ng[t,n] = tanh(U_g[n,K] x[t,K] + W_g[n,I] h[t-1,I])\nc[t,n] = i[t,n] g[t,n] + f[t,n] c[t-1,n]\no[t,n] = sigmoid(U_o[n,K] x[t,K] + W_o[n,I] h[t-1,I])\nh[t,n] = tanh(c[t-1,n]) o[t,n]", "shifted index"),
+    ("ugrnn minus", UGRNN, "n[t,a] = tanh(U[a,K] x[t,K] + W[a,I] h[t-1,I])\nf[t,a] = sigmoid(V[a,I] h[t-1,I] + Z[a,K] x[t,K] - B[a])\nh[t,a] = n[t,a] + f[t,a] (h[t-1,a] - n[t,a])", "sign"),
+    ("ugrnn both gated same", UGRNN, "c[t,a] = tanh(U[a,K] x[t,K] + W[a,I] h[t-1,I])\ng[t,a] = sigmoid(B[a] + V[a,I] h[t-1,I] + Z[a,K] x[t,K])\nh[t,a] = g[t,a] (h[t-1,a] + c[t,a])", "complement"),
+    ("att q of k", ATT, "k[n,a] = W_K[a,J] x[n,J]\ns[n,m] = 1/sqrt(I) sum[i](sum[j](W_Q[i,j] x[m,j]) k[n,i])\na[n,m] = softmax[m](s[n,m])\ny[n,a] = sum[m](a[n,m] sum[j](W_V[a,j] x[m,j]))\nsize I = 4".replace("\nsize I = 4", "").replace("k[n,a] = W_K[a,J] x[n,J]", "k[n,i] = W_K[i,J] x[n,J]"), "tensors swapped"),
+    ("att values of keys", ATT, "q[n,e] = W_Q[e,J] x[n,J]\nk[n,e] = W_K[e,J] x[n,J]\nv[n,e] = W_K[e,J] x[n,J]\na[n,m] = exp(q[n,E] k[m,E]/sqrt(E)) / sum[l](exp(q[n,E] k[l,E]/sqrt(E)))\ny[n,e] = a[n,M] v[M,e]", "wrong tensor"),
+    ("att scale after", ATT, "q[n,e] = W_Q[e,J] x[n,J]\nk[n,e] = W_K[e,J] x[n,J]\nv[n,f] = W_V[f,J] x[n,J]\nw[n,m] = softmax[m](q[n,E] k[m,E])\ny[n,f] = 1/sqrt(E) w[n,M] v[M,f]", "misplaced"),
+    ("heads one key for all", HEADS, HEADS.replace("W_O[M,j,I] a[M,t,S] v[M,S,I]", "W_O[M,j,I] o[M,t,I]").replace("\ny[t,j]", "\no[m,t,i] = a[m,t,T] v[m,T,i]\ny[t,j]").replace("o[m,t,i] = a[m,t,T] v[m,T,i]", "o[m,t,i] = sum[s](a[m,s,t] v[m,s,i])"), "sum index"),
+    ("causal reversed", CAUSAL, "e[n,m] = [m >= n] exp(q[n,I] k[m,I]/sqrt(I))\nz[n] = sum[m](e[n,m])\na[n,m] = e[n,m]/z[n]\ny[n,i] = a[n,M] v[M,i]", "mask"),
+    ("causal norm over all", CAUSAL, "e[n,m] = exp(q[n,I] k[m,I]/sqrt(I))\nz[n] = sum[m](e[n,m])\na[n,m] = [m <= n] e[n,m]/z[n]\ny[n,i] = a[n,M] v[M,i]", "missing factor"),
+    ("ln unbiased", LN, "m[n] = sum[i](x[n,i])/J\nd[n,j] = x[n,j] - m[n]\ns[n] = sum[j](d[n,j] d[n,j])/(J - 1)\ny[n,j] = beta[j] + gamma[j] d[n,j] / (s[n] + eps)^(1/2)", "scale"),
+    ("ln not centred", LN, "m[n] = sum[i](x[n,i])/J\ns[n] = sum[j]((x[n,j] - m[n])^2)/J\ny[n,j] = beta[j] + gamma[j] x[n,j] / (s[n] + eps)^(1/2)", "missing term"),
+    ("rms root missing", RMS, "q[n] = sum[k](x[n,k] x[n,k]) / J\ny[n,i] = x[n,i] gamma[i] / (eps + q[n])", "activation"),
+    ("cel mean over k", CEL, "e[n,c] = exp(z[n,c])\np[n,c] = e[n,c] / e[n,K]\nL = -1/(N K) sum[n,c](y[n,c] log(p[n,c]))", "scale"),
+    ("cel no log", CEL, "p[n,c] = softmax[c](z[n,c])\nL = -1/N sum[n,c](y[n,c] p[n,c])", "activation"),
+    ("dce not mean", DCE, "p[m,c] = softmax[c](z[m,c])\ndz[m,c] = p[m,c] - y[m,c]\ndW[c,i] = dz[M,c] x[M,i]", "scale"),
+    ("sgns sign", SGNS, "a = u[I] v[I]\nb[n] = w[n,I] v[I]\nL = -log(sigmoid(a)) - sum[n](log(sigmoid(b[n])))", "sign"),
+    ("sgns log of sum", SGNS, "a = sum[i](u[i] v[i])\nL = -log(sigmoid(a)) - log(sum[n](sigmoid(-w[n,A] v[A])))", "sum scope"),
+    ("conv bias outside relu", CONV, "c[s,o] = sum[d](sum[i](W[d,i,o] x[2*s+d,i]))\ny[s,o] = relu(c[s,o]) + b[o]\nsize d = 3", "misplaced"),
+    ("conv2 shifted", CONV2, "y[a,b,o] = b[o] + sum[d,e,c](W[d,e,c,o] x[a+d+1,b+e,c])\nsize d = 2\nsize e = 3", "shifted index"),
+    ("grid weights swapped", GRID, "z[r,s,j] = C[j,K] x[r,s,K]\nh[r,s,j] = tanh(z[r,s,j] + A[j,I] h[r,s-1,I] + B[j,I] h[r-1,s,I])", "tensors swapped"),
+    ("pp no minus", PP, "l[t] = sum[v](y[t,v] log(p[t,v]))\nCE = -1/T sum[t](l[t])\nPP = exp(1/T sum[t](l[t]))", "sign"),
+    ("adam bias", ADAM, "m[k] = g[k] + b1 (m0[k] - g[k])\nv[k] = b2 v0[k] + (1 - b2) g[k]\nw[k] = w0[k] - eta m[k] / (eps + sqrt(v[k]))", "missing factor"),
+    ("momentum plus", SGDM, "m[k] = g[k] + mu m0[k]\nw[k] = w0[k] + eta m[k]", "sign"),
+    ("highway carry z", HIGH, "s[k] = sigmoid(b[k] + V[k,I] x[I])\nn[k] = tanh(W[k,I] x[I])\ny[k] = s[k] n[k] + (1 - s[k]) n[k]", "wrong tensor"),
+    ("bahdanau sum over t", BAH, "s[n,m] = v[A] tanh(W[A,I] h[n,I] + U[A,K] e[m,K])\na[n,m] = exp(s[n,m]) / sum[l](exp(s[l,m]))\nc[n,k] = a[n,M] e[M,k]", "softmax index"),
+]
+RIGHT = [
+    (RNN, "z[t,n] = b[n] + sum[k](U[n,k] x[t,k]) + sum[m](W[n,m] h[t-1,m])\nh[t,n] = 2 sigmoid(2 z[t,n]) - 1"),
+    (RNN, "z[t,n] = b[n] + U[n,K] x[t,K] + W[n,M] h[t-1,M]\nh[t,n] = (exp(z[t,n]) - exp(-z[t,n])) / (exp(z[t,n]) + exp(-z[t,n]))"),
+    (LM, "z[t,n] = H[n,M] h[t-1,M] + E[n,K] e[t,K] + b[n]\nh[t,n] = exp(z[t,n])/(1+exp(z[t,n]))\no[t,v] = U[v,J] h[t,J] + c[v]\nn[t] = log(sum[v](exp(o[t,v])))\np[t,v] = exp(o[t,v] - n[t])\nl[t] = sum[v](y[t,v] log(p[t,v]))\nCE = -sum[t](l[t])/T"),
+    (LM, "h[s,n] = sigmoid(b[n] + E[n,K] e[s,K] + H[n,M] h[s-1,M])\np[s,w] = softmax[w](c[w] + U[w,J] h[s,J])\nCE = 1/T sum[s,w](y[s,w] log(1/p[s,w]))"),
+    (BPTT, "b[t,j] = g[t,j] + sum[m](delta[t+1,m] W[m,j])\ndelta[t,j] = b[t,j] - h[t,j] h[t,j] b[t,j]\ndW[j,m] = delta[T,j] h[T-1,m]\ndb[j] = sum[t](delta[t,j])".replace("dW[j,m] = delta[T,j] h[T-1,m]", "dW[j,m] = sum[s](delta[s,j] h[s-1,m])")),
+    (BPTT, "d[t,j] = (1 - h[t,j]) (1 + h[t,j])\ndelta[t,j] = d[t,j] g[t,j] + d[t,j] sum[i](W[i,j] delta[t+1,i])\ndW[j,m] = sum[t](h[t-1,m] delta[t,j])\ndb[j] = sum[t](delta[t,j])"),
+    (BPTTS, "delta[t,j] = (h[t,j] - h[t,j]^2) (W[M,j] delta[t+1,M] + g[t,j])\ndW[j,m] = delta[T,j] s[T,m]\ndU[j,k] = delta[T,j] x[T,k]"),
+    (GRU, "z[t,a] = sigmoid(b_z[a] + U_z[a,K] x[t,K] + W_z[a,I] h[t-1,I])\nr[t,a] = 1 - sigmoid(-b_r[a] - U_r[a,K] x[t,K] - W_r[a,I] h[t-1,I])\nq[t,a] = r[t,a] h[t-1,a]\nc[t,a] = tanh(b_c[a] + W_c[a,I] q[t,I] + U_c[a,K] x[t,K])\nh[t,a] = c[t,a] + z[t,a] (h[t-1,a] - c[t,a])"),
+    (GRU, "u[t,a] = sigmoid(-(b_z[a] + U_z[a,K] x[t,K] + W_z[a,I] h[t-1,I]))\nr[t,a] = sigmoid(b_r[a] + U_r[a,K] x[t,K] + W_r[a,I] h[t-1,I])\nc[t,a] = tanh(b_c[a] + W_c[a,I] h[t-1,I] r[t,I] + U_c[a,K] x[t,K])\nh[t,a] = u[t,a] c[t,a] + (1 - u[t,a]) h[t-1,a]"),
+    (LSTM, "f[t,n] = sigmoid(U_f[n,K] x[t,K] + W_f[n,I] h[t-1,I])\ni[t,n] = sigmoid(U_i[n,K] x[t,K] + W_i[n,I] h[t-1,I])\no[t,n] = sigmoid(U_o[n,K] x[t,K] + W_o[n,I] h[t-1,I])\nw[t,n] = tanh(U_g[n,K] x[t,K] + W_g[n,I] h[t-1,I])\nc[t,n] = i[t,n] w[t,n] + c[t-1,n] f[t,n]\nh[t,n] = o[t,n] (2/(1+exp(-2 c[t,n])) - 1)"),
+    (UGRNN, "n[t,a] = tanh(U[a,K] x[t,K] + W[a,I] h[t-1,I])\nf[t,a] = sigmoid(V[a,I] h[t-1,I] + Z[a,K] x[t,K] + B[a])\nh[t,a] = n[t,a] + f[t,a] (h[t-1,a] - n[t,a])"),
+    (UGRNN, "h[t,a] = tanh(U[a,K] x[t,K] + W[a,I] h[t-1,I]) + sigmoid(V[a,I] h[t-1,I] + Z[a,K] x[t,K] + B[a]) (h[t-1,a] - tanh(U[a,K] x[t,K] + W[a,I] h[t-1,I]))"),
+    (ATT, "M[j,l] = W_Q[I,j] W_K[I,l]\ns[n,m] = x[n,J] M[J,L] x[m,L] / sqrt(I)\na[n,m] = softmax[m](s[n,m])\nz[n,j] = a[n,M] x[M,j]\ny[n,i] = W_V[i,J] z[n,J]".replace("M[j,l]", "R[j,l]").replace("M[J,L]", "R[J,L]").replace("a[n,M] x[M,j]", "sum[m](a[n,m] x[m,j])")),
+    (ATT, "q[t,i] = W_Q[i,J] x[t,J] / sqrt(I)\nk[t,i] = W_K[i,J] x[t,J]\ne[t,s] = exp(q[t,I] k[s,I])\nn[t,i] = sum[s,j](e[t,s] W_V[i,j] x[s,j])\ny[t,i] = n[t,i] / sum[s](e[t,s])"),
+    (HEADS, "r[m,t,j] = W_Q[m,I,J] x[t,J] W_K[m,I,j]\na[m,t,s] = softmax[s](r[m,t,J] x[s,J]/sqrt(I))\no[m,t,l] = a[m,t,S] x[S,l]\ny[t,j] = W_O[M,j,I] W_V[M,I,L] o[M,t,L]"),
+    (HEADS, "a[m,t,s] = softmax[s](W_Q[m,I,J] x[t,J] W_K[m,I,L] x[s,L]/sqrt(I))\nR[m,j,l] = W_O[m,j,I] W_V[m,I,l]\ny[t,j] = a[M,t,S] R[M,j,L] x[S,L]"),
+    (CAUSAL, "e[n,m] = exp(q[n,I] k[m,I]/sqrt(I)) if m <= n else 0\nz[n] = sum[m](e[n,m])\ny[n,i] = e[n,M] v[M,i] / z[n]"),
+    (CAUSAL, "s[n,m] = q[n,I] k[m,I] / I^(1/2)\ny[n,i] = sum[m](softmax[m](s[n,m] if m <= n else -inf) v[m,i])"),
+    (LN, "m[n] = sum[i](x[n,i])/J\nq[n] = sum[i](x[n,i]^2)/J\nd[n] = q[n] - m[n]^2\ny[n,j] = beta[j] + gamma[j] (x[n,j] - m[n]) (d[n] + eps)^(-1/2)"),
+    (LN, "d[n,j] = x[n,j] - 1/J sum[i](x[n,i])\ny[n,j] = beta[j] + gamma[j] d[n,j] / sqrt(1/J d[n,I]^2 + eps)".replace("1/J d[n,I]^2", "1/J sum[i](d[n,i]^2)")),
+    (RMS, "y[n,i] = gamma[i] x[n,i] sqrt(J) / sqrt(sum[k](x[n,k]^2) + J eps)"),
+    (RMS, "q[n] = eps + sum[k](x[n,k] x[n,k]) / J\ny[n,i] = x[n,i] gamma[i] q[n]^(-0.5)"),
+    (CEL, "p[n,c] = softmax[c](z[n,c])\nL = 1/N sum[n](sum[c](-y[n,c] log(p[n,c])))"),
+    (CEL, "n[a] = log(sum[c](exp(z[a,c])))\np[a,c] = exp(z[a,c] - n[a])\nL = -1/N sum[a,c](y[a,c] log(p[a,c]))"),
+    (DCE, "p[n,k] = exp(z[n,k])/sum[l](exp(z[n,l]))\ndz[n,k] = p[n,k]/N - y[n,k]/N\ndW[k,i] = 1/N (p[M,k] - y[M,k]) x[M,i]"),
+    (TEMP, "p[k] = softmax[k](z[k]/tau)"),
+    (TEMP, "p[k] = 1 / sum[l](exp((z[l]-z[k])/tau))"),
+    (SG, "e[w] = exp(U[w,A] v[A])\np[w] = e[w]/sum[u](e[u])\nL = -sum[w](y[w] log(p[w]))\ndv[a] = p[W] U[W,a] - y[W] U[W,a]"),
+    (SGNS, "L = log(1 + exp(-u[A] v[A])) + sum[n](log(1 + exp(w[n,A] v[A])))"),
+    (SGNS, "L = softplus(-u[A] v[A]) - sum[n](log(1 - sigmoid(w[n,A] v[A])))"),
+    (CONV, "y[s,o] = max(0, b[o] + W[D,I,o] x[2*s+D,I])\nsize D = 3"),
+    (CONV, "c[s,o] = W[0,I,o] x[2*s,I] + W[1,I,o] x[2*s+1,I] + W[2,I,o] x[2*s+2,I]\ny[s,o] = relu(c[s,o] + b[o])"),
+    (CONV2, "y[a,c,o] = b[o] + sum[d](sum[e](sum[k](W[d,e,k,o] x[a+d,c+e,k])))\nsize d = 2\nsize e = 3"),
+    (GRID, "z[r,s,j] = C[j,K] x[r,s,K] + A[j,I] h[r-1,s,I]\nh[r,s,j] = tanh(z[r,s,j] + B[j,M] h[r,s-1,M])"),
+    (PP, "CE = 1/T sum[t,v](y[t,v] log(1/p[t,v]))\nPP = prod[t](prod[v](p[t,v]^(-y[t,v])))^(1/T)"),
+    (POS, "y[t,i] = x[t,i] + sin(t c^(-2*i/I))\nP[t,i] = sin(t c^(-2*i/I))"),
+    (SGDM, "m[k] = g[k] + mu m0[k]\nw[k] = w0[k] - eta mu m0[k] - eta g[k]"),
+    (ADAM, "m[k] = g[k] + b1 (m0[k] - g[k])\nv[k] = g[k] g[k] - b2 (g[k]^2 - v0[k])\nw[k] = w0[k] - m[k] eta / (eps + v[k]^0.5)"),
+    (HIGH, "s[k] = sigmoid(b[k] + V[k,I] x[I])\ny[k] = x[k] + s[k] (tanh(W[k,I] x[I]) - x[k])"),
+    (BAH, "a[n,m] = exp(v[A] tanh(W[A,I] h[n,I] + U[A,K] e[m,K]))\nz[n] = sum[m](a[n,m])\nc[n,k] = a[n,M] e[M,k] / z[n]"),
+]
+# fmt: on
