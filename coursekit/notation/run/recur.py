@@ -134,7 +134,9 @@ class Frame:
         self.step = Lines(scope.count)
         self.groups: dict[object, Linear] = {}
         self.moving: dict[int, tuple[object, bool]] = {}
-        self.around = dict.fromkeys(self.names, (0, 0))  # how many steps outside are read, before and after
+        self.around = {
+            e.left.name: (0, 0) for e in block.equations
+        }  # how many steps outside are read, before and after
         ranges = self.system.ranges[block.equations[0]]
         self.counts = [len(scope.extents.span(ranges[name])) for name, _ in block.loops]
         self.lanes = Lanes(scope, block.loops, self.counts) if len(block.loops) > 1 else None
@@ -151,11 +153,6 @@ class Frame:
             answer = any(r.name in self.names for r in references(node))
             found = self.moving[id(node)] = (node, answer)  # the node is kept, so its id stays its own
         return found[1]
-
-    def axes(self, left: tuple[str, ...]) -> tuple[str, ...]:
-        """The axes of one step of a left side."""
-        rest = tuple(a for a in left if a not in self.looped)
-        return rest if self.lanes is None else (LANE, *rest)
 
     def state(self, name: str, place: str = "t") -> str:
         return f"s{self.scope.number[name]}[b{self.scope.number[name]} + {place}]"
@@ -270,7 +267,11 @@ class Frame:
     def told(self) -> list[str]:
         """The lines of the loop, when its equations are written."""
         steps = self.counts[0] if self.lanes is None else self.lanes.waves
-        start = [line for name in self.places for line in self._start(name, steps)]
+        start = []
+        for name, (before, after) in self.around.items():
+            first, last = self._outside(name, before, True), self._outside(name, after, False)
+            number = self.scope.number[name]
+            start += [f"b{number} = {before}", f"s{number} = {first}[None] * {steps}{last}"]
         backward = self.lanes is None and self.block.loops[0][1] < 0
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
         lane = [] if self.lanes is None else [f"        lane = {self.lanes.widths}[t]"]
@@ -279,13 +280,8 @@ class Frame:
         start, turn = [f"    {line}" for line in start], f"    for t in {turns}:"
         return [*start, turn, *lane, *self.step.told("        "), *ends]
 
-    def _start(self, name: str, steps: int) -> list[str]:
-        """The list of a tensor's steps, with what lies before its first and after its last."""
-        number, (before, after) = self.scope.number[name], self.around[name]
-        first, last = self._outside(name, before, True), self._outside(name, after, False)
-        return [f"b{number} = {before}", f"s{number} = {first}[None] * {steps}{last}"]
-
     def _outside(self, name: str, depth: int, before: bool) -> str:
+        """What lies before the first of a tensor's steps, or after the last."""
         if depth == 0:
             return ""
         (place,) = self.places[name]

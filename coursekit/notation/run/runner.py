@@ -141,16 +141,15 @@ class Function:
         frame = Frame(scope, block, used) if block.loops else None
         for equation in block.equations:
             name = equation.left.name
-            text = f"{scope.own(name)} = {Writer(scope, equation, frame).define()}"
+            text = f"{scope.own(name)} = {Writer(scope, equation, frame).whole()}"
             if frame is None:  # then it is one equation
                 scope.before.lines.append(text)
             else:
                 frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
         self.made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
         loop = frame.told() if frame is not None else []
-        self.text = scope.text([*loop, f"    return ({', '.join(self.made)},)"])
+        self.call = _executed(scope.text([*loop, f"    return ({', '.join(self.made)},)"]), scope)
         self.parameters = list(scope.parameters)
-        self.call = _executed(self.text, scope)
 
 
 _WORDS = {"torch": torch, "einsum": torch.einsum, "pad": pad, "partial": partial, "inf": inf, "nan": nan}
