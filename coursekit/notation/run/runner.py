@@ -66,8 +66,9 @@ def run(
         }
     for name, parts in edges.items():
         for n, ((axis, _), v) in enumerate(zip(system.boundary.get(name, ()), parts, strict=False)):
+            edge = v if isinstance(v, Tensor) else float(v)
             lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
-            given[f"e{n}_{numbers[name]}"] = v.unsqueeze(axis) if lacking else v
+            given[f"e{n}_{numbers[name]}"] = v.unsqueeze(axis) if lacking else edge
     like = torch.empty((), dtype=dtype, device=device)
     try:
         prepared.run(given, like, functions or {})
