@@ -52,6 +52,24 @@ class Words(Scope):
         return " * ".join(self.size(d) for d in dims) or "1"
 
 
+_EQUAL = {"==": "===", "!=": "!=="}
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What is read in place of a tensor where `test` holds: `array`, in which `axis` is `deep` long and starts
+    `shift` earlier; the axes in `dropped` it does not have."""
+
+    test: str
+    level: int
+    array: str
+    dropped: tuple[int, ...] = ()
+    axis: int = -1
+    deep: int = 0
+    shift: str = ""
+
+
 @dataclass
 class Level:
     head: str = ""
@@ -60,7 +78,7 @@ class Level:
     known: dict[object, str] = field(default_factory=dict)  # a text or a node -> the variable that holds it
 
 
-class Levels:
+class Reads:
     """The function of one block."""
 
     def __init__(self, scope: Words, block: Block) -> None:
@@ -156,26 +174,6 @@ class Levels:
                 self.stack[-1].lines += ["  " + line for line in level.lines]
                 self.say("}")
 
-
-_EQUAL = {"==": "===", "!=": "!=="}
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """What is read in place of a tensor where `test` holds: `array`, in which `axis` is `deep` long and starts
-    `shift` earlier; the axes in `dropped` it does not have."""
-
-    test: str
-    level: int
-    array: str
-    dropped: tuple[int, ...] = ()
-    axis: int = -1
-    deep: int = 0
-    shift: str = ""
-
-
-class Reads(Levels):
     def value(self, node: T.Expr) -> str:
         raise NotImplementedError
 
