@@ -20,7 +20,7 @@ METHODS = """
 tanh sigmoid relu exp log sqrt abs sin cos erf nn functional gelu silu softplus minimum maximum softmax log_softmax
 where cat stack mm arange tensor expand permute transpose T reshape unsqueeze narrow unfold flip diagonal unbind split
 movedim flatten unflatten select sum amax amin prod logsumexp argmax to dtype device long new_full new_tensor new_zeros
-join widths any
+index_select any
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from threading import Barrier, Thread
 
 import pytest
@@ -247,6 +248,23 @@ def test_a_function_must_give_the_shape_it_promised():
     made = system("h[t,J] = CELL(h[t-1,J], x[t,K])")
     with pytest.raises(NotationError, match=r"`CELL` must give its value with the last axes \(2,\)"):
         run(made, {"x": draw(4, 3)}, {"h": draw(2)}, functions={"CELL": lambda h, x: x})
+
+
+@pytest.mark.parametrize("number", [2, 2.0, Fraction(2)])
+def test_a_boundary_may_be_a_number_of_any_kind(number):
+    made, x = system("h[t,j] = h[t-1,j] + x[t,j] + h[t-2,j]"), torch.ones(2, 1)
+    assert run(made, {"x": x}, {"h": number})["h"].flatten().tolist() == [5, 8]
+
+
+def test_a_deep_expression_runs():
+    """Python reads no text that is nested too deep."""
+    x = draw(3)
+    for word, torch_word in (("tanh", torch.tanh), ("-", torch.neg)):
+        right = x
+        for _ in range(19):
+            right = torch_word(right)
+        ours = run(system(f"y[i] = {f'{word}(' * 19}x[i]{')' * 19}"), {"x": x})["y"]
+        torch.testing.assert_close(ours, right)
 
 
 def test_sizes_may_be_given_by_any_of_their_names():

@@ -46,14 +46,10 @@ def product(write: Expressions, node: Expr) -> Value:
     values = [v for v in values if v.text != "1"] or values[: not guards]
     values += [write.condition(c) for c in guards]
     inner = [d for d in divisors if free_indices(d) & set(bound)]
-    values += [_inverse(write, d) for d in inner]
+    below = [write.real(write.value(d)) for d in inner]
+    values += [replace(v, text=f"1 / {v.at(POWER)}", level=MUL, kind="real") for v in below]
     outer = [write.value(d) for d in divisors if d not in inner]
     return _finish(write, minus, _multiplied(write, values, bound), outer)
-
-
-def _inverse(write: Expressions, node: Expr) -> Value:
-    value = write.real(write.value(node))
-    return replace(value, text=f"1 / {value.at(POWER)}", level=MUL, kind="real")
 
 
 def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
@@ -74,10 +70,9 @@ def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str
 def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
     union = {a for v in values for a in v.axes}
     axes = write.order(union - set(bound))
-    if bound:
-        missing = [b for b in bound if b not in union]
-        if missing:
-            values = [write.full(values[0], missing), *values[1:]]
+    missing = [b for b in bound if b not in union]
+    if missing:
+        values = [write.full(values[0], missing), *values[1:]]
     if len(values) == 1:
         (value,) = values
         if not bound:
@@ -86,7 +81,9 @@ def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) 
         dims = "" if not kept else write.dims(value, bound)
         kind = "real" if value.kind == "real" else "whole"
         return Value(f"{value.at(ATOM)}.sum({dims})", kept, ATOM, kind)
-    if bound or not _broadcast(write, values):
+    # By `*` where one of the factors is as wide as the product, and each in the product's order.
+    wide = any(len(v.axes) == len(axes) for v in values)
+    if bound or not wide or any(v.axes != tuple(a for a in axes if a in v.axes) for v in values):
         return Value(write.einsum(values, axes), axes)
     spread, axes = write.together(values)
     if all(v.kind == "truth" for v in spread):
@@ -94,13 +91,6 @@ def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) 
     kind = "real" if any(v.kind == "real" for v in spread) else "whole"
     text = " * ".join(v.at(MUL if k == 0 else POWER) for k, v in enumerate(spread))
     return Value(text, axes, MUL, kind)
-
-
-def _broadcast(write: Expressions, values: Sequence[Value]) -> bool:
-    """Is one of the factors as wide as the product, and each in the product's order?"""
-    axes = write.order({a for v in values for a in v.axes})
-    wide = any(len(v.axes) == len(axes) for v in values)
-    return wide and all(v.axes == tuple(a for a in axes if a in v.axes) for v in values)
 
 
 def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Value]) -> Value:

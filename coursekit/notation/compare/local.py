@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from ..errors import NotationError
-from ..meaning.closures import At, Value
-from ..meaning.machine import Machine
+from ..meaning.machine import At, Machine, Value
 from ..meaning.sizes import infer_sizes, sides
 from ..meaning.table import Place, Table
 from ..system import System

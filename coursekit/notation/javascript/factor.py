@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .. import tree as T
-from ..meaning.pairing import Pairing, cheapest
+from ..meaning.pairing import Pairing, cheapest, leaves
 from ..meaning.reach import has_conditions
 from ..system import Block, System, Tensor
 
@@ -75,12 +75,10 @@ class _Split:
         if isinstance(pairing, int):
             return (self.factors[pairing],)
         a, b = pairing.left, pairing.right
-        return (*self.part(a, needed | self.axes(b)), *self.part(b, needed | self.axes(a)))
-
-    def axes(self, pairing: Pairing) -> set[str]:
-        if isinstance(pairing, int):
-            return T.free_indices(self.factors[pairing])
-        return self.axes(pairing.left) | self.axes(pairing.right)
+        axes: list[set[str]] = [
+            T.free_indices(T.Mul(tuple(self.factors[n] for n in leaves(p)))) for p in (a, b)
+        ]
+        return (*self.part(a, needed | axes[1]), *self.part(b, needed | axes[0]))
 
     def part(self, pairing: Pairing, needed: frozenset[str]) -> tuple[T.Expr, ...]:
         factors = self.product(pairing, needed)

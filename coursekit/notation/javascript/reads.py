@@ -11,23 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from .. import tree as T
 from ..code.scope import Scope, identifier
 from ..indices import as_index, each, spelled
 from ..meaning.reach import shifted
 from ..system import Block
-from ..tree import (
-    Affine,
-    And,
-    Compare,
-    Condition,
-    Expr,
-    IndexAtom,
-    Lookup,
-    Ref,
-    SizeOf,
-    free_indices,
-    references,
-)
 
 _RESERVED = """
 abstract arguments await boolean break byte case catch char class const continue debugger default delete do double
@@ -64,6 +52,24 @@ class Words(Scope):
         return " * ".join(self.size(d) for d in dims) or "1"
 
 
+_EQUAL = {"==": "===", "!=": "!=="}
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """What is read in place of a tensor where `test` holds: `array`, in which `axis` is `deep` long and starts
+    `shift` earlier; the axes in `dropped` it does not have."""
+
+    test: str
+    level: int
+    array: str
+    dropped: tuple[int, ...] = ()
+    axis: int = -1
+    deep: int = 0
+    shift: str = ""
+
+
 @dataclass
 class Level:
     head: str = ""
@@ -72,7 +78,7 @@ class Level:
     known: dict[object, str] = field(default_factory=dict)  # a text or a node -> the variable that holds it
 
 
-class Levels:
+class Reads:
     """The function of one block."""
 
     def __init__(self, scope: Words, block: Block) -> None:
@@ -132,9 +138,9 @@ class Levels:
 
     def level_of(self, *nodes: object, less: Sequence[str] = ()) -> int:
         """The outermost level at which all that these nodes need has a value, some indices aside."""
-        names = set().union(*(free_indices(n) for n in nodes)) - set(less)
+        names = set().union(*(T.free_indices(n) for n in nodes)) - set(less)
         found = [max(n for n, level in enumerate(self.stack) if i in level.names) for i in names]
-        own = any(r.name in self.own for n in nodes for r in references(n))
+        own = any(r.name in self.own for n in nodes for r in T.references(n))
         return max([*found, self.inner if own else 0])
 
     def once(self, level: int, key: object, make: Callable[[], str]) -> str:
@@ -168,44 +174,24 @@ class Levels:
                 self.stack[-1].lines += ["  " + line for line in level.lines]
                 self.say("}")
 
-
-_EQUAL = {"==": "===", "!=": "!=="}
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """What is read in place of a tensor where `test` holds: `array`, in which `axis` is `deep` long and starts
-    `shift` earlier; the axes in `dropped` it does not have."""
-
-    test: str
-    level: int
-    array: str
-    dropped: tuple[int, ...] = ()
-    axis: int = -1
-    deep: int = 0
-    shift: str = ""
-
-
-class Reads(Levels):
-    def value(self, node: Expr) -> str:
+    def value(self, node: T.Expr) -> str:
         raise NotImplementedError
 
     # ── indices and conditions ───────────────────────────────────────────────────────────────
 
-    def atom(self, part: IndexAtom) -> str:
-        if isinstance(part, SizeOf):
+    def atom(self, part: T.IndexAtom) -> str:
+        if isinstance(part, T.SizeOf):
             return self.scope.size(part.name)
-        return self.value(part.ref) if isinstance(part, Lookup) else self.var(part)
+        return self.value(part.ref) if isinstance(part, T.Lookup) else self.var(part)
 
-    def affine(self, affine: Affine) -> str:
+    def affine(self, affine: T.Affine) -> str:
         return spelled(affine, self.atom)
 
-    def holds(self, condition: Condition) -> str:
-        if isinstance(condition, And):
+    def holds(self, condition: T.Condition) -> str:
+        if isinstance(condition, T.And):
             return " && ".join(self.holds(p) for p in condition.parts)
         both = [side(condition.left), side(condition.right)]
-        left, right = (self.affine(s) if isinstance(s, Affine) else self.value(s) for s in both)
+        left, right = (self.affine(s) if isinstance(s, T.Affine) else self.value(s) for s in both)
         return f"{left} {_EQUAL.get(condition.operator, condition.operator)} {right}"
 
     def place(self, indices: Sequence[str]) -> str:
@@ -217,11 +203,11 @@ class Reads(Levels):
             text = f"({text}) * {self.scope.size(self.ranges[i])} + {own}" if text else own
         return text or "0"
 
-    def nest(self, indices: Sequence[str], conditions: Sequence[Condition | None] = ()) -> int:
+    def nest(self, indices: Sequence[str], conditions: Sequence[T.Condition | None] = ()) -> int:
         """Open a loop for each index, as narrow as the conditions allow. The answer is what `close` takes."""
         depth, left, rest = len(self.stack), list(indices), parts(conditions)
         while True:
-            for c in [c for c in rest if not free_indices(c) & set(left)]:
+            for c in [c for c in rest if not T.free_indices(c) & set(left)]:
                 rest.remove(c)
                 self.stack.append(Level(f"if ({self.holds(c)})"))
             if not left:
@@ -233,18 +219,18 @@ class Reads(Levels):
                 left.remove(index)
                 dim, v = self.ranges[index], self.variable(index)
                 self.say(f"const {v} = {self.affine(other)};")
-                whole = "" if not any(references(other)) else f" && {v} % 1 === 0"
+                whole = "" if not any(T.references(other)) else f" && {v} % 1 === 0"
                 test = f"{v} >= {self.first(dim)} && {v} < {self.stop(dim)}{whole}"
                 self.stack.append(Level(f"if ({test})", {index: v}))
                 continue
             # An index that an equation will tell once the others have values comes after them.
             told = {
-                i for c in rest if c.operator == "==" for i in alone(c) if free_indices(c) & {*left} - {i}
+                i for c in rest if c.operator == "==" for i in alone(c) if T.free_indices(c) & {*left} - {i}
             }
             index = next((i for i in left if i not in told), left[0])
             left.remove(index)
             low = high = ""
-            for c in [c for c in rest if not any(references(c))]:
+            for c in [c for c in rest if not any(T.references(c))]:
                 for _, op, other in self.solved(c, [index]):
                     if op in ("<", "<=") and not high:
                         high = self.affine(other) + (" + 1" if op == "<=" else "")
@@ -256,21 +242,21 @@ class Reads(Levels):
                     break
             self.loop(index, low, high)
 
-    def solved(self, c: Compare, names: Sequence[str]) -> Iterator[tuple[str, str, Affine]]:
+    def solved(self, c: T.Compare, names: Sequence[str]) -> Iterator[tuple[str, str, T.Affine]]:
         """`index operator affine`, where a condition says it of an index that has no value yet, and all else has."""
         left, right = side(c.left), side(c.right)
         for a, b, op in ((left, right, c.operator), (right, left, _FLIPPED[c.operator])):
             if (
-                isinstance(a, Affine)
-                and isinstance(b, Affine)
+                isinstance(a, T.Affine)
+                and isinstance(b, T.Affine)
                 and a.plain in names
-                and self.bound(free_indices(b))
+                and self.bound(T.free_indices(b))
             ):
                 yield a.plain or "", op, b
 
     # ── offsets ──────────────────────────────────────────────────────────────────────────────
 
-    def pieces(self, ref: Ref, other: Elsewhere | None = None) -> list[tuple[int, str]]:
+    def pieces(self, ref: T.Ref, other: Elsewhere | None = None) -> list[tuple[int, str]]:
         """The terms of an entry's flat place, each with the level that it needs; its sign comes first."""
         dims, found = self.system.tensors[ref.name].dims, []
         dropped, axis_, deep = (other.dropped, other.axis, other.deep) if other else ((), -1, 0)
@@ -289,16 +275,16 @@ class Reads(Levels):
             found += [(0, start[0] + scaled(start[1:]))] if start else []
         return sorted(found, key=lambda piece: piece[0])
 
-    def terms(self, affine: Affine, axis: int, ref: Ref) -> list[tuple[str, int, *tuple[str, ...]]]:
+    def terms(self, affine: T.Affine, axis: int, ref: T.Ref) -> list[tuple[str, int, *tuple[str, ...]]]:
         """An index expression as (sign, level, factors); one that is looked up is checked first."""
-        if any(isinstance(a, Lookup) for _, a in affine.terms) and ref.name not in self.system.padded:
+        if any(isinstance(a, T.Lookup) for _, a in affine.terms) and ref.name not in self.system.padded:
             dim, level = self.system.tensors[ref.name].dims[axis], self.level_of(affine)
             checked = f"{self.affine(affine)}, {self.first(dim)}, {self.stop(dim)}"
             call = f"inside({checked})" if self.guarded else f"at({json.dumps(ref.name)}, {checked})"
             return [("+", level, self.put(level, call))]
         sign: Callable[[int], str] = lambda n: "-" if n < 0 else "+"
         own = [
-            (sign(f), self.level_of(Affine(((1, a),))), str(abs(f)), self.atom(a)) for f, a in affine.terms
+            (sign(f), self.level_of(T.Affine(((1, a),))), str(abs(f)), self.atom(a)) for f, a in affine.terms
         ]
         const = [(sign(affine.const), self.level_of(affine), str(abs(affine.const)))] if affine.const else []
         return [*own, *const]
@@ -312,12 +298,12 @@ class Reads(Levels):
             text = self.put(level, text) if last and level < self.depth else text
         return text or "0"
 
-    def offset(self, ref: Ref) -> str:
+    def offset(self, ref: T.Ref) -> str:
         return self.gathered(self.pieces(ref))
 
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 
-    def read(self, ref: Ref) -> str:
+    def read(self, ref: T.Ref) -> str:
         array, others = self.scope.tensor[ref.name], self.elsewhere(ref)
         if len(others) == 1:
             return self.chosen(ref, array, others[0])
@@ -328,7 +314,7 @@ class Reads(Levels):
             text = f"({one.test} ? {f'({both} ? {one.array}.corner : {own})' if both else own} : {text})"
         return text
 
-    def chosen(self, ref: Ref, array: str, other: Elsewhere) -> str:
+    def chosen(self, ref: T.Ref, array: str, other: Elsewhere) -> str:
         """The array and the place are chosen where the outer loop begins: the inner one has no question."""
         here, there = self.pieces(ref), self.pieces(ref, other)
         level = max([other.level, *(n for n, _ in {*here} ^ {*there})])
@@ -346,7 +332,7 @@ class Reads(Levels):
         source, base = self.once(level, ("read", ref, self.guarded), choice).split()
         return f"{source}[{self.gathered(inner, base)}]"
 
-    def elsewhere(self, ref: Ref) -> list[Elsewhere]:
+    def elsewhere(self, ref: T.Ref) -> list[Elsewhere]:
         dims, found = self.system.tensors[ref.name].dims, []
         open_ = [
             n for n, a in enumerate(ref.indices) if not (a.plain and self.ranges.get(a.plain) == dims[n])
@@ -367,7 +353,7 @@ class Reads(Levels):
                     found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
         return sorted(found, key=lambda e: e.axis)
 
-    def leaves(self, ref: Ref, axis: int) -> list[tuple[int, str]]:
+    def leaves(self, ref: T.Ref, axis: int) -> list[tuple[int, str]]:
         """The tests, before and after, by which a read leaves its axis."""
         affine, dim = ref.indices[axis], self.system.tensors[ref.name].dims[axis]
         text = self.affine(affine)
@@ -375,18 +361,23 @@ class Reads(Levels):
         return [b for b in both if b[0] * affine.const > 0] if shifted(affine, self.ranges, dim) else both
 
 
-def parts(conditions: Sequence[Condition | None]) -> list[Compare]:
+def parts(conditions: Sequence[T.Condition | None]) -> list[T.Compare]:
     return [p for c in conditions for p in each(c)]
 
 
-def side(node: Affine | Expr) -> Affine | Expr:
+def side(node: T.Affine | T.Expr) -> T.Affine | T.Expr:
     """A side of a condition as an index expression, where it is one."""
     return as_index(node) or node
 
 
-def alone(c: Compare) -> Iterator[str]:
+def alone(c: T.Compare) -> Iterator[str]:
     """The bare indices of a condition whose other side does not need them."""
     left, right = side(c.left), side(c.right)
     for a, b in ((left, right), (right, left)):
-        if isinstance(a, Affine) and isinstance(b, Affine) and a.plain and a.plain not in free_indices(b):
+        if (
+            isinstance(a, T.Affine)
+            and isinstance(b, T.Affine)
+            and a.plain
+            and a.plain not in T.free_indices(b)
+        ):
             yield a.plain

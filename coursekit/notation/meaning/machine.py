@@ -13,11 +13,15 @@ from typing import Any
 from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
-from .closures import At, Spot, Value, always, apart, entry, linear, nested, plus, times
+from .pairing import apart, nested
 from .reach import Extents, conditions, fail, nth
 from .table import COMPARE, Place, Table, divide, power, real, strides
 
 Functions = Mapping[str, Callable[..., Any]]  # those that the language does not know, by name
+
+At = dict[str, int]  # a value for each index
+Value = Callable[[At], float]
+Spot = tuple[Callable[[At], int], int, int]  # a place along an axis, and two numbers of that axis
 
 
 class Machine(Extents):
@@ -359,3 +363,34 @@ class Machine(Extents):
 
         found = self.kept_by(T.free_indices(node) - set(node.out), given)
         return lambda at: reduce(lambda rows, o: rows[at[o[0]] - o[1]], offsets, found(at))
+
+
+def always(number: float) -> Value:
+    return lambda at: number
+
+
+def plus(a: Value, b: Value) -> Value:
+    return lambda at: a(at) + b(at)
+
+
+def times(a: Value, b: Value) -> Value:
+    return lambda at: a(at) * b(at)
+
+
+def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:
+    """A place; written out where it depends on few indices, as it mostly does."""
+    match terms:
+        case [(f, i)]:
+            return lambda at: const + f * at[i]
+        case [(f, i), (g, j)]:
+            return lambda at: const + f * at[i] + g * at[j]
+        case [(f, i), (g, j), (h, k)]:
+            return lambda at: const + f * at[i] + g * at[j] + h * at[k]
+    return lambda at: const + sum([f * at[i] for f, i in terms])
+
+
+def entry(flat: list[float], const: int, terms: list[tuple[int, str]], looked_up: list[Spot]) -> Value:
+    place = linear(const, terms)
+    if looked_up:
+        return lambda at: flat[place(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])]
+    return lambda at: flat[place(at)]

@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Union
 
+from .. import tree as T
+from ..functions import times as product_of
+from .reach import conditions
+
 _EXACT = 7  # up to this many factors every order is weighed; beyond, the best next pair is taken
 
 
@@ -92,3 +96,26 @@ def _greedy(parts: list[_Part], join: _Join) -> Pairing:
         _, j, i, whole = min(choices, key=lambda c: c[:3])
         parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [whole]
     return parts[0].pairing
+
+
+# ── one sum after another, for what has no arrays ─────────────────────────────────────────────
+
+
+def apart(node: T.Sum) -> bool:
+    """Whether a sum over several indices of a product may be taken as several sums."""
+    return not conditions(node.body) and set(node.indices) <= T.free_indices(node.body)
+
+
+def nested(indices: Sequence[str], factors: Sequence[T.Expr]) -> T.Expr:
+    """`Σ_j Σ_k a[j] W[j,k] c[k]` as `Σ_k c[k] Σ_j a[j] W[j,k]`: each sum over what it concerns alone."""
+    left, parts = set(indices), [(f, T.free_indices(f)) for f in factors]
+    affines = [n for f in factors for n in T.walk(f) if isinstance(n, T.Affine) and n.plain is None]
+    mixed = set().union(*map(T.free_indices, affines))  # a bare index runs along memory: it comes innermost
+    while left:
+        wide = {i: set().union(*(free for _, free in parts if i in free)) for i in left}
+        index = min(left, key=lambda i: (len(wide[i]), i in mixed, i))
+        inside = [f for f, free in parts if index in free]
+        parts = [(f, free) for f, free in parts if index not in free]
+        parts.append((T.Sum((index,), product_of(*inside)), wide[index] - {index}))
+        left.remove(index)
+    return product_of(*(f for f, _ in parts))

@@ -198,20 +198,12 @@ class _Book:
                         self.set(dim, size, f"by the reads along `{derived.index}`")
             for dim, joined in self.system.joined.items():
                 self._join(dim, joined)
-        for dim in self.unknown():
-            message = f"no tensor fixes the size of `{dim}`: give sizes={{{dim!r}: …}}"
-            raise fail(self.system, message, self._place(dim))
-
-    def unknown(self) -> list[str]:
-        tensors, ranges = self.system.tensors.values(), self.system.ranges.values()
-        dims = [*(d for t in tensors for d in t.dims), *(d for r in ranges for d in r.values())]
-        return [d for d in dims if d not in self.sizes]
-
-    def _place(self, dim: str) -> T.Span:
-        for name, tensor in self.system.tensors.items():
-            if dim in tensor.dims:
-                return span_of(self.system, name)
-        return T.NOWHERE
+        tensors, ranges = self.system.tensors, self.system.ranges.values()
+        for dim in (*(d for t in tensors.values() for d in t.dims), *(d for r in ranges for d in r.values())):
+            if dim not in self.sizes:
+                message = f"no tensor fixes the size of `{dim}`: give sizes={{{dim!r}: …}}"
+                having = next((name for name, t in tensors.items() if dim in t.dims), "")
+                raise fail(self.system, message, span_of(self.system, having))
 
     def _join(self, dim: str, joined: Joined) -> None:
         """The whole from its parts; or, where one part alone is unknown, that part from the whole."""

@@ -1,1 +1,1 @@
-"""Running on torch tensors (`runner`); sizes and contraction orders, which need no torch."""
+"""Running on torch tensors (`runner`): what is executed is text of its own, made of the tree alone."""

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from ..code.value import ATOM, Value
 from ..meaning.reach import fail
+from ..meaning.table import strides
 from ..system import Block
 from ..tree import Expr, Ref, index, references
 from .names import LANE, Lines, Names
@@ -35,46 +36,40 @@ Keep = Callable[[object, Callable[[], Any]], Any]
 
 
 class Lanes:
-    def __init__(self, loops: tuple[tuple[str, int], ...], counts: list[int]):
+    """The anti-diagonals of a grid, and the text that takes it apart into them."""
+
+    def __init__(self, scope: Names, loops: tuple[tuple[str, int], ...], counts: list[int]):
         self.names = [name for name, _ in loops]
         self.signs = [1 if step > 0 else -1 for _, step in loops]
-        self.counts = counts
-        self.waves = sum(counts) - len(counts) + 1
+        self.counts, self.waves = counts, sum(counts) - len(counts) + 1
         self.points: list[list[tuple[int, ...]]] = [[] for _ in range(self.waves)]
-        for point in product(*(range(n) for n in counts)):
-            self.points[self._wave(point)].append(point)
-        self.widths = [len(points) for points in self.points]
+        for point in product(*map(range, counts)):
+            steps = (p if s > 0 else n - 1 - p for p, s, n in zip(point, self.signs, counts, strict=True))
+            self.points[sum(steps)].append(point)
         self.lane_of = {point: n for points in self.points for n, point in enumerate(points)}
-        self.order = [flat(point, counts) for points in self.points for point in points]
+        order = [place(point, counts) for points in self.points for point in points]
+        back = sorted(range(len(order)), key=order.__getitem__)
+        self.widths = scope.object([len(points) for points in self.points])
+        self.order, self.back = (
+            scope.kept(f"torch.tensor({scope.object(some)}, device=like.device)") for some in (order, back)
+        )
 
-    def _wave(self, point: tuple[int, ...]) -> int:
-        return sum(p if s > 0 else n - 1 - p for p, s, n in zip(point, self.signs, self.counts, strict=True))
-
-    def split(self, value: Value) -> tuple[tuple[str, ...], Callable[[Tensor, Keep], tuple[Tensor, ...]]]:
-        """A value over the grid, or over a part of its axes, taken apart into its anti-diagonals."""
+    def split(self, value: Value) -> Value:
+        """A value over the grid, or over a part of its axes, taken apart."""
         rest = tuple(a for a in value.axes if a not in self.names)
-        places = tuple(value.axes.index(a) for a in (*(n for n in self.names if n in value.axes), *rest))
-        missing = [n for n, name in enumerate(self.names) if name not in value.axes]
-        depth = len(self.names)
+        wide = ", ".join([*map(str, self.counts), *["-1"] * len(rest)])
+        whole = (
+            f"{value.beside((*self.names, *rest)).at(ATOM)}.expand({wide}).flatten(0, {len(self.names) - 1})"
+        )
+        text = f"{whole}.index_select(0, {self.order}).split({self.widths})"
+        return Value(text, (LANE, *rest), ATOM, value.kind)
 
-        def apart(x: Tensor, keep: Keep) -> tuple[Tensor, ...]:
-            x = x.permute(places)
-            for n in missing:
-                x = x.unsqueeze(n)
-            index = keep(("lanes", self), lambda: torch.tensor(self.order, device=x.device))
-            whole = x.expand(*self.counts, *x.shape[depth:]).flatten(0, depth - 1)
-            return torch.split(whole.index_select(0, index), self.widths)
-
-        return (LANE, *rest), apart
-
-    def join(self, waves: list[Tensor], places: list[int], keep: Keep) -> Tensor:
+    def join(self, states: str, places: list[int]) -> str:
         """The anti-diagonals put together again, with the grid's axes at `places`."""
-        back = sorted(range(len(self.order)), key=self.order.__getitem__)
-        index = keep(("join", self), lambda: torch.tensor(back, device=waves[0].device))
-        whole: Tensor = torch.cat(waves).index_select(0, index).unflatten(0, self.counts)
-        return whole.movedim(tuple(range(len(places))), tuple(places))
+        whole = f"torch.cat({states}).index_select(0, {self.back}).unflatten(0, {self.counts})"
+        return f"{whole}.movedim({list(range(len(places)))}, {places})"
 
-    def fetch(self, write: Writer, frame: Frame, ref: Ref, shifts: list[int]) -> str:
+    def fetch(self, write: Writer, places: list[int], ref: Ref, shifts: list[int]) -> str:
         """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
         back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
         if back >= 0:
@@ -82,15 +77,28 @@ class Lanes:
                 f"`{ref.name}` is read ahead of its anti-diagonal, so it cannot be run by anti-diagonals"
             )
             raise fail(write.system, message, ref.span)
-        edge, row = self.beyond(write, ref, frame.places[ref.name], shifts)
+        # A grid of zeros with the boundary around it, a row a place.
+        spans = [write.extents.span(d) for d in write.system.tensors[ref.name].dims]
+        before, wide = (
+            [-min(0, s) for s in shifts],
+            [n + abs(s) for n, s in zip(self.counts, shifts, strict=True)],
+        )
+        around = f"like.new_zeros(()).expand({[len(span) for span in spans]})"
+        for loop in sorted(range(len(shifts)), key=places.__getitem__):  # the last axis decides
+            axis, low = places[loop], spans[places[loop]].start - before[loop]
+            around = cut(write, ref, axis, axis, len(spans), (low, low + wide[loop] - 1))[1](around)
+        front = list(range(len(places)))
+        around += f".movedim({places}, {front}).flatten(0, {front[-1]})"
         plans = []
         for wave, points in enumerate(self.points):
             sources = [tuple(p + c for p, c in zip(point, shifts, strict=True)) for point in points]
             lost = [s for s in sources if s not in self.lane_of]
-            width = self.widths[wave + back] if wave + back >= 0 else 0
+            width = len(self.points[wave + back]) if wave + back >= 0 else 0
             found = iter(range(width, width + len(lost)))
             lanes = [self.lane_of[s] if s in self.lane_of else next(found) for s in sources]
-            plans.append((lanes, [row(s) for s in lost]))
+            plans.append(
+                (lanes, [place([p + b for p, b in zip(s, before, strict=True)], wide) for s in lost])
+            )
 
         def fetch(states: list[Tensor], step: int, outside: Tensor, keep: Keep) -> Tensor:
             lanes, rows = plans[step]
@@ -104,33 +112,12 @@ class Lanes:
             return x.index_select(0, keep((fetch, step), lambda: torch.tensor(lanes, device=x.device)))
 
         states = f"s{write.scope.number[ref.name]}"
-        return f"{write.scope.object(fetch)}({states}, t, {write.scope.before.set(edge)}, keep)"
-
-    def beyond(
-        self, write: Writer, ref: Ref, places: list[int], shifts: list[int]
-    ) -> tuple[str, Callable[[tuple[int, ...]], int]]:
-        """A grid of zeros with the boundary around it, a row a place; and which row a place outside has."""
-        spans = [write.extents.span(d) for d in write.system.tensors[ref.name].dims]
-        before, wide = [-min(0, s) for s in shifts], list(self.counts)
-        text = f"like.new_zeros(()).expand({', '.join(str(len(span)) for span in spans)})"
-        for loop in sorted(range(len(shifts)), key=places.__getitem__):  # the last axis decides
-            axis = places[loop]
-            wide[loop] += abs(shifts[loop])
-            low = spans[axis].start - before[loop]
-            text = cut(write, ref, axis, axis, len(spans), (low, low + wide[loop] - 1))[1](text)
-        front = tuple(range(len(places)))
-        row: Callable[[tuple[int, ...]], int] = lambda source: flat(
-            [p + b for p, b in zip(source, before, strict=True)], wide
-        )
-        return f"{text}.movedim({tuple(places)}, {front}).flatten(0, {front[-1]})", row
+        return f"{write.scope.object(fetch)}({states}, t, {write.scope.before.set(around)}, keep)"
 
 
-def flat(point: Sequence[int], counts: Sequence[int]) -> int:
+def place(point: Sequence[int], counts: Sequence[int]) -> int:
     """The number of a point, the last coordinate running fastest."""
-    place = 0
-    for p, n in zip(point, counts, strict=True):
-        place = place * n + p
-    return place
+    return sum(p * step for p, step in zip(point, strides(counts), strict=True))
 
 
 class Frame:
@@ -147,11 +134,12 @@ class Frame:
         self.step = Lines(scope.count)
         self.groups: dict[object, Linear] = {}
         self.moving: dict[int, tuple[object, bool]] = {}
-        self.around = dict.fromkeys(self.names, (0, 0))  # how many steps outside are read, before and after
+        self.around = {
+            e.left.name: (0, 0) for e in block.equations
+        }  # how many steps outside are read, before and after
         ranges = self.system.ranges[block.equations[0]]
         self.counts = [len(scope.extents.span(ranges[name])) for name, _ in block.loops]
-        self.lanes = Lanes(block.loops, self.counts) if len(block.loops) > 1 else None
-        self.lanes_name = scope.object(self.lanes)
+        self.lanes = Lanes(scope, block.loops, self.counts) if len(block.loops) > 1 else None
         # For each tensor of the block: which of its axes are the looped ones, in the loops' order.
         self.places = {
             e.left.name: [[a.plain for a in e.left.indices].index(name) for name, _ in block.loops]
@@ -166,11 +154,6 @@ class Frame:
             found = self.moving[id(node)] = (node, answer)  # the node is kept, so its id stays its own
         return found[1]
 
-    def axes(self, left: tuple[str, ...]) -> tuple[str, ...]:
-        """The axes of one step of a left side."""
-        rest = tuple(a for a in left if a not in self.looped)
-        return rest if self.lanes is None else (LANE, *rest)
-
     def state(self, name: str, place: str = "t") -> str:
         return f"s{self.scope.number[name]}[b{self.scope.number[name]} + {place}]"
 
@@ -181,13 +164,12 @@ class Frame:
         if not self.looped & set(value.axes):
             return replace(value, text=self.scope.before.set(value.text), level=ATOM)
         if self.lanes is not None:
-            axes, apart = self.lanes.split(value)
-            steps = f"{self.scope.object(apart)}({value.text}, keep)"
+            steps = self.lanes.split(value)
         else:
-            place = next(n for n, a in enumerate(value.axes) if a in self.looped)
-            axes = value.axes[:place] + value.axes[place + 1 :]
-            steps = f"{value.at(ATOM)}.unbind({place})"
-        return Value(f"{self.scope.before.set(steps)}[t]", axes, ATOM, value.kind)
+            axis = next(n for n, a in enumerate(value.axes) if a in self.looped)
+            rest = value.axes[:axis] + value.axes[axis + 1 :]
+            steps = Value(f"{value.at(ATOM)}.unbind({axis})", rest, ATOM, value.kind)
+        return replace(steps, text=f"{self.scope.before.set(steps.text)}[t]")
 
     def read(self, write: Writer, ref: Ref) -> Value:
         """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
@@ -206,7 +188,7 @@ class Frame:
         if not any(shifts):
             text = self.scope.own(ref.name)
         elif self.lanes is not None:
-            text = self.lanes.fetch(write, self, ref, shifts)
+            text = self.lanes.fetch(write, places, ref, shifts)
         else:
             (shift,), (before, after) = shifts, self.around[ref.name]
             self.around[ref.name] = max(before, -shift), max(after, shift)
@@ -285,27 +267,21 @@ class Frame:
     def told(self) -> list[str]:
         """The lines of the loop, when its equations are written."""
         steps = self.counts[0] if self.lanes is None else self.lanes.waves
-        start = [line for name in self.places for line in self._start(name, steps)]
+        start = []
+        for name, (before, after) in self.around.items():
+            first, last = self._outside(name, before, True), self._outside(name, after, False)
+            number = self.scope.number[name]
+            start += [f"b{number} = {before}", f"s{number} = {first}[None] * {steps}{last}"]
         backward = self.lanes is None and self.block.loops[0][1] < 0
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
-        lane = [] if self.lanes is None else [f"        lane = {self.lanes_name}.widths[t]"]
-        stacks = [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
-        ends = [f"{self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
-        return [
-            *(f"    {line}" for line in [*stacks, *start]),
-            f"    for t in {turns}:",
-            *lane,
-            *self.step.told("        "),
-            *(f"    {line}" for line in ends),
-        ]
-
-    def _start(self, name: str, steps: int) -> list[str]:
-        """The list of a tensor's steps, with what lies before its first and after its last."""
-        number, (before, after) = self.scope.number[name], self.around[name]
-        first, last = self._outside(name, before, True), self._outside(name, after, False)
-        return [f"b{number} = {before}", f"s{number} = {first}[None] * {steps}{last}"]
+        lane = [] if self.lanes is None else [f"        lane = {self.lanes.widths}[t]"]
+        start += [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
+        ends = [f"    {self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
+        start, turn = [f"    {line}" for line in start], f"    for t in {turns}:"
+        return [*start, turn, *lane, *self.step.told("        "), *ends]
 
     def _outside(self, name: str, depth: int, before: bool) -> str:
+        """What lies before the first of a tensor's steps, or after the last."""
         if depth == 0:
             return ""
         (place,) = self.places[name]
@@ -327,7 +303,7 @@ class Frame:
         number, places = self.scope.number[name], self.places[name]
         made = f"s{number}[b{number} : b{number} + {steps}]"
         if self.lanes is not None:
-            return f"{self.lanes_name}.join({made}, {places}, keep)"
+            return self.lanes.join(made, places)
         return f"torch.stack({made}){f'.movedim(0, {places[0]})' if places[0] else ''}"
 
 

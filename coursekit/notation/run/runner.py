@@ -66,8 +66,9 @@ def run(
         }
     for name, parts in edges.items():
         for n, ((axis, _), v) in enumerate(zip(system.boundary.get(name, ()), parts, strict=False)):
+            edge = v if isinstance(v, Tensor) else float(v)
             lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
-            given[f"e{n}_{numbers[name]}"] = v.unsqueeze(axis) if lacking else v
+            given[f"e{n}_{numbers[name]}"] = v.unsqueeze(axis) if lacking else edge
     like = torch.empty((), dtype=dtype, device=device)
     try:
         prepared.run(given, like, functions or {})
@@ -141,16 +142,15 @@ class Function:
         frame = Frame(scope, block, used) if block.loops else None
         for equation in block.equations:
             name = equation.left.name
-            text = f"{scope.own(name)} = {Writer(scope, equation, frame).define()}"
+            text = f"{scope.own(name)} = {Writer(scope, equation, frame).whole()}"
             if frame is None:  # then it is one equation
                 scope.before.lines.append(text)
             else:
                 frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
         self.made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
         loop = frame.told() if frame is not None else []
-        self.text = scope.text([*loop, f"    return ({', '.join(self.made)},)"])
+        self.call = _executed(scope.text([*loop, f"    return ({', '.join(self.made)},)"]), scope)
         self.parameters = list(scope.parameters)
-        self.call = _executed(self.text, scope)
 
 
 _WORDS = {"torch": torch, "einsum": torch.einsum, "pad": pad, "partial": partial, "inf": inf, "nan": nan}

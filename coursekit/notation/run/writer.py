@@ -16,7 +16,7 @@ from torch import Tensor
 
 from .. import tree as T
 from ..code.expressions import Expressions
-from ..code.value import MUL, Value
+from ..code.value import ADD, ATOM, MUL, POWER, Value
 from ..functions import FUNCTIONS
 from ..meaning.evaluate import constant_value
 from ..meaning.reach import Guard, conditions, fail
@@ -47,11 +47,13 @@ class Writer(Expressions):
             self.outer = Writer(scope, equation)
             self.outer.around, self.outer.guards, self.outer.ranges = frame, self.guards, self.ranges
 
-    def define(self) -> str:
-        """The equation's right side, laid out as its left side is."""
+    @property
+    def left(self) -> tuple[str, ...]:
         left = tuple(a.plain or "" for a in self.equation.left.indices)
-        axes = left if self.frame is None else self.frame.axes(left)
-        return self.expanded(self.value(self.equation.right), axes).text
+        if self.frame is None:
+            return left
+        rest = tuple(a for a in left if a not in self.frame.looped)
+        return (LANE, *rest) if self.frame.lanes else rest
 
     # ── indices ──────────────────────────────────────────────────────────────────────────────
 
@@ -90,7 +92,7 @@ class Writer(Expressions):
         if not given:
             value = replace(value, text=f"{self.scope.object(check)}({value.text})")
         elif self.inside(ref):
-            value = replace(value, text=f"{value.at(4)}.long()")
+            value = replace(value, text=f"{value.at(ATOM)}.long()")
         return replace(value, kind="whole")
 
     def named(self, name: str, text: str) -> str:
@@ -131,7 +133,7 @@ class Writer(Expressions):
             return self.frame.hoist(self.outer.value(node))
         found = self.moving(node)
         if len(found.text) > _LONG:
-            found = replace(found, text=self.lines.set(found.text), level=4)
+            found = replace(found, text=self.lines.set(found.text), level=ATOM)
         return found
 
     def moving(self, node: T.Expr) -> Value:
@@ -148,7 +150,7 @@ class Writer(Expressions):
                 guards = [(c, True) for c in conditions(node)]
                 divisor = self.under(guards, lambda: self.safe(self.value(below)))
                 (a, b), axes = self.together([self.value(above), divisor])
-                return Value(f"{a.at(MUL)} / {b.at(3)}", axes, MUL)
+                return Value(f"{a.at(MUL)} / {b.at(POWER)}", axes, MUL)
             case T.Call(function) if function not in FUNCTIONS:
                 raise fail(self.system, f"{function} is no function of the language", self.equation.span)
             case T.Call("min" | "max" as function, args):
@@ -168,7 +170,7 @@ class Writer(Expressions):
         rest = T.Add(tuple(still)) if len(still) > 1 else still[0]
         value, moving = self.value(rest), [t for t in terms if self.inside(t)]
         (a, b), axes = self.together([super().add(moving), value])
-        return Value(f"{a.text} + {b.at(MUL)}", axes, 1)
+        return Value(f"{a.text} + {b.at(MUL)}", axes, ADD)
 
     def opaque(self, node: T.Apply, lead: int) -> str:
         wanted = tuple(self.length(o) for o in node.out)
@@ -228,7 +230,7 @@ class Writer(Expressions):
         if found.constant:
             found = Value(f"torch.tensor({found.text}, device=like.device)", kind="truth")
         known = self.lines.set if any(True for _ in T.references(node)) else self.scope.kept
-        return replace(found, text=known(found.text), level=4)
+        return replace(found, text=known(found.text), level=ATOM)
 
     def side(self, side: T.Affine | T.Expr) -> Value:
         if not isinstance(side, T.Affine):
