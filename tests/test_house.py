@@ -77,7 +77,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "javascript": "code errors functions indices meaning system tree",
         "grad": "check errors functions indices names system tree",
         "cost": "errors grad meaning polynomial system tree",
-        "compare": "check errors functions meaning names run show system tree",
+        "compare": "check errors functions indices meaning names run show system tree",
         "draw": "compare errors names show system tree",
         "equations": (
             "check code compare cost draw errors grad javascript latex meaning names parse run show system tree"

@@ -37,6 +37,26 @@ BAH = "s[t,u] = v[A] tanh(W[A,I] h[t,I] + U[A,K] e[u,K])\na[t,u] = softmax[u](s[
 MERGED = "M[j,l] = W_Q[I,j] W_K[I,l] / sqrt(I)\ns[t,u] = x[t,J] M[J,L] x[u,L]\na[t,u] = softmax[u](s[t,u])"
 BN = "m[i] = 1/N sum[n](x[n,i])\nv[i] = 1/N sum[n]((x[n,i] - m[i])^2)\ny[n,i] = (x[n,i] - m[i]) / sqrt(v[i] + eps)"
 
+TIED = "h[t,j] = relu(W[j,I] h[t-1,I] + E[K,j] x[t,K])\no[t,v] = E[v,J] h[t,J]\np[t,v] = softmax[v](o[t,v])"
+BI = "f[t,j] = tanh(W[j,I] f[t-1,I] + U[j,K] x[t,K])\nb[t,j] = tanh(V[j,I] b[t+1,I] + Z[j,K] x[t,K])\ny[t,o] = F[o,J] f[t,J] + B[o,J] b[t,J]"
+DIL = "y[t,o] = sum[d,i](W[d,i,o] x[t+3*d,i]) + b[o]\nsize d = 2"
+POOL = "y[u,v,c] = max(x[2*u,2*v,c], x[2*u+1,2*v,c], x[2*u,2*v+1,c], x[2*u+1,2*v+1,c])"
+MQA = "q[m,t,i] = W_Q[m,i,J] x[t,J]\nk[t,i] = W_K[i,J] x[t,J]\nv[t,e] = W_V[e,J] x[t,J]\na[m,t,s] = softmax[s](q[m,t,I] k[s,I] / sqrt(I))\no[m,t,e] = a[m,t,S] v[S,e]"
+ALIBI = "s[m,t,u] = q[m,t,I] k[m,u,I] / sqrt(I) - c[m] (t - u)\na[m,t,u] = softmax[u <= t](s[m,t,u])\ny[m,t,e] = a[m,t,U] v[m,U,e]"
+SWI = "g[t,f] = silu(W_1[f,J] x[t,J])\nu[t,f] = W_2[f,J] x[t,J]\ny[t,j] = W_3[j,F] g[t,F] u[t,F]"
+MOE = "r[t,e] = softmax[e](G[e,J] x[t,J])\nz[t,e,j] = relu(W[e,j,I] x[t,I])\ny[t,j] = r[t,E] z[t,E,j]"
+SMOOTH = "q[n,k] = (1 - eps) y[n,k] + eps/K\nL = -1/N sum[n,k](q[n,k] log(p[n,k]))\nKL = sum[n,k](q[n,k] log(q[n,k]/p[n,k]))"
+RMSP = "v[i] = rho v0[i] + (1 - rho) g[i]^2\nw[i] = w0[i] - eta g[i] / sqrt(v[i] + eps)"
+ADAMW = "w[i] = w0[i] - eta (m[i] / (1 - b^t) / (sqrt(v[i] / (1 - c^t)) + eps) + lam w0[i])".replace(
+    "^t", "^n"
+)
+CLIP = "n = sqrt(sum[i](g[i]^2))\nd[i] = g[i] min(1, c/n)"
+GLOVE = "L = sum[i,j](f[i,j] (u[i,A] v[j,A] + b[i] + c[j] - log(X[i,j]))^2)"
+LNB = "s = sqrt(1/J sum[j]((x[j] - m)^2) + eps)\nz[j] = (x[j] - m)/s\ndx[j] = 1/s (g[j] - 1/J sum[k](g[k]) - z[j] 1/J sum[k](g[k] z[k]))"
+LSTMB = "do[t,j] = dh[t,j] tanh(c[t,j])\ndc[t,j] = dh[t,j] o[t,j] (1 - tanh(c[t,j])^2) + dc[t+1,j] f[t+1,j]\ndf[t,j] = dc[t,j] c[t-1,j]\ndi[t,j] = dc[t,j] g[t,j]\ndg[t,j] = dc[t,j] i[t,j]"
+EXPL = "y[t,j] = x[t,j] + P[t,j]\nq[t,i] = W[i,J] y[t,J]"
+GRID2 = "h[u,v,j] = tanh(A[j,I] h[u-1,v,I] + B[j,I] h[u,v-1,I] + C[j,K] x[u,v,K] + b[j])"
+MASKED = "n = sum[b,t](w[b,t])\nCE = -1/n sum[b,t,v](w[b,t] y[b,t,v] log(p[b,t,v]))\nPP = exp(CE)"
 # fmt: off
 SAME = [
     ("rnn transposed", RNN, RNN.replace("W[j,I]", "W[I,j]"), "transpose"),
@@ -79,6 +99,21 @@ SAME = [
     ("grid diagonal", GRID, GRID.replace("h[u,v-1,I]", "h[u-1,v-1,I]"), "shifted index"),
     ("pp base 2", PP, PP.replace("exp(CE)", "2^CE"), "activation"),
     ("pos no sum", POS, POS.replace("x[t,i] + P[t,i]", "x[t,i] P[t,i]"), "operation"),
+    ("tied transposed", TIED, TIED.replace("E[v,J] h[t,J]", "E[J,v] h[t,J]"), "transpose"),
+    ("bi wrong way", BI, BI.replace("b[t+1,I]", "b[t-1,I]"), "shifted index"),
+    ("bi shares weights", BI, BI.replace("V[j,I] b", "W[j,I] b"), "wrong tensor"),
+    ("bi only forward", BI, BI.replace(" + B[o,J] b[t,J]", " + B[o,J] f[t,J]"), "wrong tensor"),
+    ("dilation as stride", DIL, DIL.replace("x[t+3*d,i]", "x[3*t+d,i]"), "stride"),
+    ("mean pool", POOL, "y[u,v,c] = 1/4 (x[2*u,2*v,c] + x[2*u+1,2*v,c] + x[2*u,2*v+1,c] + x[2*u+1,2*v+1,c])", "hard choice"),
+    ("alibi plus", ALIBI, ALIBI.replace("- c[m]", "+ c[m]"), "sign"),
+    ("alibi scaled bias", ALIBI, ALIBI.replace("q[m,t,I] k[m,u,I] / sqrt(I) - c[m] (t - u)", "(q[m,t,I] k[m,u,I] - c[m] (t - u)) / sqrt(I)"), "extra factor"),
+    ("swiglu other gate", SWI, SWI.replace("silu", "sigmoid"), "activation"),
+    ("moe hard", MOE, MOE.replace("r[t,E] z[t,E,j]", "1/E sum[e](z[t,e,j])"), "missing factor"),
+    ("smooth eps", SMOOTH, SMOOTH.replace("eps/K", "eps"), "scale"),
+    ("kl upside down", SMOOTH, SMOOTH.replace("q[n,k]/p[n,k]", "p[n,k]/q[n,k]"), "sign"),
+    ("rmsprop no square", RMSP, RMSP.replace("g[i]^2", "g[i]"), "missing factor"),
+    ("clip squared norm", CLIP, CLIP.replace("sqrt(sum[i](g[i]^2))", "sum[i](g[i]^2)"), "activation"),
+    ("glove no square", GLOVE, GLOVE.replace(")^2)", "))"), "missing factor"),
 ]
 OTHER = [
     ("rnn inner +b outside", RNN, "a[t,m] = W[m,I] h[t-1,I] + U[m,K] x[t,K]\nh[t,m] = tanh(a[t,m]) + b[m]", "misplaced"),
@@ -121,6 +156,21 @@ OTHER = [
     ("momentum plus", SGDM, "m[k] = g[k] + mu m0[k]\nw[k] = w0[k] + eta m[k]", "sign"),
     ("highway carry z", HIGH, "s[k] = sigmoid(b[k] + V[k,I] x[I])\nn[k] = tanh(W[k,I] x[I])\ny[k] = s[k] n[k] + (1 - s[k]) n[k]", "wrong tensor"),
     ("bahdanau sum over t", BAH, "s[n,m] = v[A] tanh(W[A,I] h[n,I] + U[A,K] e[m,K])\na[n,m] = exp(s[n,m]) / sum[l](exp(s[l,m]))\nc[n,k] = a[n,M] e[M,k]", "softmax index"),
+    ("tied no relu", TIED, "z[t,n] = E[K,n] x[t,K] + sum[m](W[n,m] h[t-1,m])\nh[t,n] = z[t,n]\ne[t,w] = exp(sum[n](E[w,n] h[t,n]))\np[t,w] = e[t,w]/sum[u](e[t,u])", "activation"),
+    ("mqa scale", MQA, "q[a,n,i] = W_Q[a,i,J] x[n,J]\nk[n,i] = W_K[i,J] x[n,J]\nv[n,e] = W_V[e,J] x[n,J]\ns[a,n,l] = 1/I sum[i](q[a,n,i] k[l,i])\na[a,n,l] = softmax[l](s[a,n,l])\no[b,n,e] = sum[l](a[b,n,l] v[l,e])", "scale"),
+    ("mqa values not weighed", MQA, "q[m,n,i] = W_Q[m,i,J] x[n,J]\nk[n,i] = W_K[i,J] x[n,J]\nv[n,e] = W_V[e,J] x[n,J]\na[m,n,l] = softmax[n](q[m,n,I] k[l,I]/I^(1/2))\no[m,n,e] = sum[l](v[l,e] a[m,n,l])", "softmax index"),
+    ("alibi mask forgotten", ALIBI, "e[m,n,l] = exp(q[m,n,I] k[m,l,I]/sqrt(I) - c[m] (n - l))\na[m,n,l] = e[m,n,l]/sum[r](e[m,n,r])\ny[m,n,e] = a[m,n,L] v[m,L,e]", "mask"),
+    ("swiglu silu outside", SWI, "a[n,f] = W_1[f,J] x[n,J]\nb[n,f] = W_2[f,J] x[n,J]\nc[n,f] = a[n,f] b[n,f]\ny[n,j] = sum[f](W_3[j,f] c[n,f]/(1 + exp(-c[n,f])))", "misplaced"),
+    ("moe softmax over tokens", MOE, "l[n,e] = exp(sum[j](G[e,j] x[n,j]))\nr[n,e] = l[n,e]/sum[m](l[m,e])\ny[n,j] = sum[e](r[n,e] relu(W[e,j,I] x[n,I]))", "softmax index"),
+    ("smooth log inside", SMOOTH, "q[a,b] = y[a,b] + eps (1/K - y[a,b])\nL = -1/N sum[a,b](q[a,b] log(p[a,b]))\nKL = sum[a,b](q[a,b] (log(p[a,b]) - log(q[a,b])))", "sign"),
+    ("rmsprop eps", RMSP, "v[k] = g[k] g[k] + rho (v0[k] - g[k] g[k])\nw[k] = w0[k] - eta g[k]/(eps + v[k]^(1/2))", "epsilon"),
+    ("adamw decay coupled", ADAMW, "s[i] = m[i]/(1 - b^n)\nr[i] = sqrt(v[i]/(1 - c^n)) + eps\nw[i] = w0[i] - eta s[i]/r[i] + eta lam w0[i]", "sign"),
+    ("adamw no correction", ADAMW, "r[i] = eps + sqrt(v[i]/(1 - c^n))\nw[i] = w0[i] - eta m[i]/r[i] - eta lam w0[i]", "missing factor"),
+    ("clip max", CLIP, "n = sum[i](g[i] g[i])^(1/2)\nd[i] = g[i] max(1, c/n)", "hard choice"),
+    ("layer norm backward no mean", LNB, "s = (1/J sum[i]((x[i]-m)^2) + eps)^0.5\nz[i] = (x[i]-m)/s\na = sum[k](g[k] z[k])/J\ndx[i] = (g[i] - z[i] a)/s", "missing term"),
+    ("lstm back f", LSTMB, "a[t,n] = tanh(c[t,n])\ndo[t,n] = dh[t,n] a[t,n]\ndc[t,n] = dc[t+1,n] f[t,n] + dh[t,n] o[t,n] (1 - a[t,n] a[t,n])\ndf[t,n] = c[t-1,n] dc[t,n]\ndi[t,n] = dc[t,n] g[t,n]\ndg[t,n] = dc[t,n] i[t,n]", "shifted index"),
+    ("grid one neighbour", GRID2, "z[a,b,j] = b[j] + C[j,K] x[a,b,K]\nh[a,b,j] = tanh(z[a,b,j] + A[j,I] h[a-1,b,I] + B[j,I] h[a-1,b,I])".replace("z[a,b,j] = b[j] +", "z[a,c,j] = b[j] +").replace("x[a,b,K]", "x[a,c,K]").replace("h[a,b,j]", "h[a,c,j]").replace("z[a,b,j]", "z[a,c,j]").replace("h[a-1,b,I]", "h[a-1,c,I]"), "wrong tensor"),
+    ("masked mean over all", MASKED, "l[s,r] = sum[v](y[s,r,v] log(p[s,r,v]))\nn = sum[s,r](w[s,r])\nCE = -1/(B T) sum[s,r](w[s,r] l[s,r])\nPP = exp(CE)", "scale"),
 ]
 RIGHT = [
     (RNN, "z[t,n] = b[n] + sum[k](U[n,k] x[t,k]) + sum[m](W[n,m] h[t-1,m])\nh[t,n] = 2 sigmoid(2 z[t,n]) - 1"),

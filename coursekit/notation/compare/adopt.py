@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import permutations
 
 from ..check.checker import check
+from ..errors import NotationError
 from ..meaning.links import all_reads
 from ..show import show
 from ..system import System
-from ..tree import Directive, Program, Ref, references
+from ..tree import Directive, Program, Ref, references, transform
 
 
 def adopt(answer: System, reference: System) -> System:
@@ -108,12 +111,26 @@ def _sizes(reference: System, answer: System) -> Iterator[Complaint]:
         for order in permutations(range(len(reference.tensors[name].dims))):
             if _clash(reference, answer, answer.inputs, {name: order}) is None:
                 right, wrong = _written(reference, name), _written(answer, name)
-                text = (
-                    f"{equal} `{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
-                )
-                yield "transpose", name, text
+                text = f"`{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
+                yield "transpose", name, f"{equal} {text}"
+    fits = [pair for pair in _turned(answer) if _clash(reference, pair[2], answer.inputs) is None]
+    if len(fits) == 1:
+        ((old, new, _),) = fits
+        text = f"`{old.name}` is transposed: you wrote `{show(old)}`; it must be `{show(new)}`."
+        yield "transpose", old.name, f"{equal} {text}"
     look = "equation" if answer.tensors[tensor].defined else "indices"
     yield "size", tensor, f"{equal} Look at the {look} of `{tensor}`."
+
+
+def _turned(system: System) -> Iterator[tuple[Ref, Ref, System]]:
+    """The system with the axes of one input exchanged where it is read so: the reading, the new one, and the system."""
+    for ref in dict.fromkeys(r for e in system.program.equations for r in references(e.right)):
+        for order in permutations(ref.indices) if ref.name in system.inputs else ():
+            new = replace(ref, indices=order)
+            with suppress(NotationError):
+                if new != ref:
+                    program = transform(system.program, lambda n, old=ref, new=new: new if n == old else n)
+                    yield ref, new, check(program, broadcast=True)
 
 
 def _clash(

@@ -8,7 +8,7 @@ differs is named, and the mistake too if a mutation of the reference (`mutate`) 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import islice, permutations
@@ -21,11 +21,13 @@ from ..meaning.machine import Functions
 from ..meaning.table import Place, Table
 from ..names import capital_of
 from ..system import System
+from ..tree import Ref, transform
 from .adopt import adopt, complaint
 from .draws import Draw, draw
 from .engine import engine as the_engine
 from .local import Local, sample, upstream
-from .mutate import Mutation, mutations
+from .mutate import Mutation, mutations, program_of
+from .sites import unfolded
 
 _ZERO = 1e-4
 _SCREENED = 1e-7  # how closely a mutant must agree with the answer
@@ -161,8 +163,12 @@ class _Difference:
             at = next(p for p in got.places() if not isfinite(got[p]))
             value = got[at]
             word = "not a number" if value != value else "infinite"
-            message = f"{self._spot(name, at)} is {word}: look for a logarithm, a root or a division that cannot be."
-            return Comparison(False, message, name, "not finite", at, expected[at], value, inf)
+            kind, sentence = "not finite", ""
+            if diagnose and (found := self._diagnosis(name)):
+                kind, sentence = found[0], f"{found[1]} "
+            message = f"{sentence}{self._spot(name, at)} is {word}"
+            message += "." if sentence else ": look for a logarithm, a root or a division that cannot be."
+            return Comparison(False, message, name, kind, at, expected[at], value, inf, sentence.strip())
         at = self.worst(name)
         numbers = (at, expected[at], got[at], _error(expected, got))
         kind, sentence = "different", f"`{name}` is not what it should be."
@@ -280,7 +286,11 @@ class _Difference:
             places = sample(draw.values[name], 24 if number else 8, known)
             values = local.entries(name, places)
             if values is not None:
-                found.append((draw, places, [draw.values[name][p] for p in places], values))
+                seen = [
+                    (p, draw.values[name][p], v) for p, v in zip(places, values, strict=True) if isfinite(v)
+                ]
+                if seen:
+                    found.append((draw, *map(list, zip(*seen, strict=True))))  # type: ignore[arg-type]
         return found
 
     def _diagnosis(self, name: str) -> tuple[str, str] | None:
@@ -288,16 +298,35 @@ class _Difference:
         samples = self._samples(name)
         if self._agree(samples):
             return None
-        return self._mutant(name, samples) or self._factor(name, samples) or self._turned(name)
+        found = self._mutant(name, samples, self.reference)
+        found = found or self._factor(name, samples) or self._turned(name)
+        if found or (other := self._unfolded(name)) is self.reference:
+            return found
+        return self._mutant(name, samples, other)
 
-    def _mutant(self, name: str, samples: list[Sample]) -> tuple[str, str] | None:
+    def _unfolded(self, name: str) -> System:
+        """The reference with what the answer does not name put into the equation that reads it."""
+        equations = {e.left.name: e for b in self.reference.blocks for e in b.equations}
+        unnamed = {n: e for n, e in equations.items() if n not in self.got and n != name}
+
+        def put(node: object) -> object:
+            known = unnamed.get(node.name) if isinstance(node, Ref) else None
+            return (known and unfolded(node, known)) or node  # type: ignore[arg-type]
+
+        old = equations[name]
+        new = replace(old, right=transform(old.right, put))
+        base = program_of(self.reference)
+        program = replace(base, statements=tuple(new if s is old else s for s in base.statements))
+        return check(program, broadcast=True) if new != old else self.reference
+
+    def _mutant(self, name: str, samples: list[Sample], reference: System) -> tuple[str, str] | None:
         """The mutation of the reference that the answer's equation is."""
-        local = cache(lambda k: Local(samples[k][0], self.reference))
-        reads = {t: {n for n in names if n not in self.got} for t, names in all_reads(self.reference).items()}
-        suspects = [n for n in upstream(reads, name) if self.reference.tensors[n].defined]
+        local = cache(lambda k: Local(samples[k][0], reference))
+        reads = {t: {n for n in names if n not in self.got} for t, names in all_reads(reference).items()}
+        suspects = [n for n in upstream(reads, name) if reference.tensors[n].defined]
         through = {s: [n for n in suspects if s in upstream(reads, n)] for s in suspects}
         looks = [(0, 4), *((k, None) for k in range(len(samples)))]  # a few entries at first
-        for mutation in islice(mutations(self.reference, suspects), _MOST_MUTANTS):
+        for mutation in islice(mutations(reference, suspects), _MOST_MUTANTS):
             for k, some in looks:
                 _, places, _, got = samples[k]
                 values = local(k).entries(name, places[:some], mutation.new, through[mutation.tensor])

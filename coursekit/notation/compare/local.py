@@ -51,7 +51,7 @@ class Local(Machine):
     def entries(
         self, name: str, places: Sequence[Place], changed: Equation | None = None, through: Iterable[str] = ()
     ) -> list[float] | None:
-        """What the equation of a tensor gives at some places, counted from 0; None where it gives no number.
+        """What the equation of a tensor gives at some places, counted from 0; None where it cannot be computed.
 
         With a `changed` equation in place of the system's own, and tensors `through` which that has an effect.
         """
@@ -65,7 +65,7 @@ class Local(Machine):
             ]
         except WRONG:
             return None
-        return found if all(map(math.isfinite, found)) else None
+        return found
 
     def _entry(self, name: str, place: Place) -> float:
         key = (name, place)

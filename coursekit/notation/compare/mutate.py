@@ -62,7 +62,7 @@ def _word(part: Part) -> str:
         return part
     if not isinstance(part, tuple):
         return code(part)
-    quoted = [f"`{name}`" for name in part]
+    quoted = [f"`{each}`" if isinstance(each, str) else code(each) for each in part]
     return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
 
 
@@ -125,6 +125,6 @@ _ORDER = [
     "stride", "flipped window", "mask", "sum scope", "missing sum", "mean for sum", "softmax of each term",
     "missing softmax", "hard choice", "interleaved", "residual", "constant factor", "extra factor",
     "averaged", "extra activation", "misplaced", "quotient index", "diagonal", "function scope", "operation",
-    "brackets", "other tensor",
+    "brackets", "other tensor", "extra scale",
 ]  # fmt: skip
 _RESHAPING = ["shifted index", "stride", "flipped window", "missing sum", "other shape"]

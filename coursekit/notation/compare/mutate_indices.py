@@ -150,6 +150,18 @@ def soft_and_hard(site: Site) -> Iterator[Change]:
         yield T.Call("log", (plain,)), "the log of the sum", over, right
 
 
+@rule("hard choice", T.Call, says="You took {0} of {1} in {t}; it must be {2}.")
+def another_of_several(site: Site) -> Iterator[Change]:
+    """The least, the mean or the sum for the largest of several."""
+    function, args = site.node.function, site.node.args
+    if function in ("max", "min"):
+        other = "min" if function == "max" else "max"
+        count, right = T.Num(Fraction(len(args))), _EXTREMES[function]
+        yield replace(site.node, function=other), _EXTREMES[other], args, right
+        yield T.Div(T.Add(args), count), "the mean", args, right
+        yield T.Add(args), "the sum", args, right
+
+
 # ── swaps ──
 
 
@@ -199,6 +211,9 @@ def tensor_of_another_shape(site: Site) -> Iterator[T.Expr]:
         return
     if isinstance(site.parent, (T.Add, T.Neg)):
         yield ONE
+    for ref in dict.fromkeys(T.references(whole)):
+        if ref.name == node.name and ref != node and in_order(ref) == free:
+            yield ref
     for call in (n for n in T.walk(whole) if isinstance(n, T.Call)):
         if node not in T.references(call) and in_order(call) == free:
             yield call

@@ -260,6 +260,16 @@ def scale(site: Site) -> Iterator[Change]:
         yield text, other, spoken(other), right
 
 
+@rule("extra scale", T.Div, kind="scale", says="You divided by {0} in {t}; it must be {1}.")
+def divided_by_a_size(site: Site) -> Iterator[Change]:
+    """`1/T` for `1/n`, where n is a number of the system."""
+    if not is_scale(site.node.below):
+        sums = [n.indices for n in T.walk(site.equation.right) if isinstance(n, T.Sum)]
+        for over in dict.fromkeys(o for i in sums for k in range(len(i), 0, -1) for o in combinations(i, k)):
+            sizes = product(tuple(T.Size(site.ranges[i]) for i in over))
+            yield replace(site.node, below=sizes), site.spoken(sizes), site.node.below
+
+
 @rule("scale", T.Softmax, says="You divided what stands under the softmax by {0}; nothing divides it here.")
 def extra_scale(site: Site) -> Iterator[Change]:
     """Scores divided by the root of a size, or by the size, where nothing divides them."""

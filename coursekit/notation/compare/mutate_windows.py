@@ -68,6 +68,10 @@ def stride(site: Site) -> Iterator[Ref]:
     for step in {1, *(s for k in axes for s in strides[k])}:
         stepping = lambda a, step=step: replace(a, terms=tuple((step * c // abs(c), i) for c, i in a.terms))
         yield from _on_some_axes(site.node, axes, stepping)
+    turned = lambda a: replace(
+        a, terms=tuple(zip((c for c, _ in a.terms[::-1]), (i for _, i in a.terms), strict=True))
+    )
+    yield from _on_some_axes(site.node, axes, turned)  # `3*t+d` for `t+3*d`
 
 
 @rule("flipped window", Ref, says="The window is flipped: you read {new}; it must be {right}.")

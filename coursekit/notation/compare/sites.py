@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from .. import tree as T
+from ..indices import put
 from ..names import capital_of
 from ..system import System
 from ..tree import Equation, Expr, Ref
@@ -96,12 +97,24 @@ def _nameless(node: Expr) -> Expr:
 
 
 def _put_all(right: Expr, first: Expr, look: Expr, new: Expr) -> Expr:
-    def put(node: Any) -> object:
+    def renewed(node: Any) -> object:
         if type(node) is not type(first) or _nameless(node) != look:
             return node
         return T.substitute(new, dict(zip(in_order(first), in_order(node), strict=True)))
 
-    return T.transform(right, put)
+    return T.transform(right, renewed)
+
+
+def unfolded(ref: Ref, definition: Equation, right: Expr | None = None) -> Expr | None:
+    """What an equation (or another `right` side for it) says of the entry `ref`; None where an index cannot be put."""
+    right = definition.right if right is None else right
+    names = dict(zip((a.plain or "" for a in definition.left.indices), ref.indices, strict=True))
+    taken = {*names, *(i for a in ref.indices for i in T.free_indices(a))}
+    bound = {i for n in T.walk(right) for i in T.binds(n)} & taken
+    right = T.substitute(right, {i: f"{i}'" for i in bound})
+    held = {i for n in T.walk(right) if isinstance(n, (T.Softmax, T.Concat, T.Flatten)) for i in T.named(n)}
+    moved = {i for i, a in names.items() if a.plain is None}
+    return None if "" in names or moved & held else put(right, names)
 
 
 def _with_child(node: Any, at: int, new: Any) -> Any:

@@ -13,11 +13,10 @@ from typing import Any
 
 from .. import tree as T
 from ..check.checker import check
+from ..compare.sites import unfolded
 from ..errors import NotationError
 from ..functions import ONE, ZERO, times
 from ..grad.gradient import gradient
-from ..grad.scope import fixed
-from ..indices import put
 from ..names import halves, joined
 from ..system import System
 from ..tree import Affine, Equation, Expr, Program, Ref, free_indices, index, references, transform, walk
@@ -89,14 +88,8 @@ class Given:
                 half = len(node.indices) // 2
                 pairs = zip(node.indices[:half], node.indices[half:], strict=True)
                 return times(*(T.Iverson(T.Compare(a, "==", b)) for a, b in pairs))
-            equation = made[node.name]
-            right = transform(equation.right, lambda n: open_(n, ":"))  # what has no name for a reader
-            names = dict(zip((a.plain or "" for a in equation.left.indices), node.indices, strict=True))
-            taken = {*names, *(i for a in node.indices for i in free_indices(a))}
-            bound = {i for n in walk(right) for i in T.binds(n)} & taken
-            right = T.substitute(right, {i: f"{i}'" for i in bound})
-            moved = {i for i, a in names.items() if a.plain is None}
-            return node if moved & fixed(right) else put(right, names)
+            right = transform(made[node.name].right, lambda n: open_(n, ":"))  # what has no name for a reader
+            return unfolded(node, made[node.name], right) or node
 
         def tidy(node: Any) -> Any:
             match node:
