@@ -20,10 +20,9 @@ from ..show import show
 from ..sums import is_capital, opens
 from .build import add, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
-from .index_reader import MAX_DEPTH, edge, terms_of, unmarked
 from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
 from .positions import matters
-from .references import ReferenceReader
+from .references import MAX_DEPTH, ReferenceReader, edge, terms_of, unmarked
 
 
 class ExpressionReader(ReferenceReader):

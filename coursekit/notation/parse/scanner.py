@@ -44,9 +44,9 @@ _BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherw
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
 _JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
-_DEFINED = re.compile(r"(?m)^\s*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
+_DEFINED = re.compile(r"(?m)^[^\S\n]*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
 _ENTRY = re.compile(  # softmax(z)_i = …
-    r"(?m)^\s*(?:\\(?:mathrm|text|operatorname)\s*\{)?([A-Za-z]+)\}?\s*(?:\([^()\n]*\)\s*_|_[^\n(]*\([^()\n]*\)\s*=(?!=))"
+    r"(?m)^[^\S\n]*(?:\\(?:mathrm|text|operatorname)\s*\{)?([A-Za-z]+)\}?\s*(?:\([^()\n]*\)\s*_|_[^\n(]*\([^()\n]*\)\s*=(?!=))"
 )
 _BETWEEN = re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|[=<>≤≥≠]|\\(?:neq?|leq?|geq?)\b|\n")
 _OFTEN_NAMES = ("mean", "var", "std", "norm")  # words that are often a tensor's name
