@@ -293,10 +293,10 @@ class Shapes:
 
     def doubt(self, body: T.Expr, dots: list[T.Call]) -> Doubt:
         message = (
-            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry, "
+            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry"
         )
         if dots:
-            return Doubt(f"{message}written `a \\odot b`?", self.source, *_place(dots[0].span))
+            return Doubt(f"{message}, written `a \\odot b`?", self.source, *_place(dots[0].span))
         one, other = self.turned(body)[0]
         number = " ".join(show(replace(ref, indices=(*ref.indices, T.index("D'")))) for ref in (one, other))
         ways = (f"{show(one)} {show(other)}^T", number)

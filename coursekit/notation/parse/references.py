@@ -19,6 +19,7 @@ from ..tree import single
 from .build import MARK, multiply
 from .facts import Facts, all_rules, arguments_of, bare_name, bound_names, names_in, parts_of
 
+Where = Tree[Token] | Token | T.Span
 Linear = tuple[dict[T.IndexAtom, int], int]  # the coefficients of the atoms, and the constant
 MAX_DEPTH = 60
 MAX_INDICES = 12
@@ -54,9 +55,7 @@ class ReferenceReader:
         width = (last.end_pos or 0) - (first.start_pos or 0) if first.line == last.line else 1
         return T.Span(first.line or 0, first.column or 0, max(1, width))
 
-    def error(
-        self, message: str, node: Tree[Token] | Token | T.Span, repairs: tuple[str, ...] = ()
-    ) -> NotationError:
+    def error(self, message: str, node: Where, repairs: tuple[str, ...] = ()) -> NotationError:
         span = node if isinstance(node, T.Span) else self.span(node)
         return NotationError(message, self.source, span.line, span.column, span.width, repairs)
 
@@ -231,9 +230,8 @@ class ReferenceReader:
         arguments = arguments + (arguments_of(square) if square is not None else [])
         indices = (*leading, *(self.affine(a) for a in arguments))
         if len(indices) > MAX_INDICES:
-            raise self.error(
-                f"`{name.text}` has {len(indices)} indices; at most {MAX_INDICES} are allowed", token
-            )
+            message = f"`{name.text}` has {len(indices)} indices; at most {MAX_INDICES} are allowed"
+            raise self.error(message, token)
         ref = T.Ref(name.text, indices, span=span)
         if self.floors and left_side:
             raise self.error("an index on the left must be a plain name", token)
@@ -249,10 +247,8 @@ class ReferenceReader:
             return T.Call("transpose", (value,), span=span)
         *rest, row, column = value.indices
         either = [show(replace(value, indices=(*rest, *pair))) for pair in ((row, column), (column, row))]
-        message = (
-            f"can be the entry itself, written `{either[0]}`, or one of the transposed, written `{either[1]}`"
-        )
-        raise self.error(f"`{either[0]}^T` {message}", span)
+        message = f"`{either[0]}^T` can be the entry itself, written `{either[0]}`, or one of the transposed"
+        raise self.error(f"{message}, written `{either[1]}`", span)
 
     def is_row(self, ref: T.Ref, tree: Tree[Token]) -> bool:
         """May axes be left: is `x[t]` a row of an x that has more of them, or of one that the text defines?"""

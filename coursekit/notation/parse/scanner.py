@@ -258,10 +258,8 @@ class Scanner:
             kind = "LGRP"
         if kind == "CARET" and (one := self.ahead(r"\s*1/(\d+)")):
             part = one.group(1)
-            hint = (
-                f"`^1/{part}` can be a root, written `^(1/{part})`, or a part of the whole, written `/{part}`"
-            )
-            raise self.error(hint, start, one.end() - start)
+            hint = f"`^1/{part}` can be a root, written `^(1/{part})`, or a part of the whole"
+            raise self.error(f"{hint}, written `/{part}`", start, one.end() - start)
         if (kind == "CARET" or self.text.startswith(".T", start)) and self.peek_transpose():
             return
         self.emit(kind, symbol, start)
@@ -363,7 +361,7 @@ class Scanner:
             marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
             if name.base == "sigma" and marks == ["^2"] and not name.primes:
                 hint = (
-                    "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or a product, `sigma^2 * (…)`"
+                    "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or `sigma^2 * (…)`, a product"
                 )
                 raise self.error(hint, start, self.pos - start)
             if name.plain:
