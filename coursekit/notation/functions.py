@@ -61,20 +61,12 @@ def _log(z: float) -> float:
     return math.log(z) if z > 0 else -math.inf if z == 0 else math.nan
 
 
-def _sqrt(z: float) -> float:
-    return math.sqrt(z) if z >= 0 else math.nan
-
-
 def _sigmoid(z: float) -> float:
     return 1 / (1 + math.exp(-z)) if z >= 0 else math.exp(z) / (1 + math.exp(z))
 
 
 def _wave(function: Callable[[float], float]) -> Callable[[float], float]:
     return lambda z: function(z) if math.isfinite(z) else math.nan
-
-
-def _softplus(z: float) -> float:
-    return max(z, 0.0) + math.log1p(exp(-abs(z)))
 
 
 def _logsumexp(values: Iterable[float]) -> float:
@@ -110,11 +102,6 @@ def _gelu_slope(z: T.Expr, y: T.Expr) -> T.Expr:
     return T.Add((whole, times(z, density)))
 
 
-def _silu_slope(z: T.Expr, y: T.Expr) -> T.Expr:
-    s = _call("sigmoid", z)
-    return times(s, T.Add((ONE, z, T.Neg(y))))
-
-
 FUNCTIONS: dict[str, Function] = {
     "sigmoid": Function(
         _sigmoid, "torch.sigmoid", r"\sigma", lambda z, y: times(y, minus(ONE, y)), ("sigma", "logistic"), True
@@ -126,7 +113,8 @@ FUNCTIONS: dict[str, Function] = {
     "exp": Function(exp, "torch.exp", r"\exp", lambda z, y: y, (), True, False),
     "log": Function(_log, "torch.log", r"\ln", lambda z, y: T.Div(ONE, z), ("ln",), False, False),
     "sqrt": Function(
-        _sqrt, "torch.sqrt", r"\sqrt", lambda z, y: T.Div(ONE, times(TWO, y)), (), True, False
+        lambda z: math.sqrt(z) if z >= 0 else math.nan, "torch.sqrt", r"\sqrt",
+        lambda z, y: T.Div(ONE, times(TWO, y)), (), True, False,
     ),
     "abs": Function(
         abs, "torch.abs", r"\text{abs}", lambda z, y: minus(_where(z, ">", ZERO), _where(z, "<", ZERO))
@@ -143,10 +131,11 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "silu": Function(
         lambda z: z * _sigmoid(z), "torch.nn.functional.silu", r"\text{SiLU}",
-        _silu_slope, ("SiLU", "swish", "Swish"), True,
+        lambda z, y: times(_call("sigmoid", z), T.Add((ONE, z, T.Neg(y)))), ("SiLU", "swish", "Swish"), True,
     ),
     "softplus": Function(
-        _softplus, "torch.nn.functional.softplus", r"\text{softplus}", lambda z, y: _call("sigmoid", z), (),
+        lambda z: max(z, 0.0) + math.log1p(exp(-abs(z))), "torch.nn.functional.softplus", r"\text{softplus}",
+        lambda z, y: _call("sigmoid", z), (),
         options=(("threshold", 40),),  # beyond it torch takes z itself; at 20, its own choice, that shows
     ),
     "min": Function(min, "torch.minimum", r"\min", lambda *_: ZERO),  # of several: `grad` knows their slopes
@@ -195,17 +184,13 @@ def norm(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = Non
     return _call("sqrt", T.Sum(indices, T.Pow(body, TWO), where))
 
 
-def deviation(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = None) -> T.Expr:
-    return _call("sqrt", variance(indices, body, where))
-
-
-def lowest(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = None) -> T.Expr:
-    return T.Reduce("argmax", indices, T.Neg(body), where)
-
-
 DEFINED: dict[str, Callable[..., T.Expr]] = {
-    "mean": mean, "var": variance, "norm": norm, "std": deviation, "argmin": lowest,
-}  # fmt: skip
+    "mean": mean,
+    "var": variance,
+    "norm": norm,
+    "std": lambda indices, body, where=None: _call("sqrt", variance(indices, body, where)),
+    "argmin": lambda indices, body, where=None: T.Reduce("argmax", indices, T.Neg(body), where),
+}
 SOFT: dict[str, Callable[[tuple[str, ...], T.Expr, T.Condition | None], T.Expr]] = {
     "softmax": T.Softmax,
     "logsoftmax": lambda indices, body, where: _call("log", T.Softmax(indices, body, where)),

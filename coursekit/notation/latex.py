@@ -34,8 +34,7 @@ def latex(node: object, page: bool = False) -> str:
 
 def name(text: str) -> str:
     """`W_hG` -> `W_{hG}`, `h_tilde` -> `\\tilde{h}`, `W_LR_{l+1}` -> `W^{LR}_{\\ell+1}`."""
-    primes = len(text) - len(text.rstrip("'"))
-    base, *groups = re.findall(r"\{[^}]*\}|[^_{}]+", text.rstrip("'"))
+    base, groups, primes = _parts(text)
     out = _letters(base)
     while groups and groups[0] in _HATS:
         out = _accented(out, groups.pop(0))
@@ -45,7 +44,13 @@ def name(text: str) -> str:
         out += f"_{{{_script(group)}}}"
     for group in groups[1:]:
         out += f"{{}}_{{{_script(group)}}}"
-    return out + "'" * primes
+    return out + primes
+
+
+def _parts(text: str) -> tuple[str, list[str], str]:
+    """A name's letters, its scripts and accents, and its primes."""
+    base, *groups = re.findall(r"\{[^}]*\}|[^_{}]+", text.rstrip("'"))
+    return base, groups, text[len(text.rstrip("'")) :]
 
 
 def _letters(word: str) -> str:
@@ -67,8 +72,7 @@ def _script(group: str) -> str:
 
 def page_name(text: str) -> str:
     """A name for the eye: `b1` -> `b_{1}`, `yhat` -> `\\hat{y}`, `dz_y_hat` -> `dz_{\\hat{y}}`."""
-    primes = len(text) - len(text.rstrip("'"))
-    base, *groups = re.findall(r"\{[^}]*\}|[^_{}]+", text.rstrip("'"))
+    base, groups, primes = _parts(text)
     lead = "d" if _ADJOINT.fullmatch(base) and base not in GREEK else ""
     letter, tail = _apart(base.removeprefix(lead))
     out, scripts = letter, [tail] if tail and tail not in _HATS else []
@@ -83,7 +87,7 @@ def page_name(text: str) -> str:
             out = _accented(out, group)
     above = f"^{{{scripts.pop(0)}}}" if len(scripts) > 1 and not tail else ""
     below = f"_{{{', '.join(scripts)}}}" if scripts else ""
-    return lead + out + above + below + "'" * primes
+    return lead + out + above + below + primes
 
 
 # The adjoint `dX`: of a letter, of a Greek one, of a word with a capital.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 from . import tree as T
@@ -43,15 +44,10 @@ def capital_left(equation: T.Equation) -> tuple[T.Ref, T.Expr]:
         left, right = substitute(left, names), rename_outside(right, names)
     atoms = [a for n in walk(right) if isinstance(n, T.Affine) for _, a in n.terms]
     sizes = {a.name for a in atoms if isinstance(a, T.SizeOf)}
-    if clash := sizes & {a for a in atoms if isinstance(a, str)}:
-        right = substitute(right, {name: _another(name, atoms) for name in clash})
+    for name in sizes & {a for a in atoms if isinstance(a, str)}:
+        free = next(new for n in count(1) if not {new := name + "'" * n, T.SizeOf(new)} & {*atoms})
+        right = substitute(right, {name: free})
     return left, right
-
-
-def _another(name: str, atoms: list[T.IndexAtom]) -> str:
-    while name in atoms or T.SizeOf(name) in atoms:
-        name += "'"
-    return name
 
 
 def implicit(node: T.Expr) -> T.Expr:

@@ -51,7 +51,8 @@ def close(node: T.Expr, free: frozenset[str] = frozenset()) -> T.Expr:
         return _sum([c for c in opens(node) if c not in free], node)
     if isinstance(node, (T.Mul, T.Div)):
         factors = _factors(node)
-        here = _shared(factors)
+        opened = [c for f in factors for c in _factor_opens(f)]  # each factor's once
+        here = {c for c in opened if opened.count(c) > 1}
         if isinstance(node, T.Mul):
             here |= {c for f in factors if isinstance(f, (T.Ref, T.Pow)) for c in _factor_opens(f)}
         here -= free
@@ -93,16 +94,6 @@ def _factor_opens(factor: T.Expr) -> list[str]:
     if isinstance(factor, T.Pow):
         return _unique(opens(factor.base) + opens(factor.exponent))
     return opens(factor)
-
-
-def _shared(factors: tuple[T.Expr, ...]) -> set[str]:
-    seen: set[str] = set()
-    twice: set[str] = set()
-    for factor in factors:
-        found = set(_factor_opens(factor))
-        twice |= found & seen
-        seen |= found
-    return twice
 
 
 def _sum(indices: list[str], body: T.Expr) -> T.Expr:

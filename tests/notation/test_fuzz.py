@@ -4,6 +4,7 @@ What is read must also print, in ASCII and in LaTeX, as texts that parse back to
 """
 
 # ruff: noqa: E501 (seeds are one line each)
+import contextlib
 import random
 import time
 
@@ -97,6 +98,23 @@ def test_any_text_gives_a_result_or_a_notation_error(make, seed, count):
     if make is mutant:
         assert read > count // 100  # and some survive
     assert slowest < 5, worst  # a hang, not a speed limit
+
+
+LONG = [
+    "y = a" + "\n" * 19_000 + "z = b",
+    "\n" * 19_990,
+    "y = (a " + "\n + a" * 3000 + ")",
+    "y = a" + " \\quad" * 2500,
+]
+
+
+@pytest.mark.parametrize("text", LONG, ids=["blank lines", "nothing", "one bracket", "blanks"])
+def test_a_long_text_is_read_or_refused_soon(text):
+    Equations("y = a")  # the grammar is read
+    start = time.process_time()
+    with contextlib.suppress(NotationError):
+        Equations(text)
+    assert time.process_time() - start < 1
 
 
 def test_names_that_python_would_run_are_only_names():

@@ -231,6 +231,19 @@ ONCE_MISREAD = [
     ),
     ("y = X * g", "y[t,d] = X[t,d] g[d]", {"g": ("d",), "X": ("t", "d"), "y": ("t", "d")}),
     ("S_ij = q_i k_j^T", "S[i,j] = q[i,D] k[j,D]", {"q": ("i", "d"), "k": ("j", "d"), "S": ("i", "j")}),
+    (
+        "head_k = W_k x\nc = concat(head_1, ..., head_h)",
+        "head[k,i] = W[k,i,J] x[J]\nc[m] = concat[k,i](head[k,i])",
+        {"W": ("k", "i", "j"), "x": ("j",), "c": ("m",)},
+    ),
+    ("m = max(x_1, ..., x_n)", "m = max[i](x[i])", {"x": ("i",), "m": ()}),
+    ("y = dot(W, x)", "y[i] = W[i,J] x[J]", {"W": ("i", "j"), "x": ("j",), "y": ("i",)}),
+    ("y(t) = sum_j inner(t,j) x(j)", "y[t] = inner[t,J] x[J]", {"inner": ("t", "j"), "x": ("j",), "y": ("t",)}),
+    (
+        "positions from 0\nb[T,i] = 1\nb[t,i] = a[i,J] b[t+1,J] + x[t,i]",
+        "b[t,i] = a[i,J] cases(1 if t == T-1, b[t+1,J] otherwise) + x[t,i]",
+        {},
+    ),
     ("c = concat(a, b)", "c[k] = a[I]; b[J]", {"a": ("i",), "b": ("j",), "c": ("k",)}),
     (
         "h_{t,J} = CELL(h_{t-1,J}, x_{t,K})",

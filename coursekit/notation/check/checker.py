@@ -66,10 +66,8 @@ def normal(equation: T.Equation, source: str) -> T.Equation:
     names: list[str] = []
     for affine in left.indices:
         if not affine.terms:
-            message = (
-                f"`{left.name}` is defined here at one place only; leave this line out: its start is its "
-            )
-            message += f'boundary, which `run` is given apart, as boundary={{"{left.name}": …}}'
+            message = f"`{left.name}` is defined here at one place only; leave this line out: its start is "
+            message += f'its boundary, which `run` is given apart, as boundary={{"{left.name}": …}}'
             raise error(message, source, _place(affine, left))
         single = len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str)
         if not single:
@@ -107,22 +105,16 @@ def indices(equation: T.Equation, source: str, broadcast: bool) -> None:
         raise error(message, source, where(equation.right, name))
     for node in walk(equation.right):
         if isinstance(node, T.Call) and node.function == "transpose":
-            message = (
-                "a transpose needs shapes: declare them, `W in R^{n x m}`, or write indices: `W[J,i] x[J]`"
-            )
-            raise error(message, source, node.span)
+            message = "a transpose needs shapes: declare them, `W in R^{n x m}`, or write indices"
+            raise error(f"{message}: `W[J,i] x[J]`", source, node.span)
     for affine in equation.left.indices:
         own = affine.plain
         if own is not None and own not in free and not broadcast:
-            raise error(_left_only(equation, own), source, _place(affine, equation.left))
-
-
-def _left_only(equation: T.Equation, name: str) -> str:
-    message = f"`{name}` is free on the left but not on the right"
-    function = next((n for n in walk(equation.right) if isinstance(n, T.Apply)), None)
-    if function is not None:
-        message += f"; if `{function.function}` gives a vector, write `{capital_of(name)}` on the left"
-    return message
+            message = f"`{own}` is free on the left but not on the right"
+            for function in (n for n in walk(equation.right) if isinstance(n, T.Apply)):
+                vector = f"if `{function.function}` gives a vector, write `{capital_of(own)}` on the left"
+                raise error(f"{message}; {vector}", source, _place(affine, equation.left))
+            raise error(message, source, _place(affine, equation.left))
 
 
 def _bound(node: T.Sum | T.Softmax | T.Reduce, left: list[str], source: str) -> None:

@@ -61,10 +61,8 @@ class Recurrence:
         self.source = source
         self.number = {e.left.name: k for k, e in enumerate(equations)}
         self.parent: dict[tuple[int, str], tuple[int, str]] = {}
-        self.reads = [
-            (k, self.number[r.name], r)
-            for k, e in enumerate(equations) for r in references(e.right) if r.name in self.number
-        ]  # fmt: skip
+        found = ((k, r) for k, e in enumerate(equations) for r in references(e.right))
+        self.reads = [(k, self.number[r.name], r) for k, r in found if r.name in self.number]
 
     def block(self) -> tuple[Block, dict[Equation, dict[str, str]]]:
         self.align()

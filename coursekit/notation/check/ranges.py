@@ -88,7 +88,10 @@ class Ranges:
             for ref in references(equation):
                 self.read(number, ref)
         for number, equation in enumerate(equations if self.values else ()):
-            self.equal(number, equation)
+            # in `[w[b,t] == v]` the index v runs over what w, looked up elsewhere, is an index into
+            for index, ref in equalities(equation.right):
+                if ref.name in self.values:
+                    self.sets.join(self.values[ref.name], ("index", number, index))
         self.sizes: dict[str, Node] = {}  # declared: the `n` of `W in R^{n x m}`
         self.unread: dict[str, list[str]] = {}  # declared, but in no equation
         for directive in program.statements:
@@ -128,12 +131,6 @@ class Ranges:
                 self.values[tensor] = axis
             elif any(isinstance(a, str) for _, a in affine.terms):
                 self.strided.append((number, ref, k))
-
-    def equal(self, number: int, equation: T.Equation) -> None:
-        """In `[w[b,t] == v]` the index v runs over what w, looked up elsewhere, is an index into."""
-        for index, ref in equalities(equation.right):
-            if ref.name in self.values:
-                self.sets.join(self.values[ref.name], ("index", number, index))
 
     def compared(self, number: int, equation: T.Equation) -> None:
         """In `y[t] = sum[s <= t](x[s])` nothing else tells how far t runs: as far as s does. The i of `[c == 2*i+1]`,
@@ -340,10 +337,8 @@ class Ranges:
         for index, dim in own.items():  # T, where the indices are t1 and t2: the first of them
             if index.rstrip("0123456789'") == small_of(name):
                 return dim
-        message = (
-            f"`{name}` is read as a size, but no index ranges over it; if it is a matrix, declare its shape: "
-        )
-        message += f"`{name} in R^{{n x m}}`; if it is a number of its own, say `{name} in R`"
+        message = f"`{name}` is read as a size, but no index ranges over it; if it is a matrix, declare its "
+        message += f"shape: `{name} in R^{{n x m}}`; if it is a number of its own, say `{name} in R`"
         raise NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
 
 

@@ -34,7 +34,7 @@ def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
             written = [source[t.start_pos : t.end_pos] for t in letters.values()]
             both = [f"{name}[{','.join(order)}]" for order in (written, written[::-1])]
             message = (
-                f"which axis is which? Write `{both[0]}` or `{both[1]}`; here the axes are {','.join(shape)}"
+                f"which axis is which? Write `{both[0]}` or `{both[1]}`; here they are {','.join(shape)}"
             )
             repairs = (source[: token.start_pos] + one + source[tokens[stop].end_pos :] for one in both)
             raise refuse(message, source, token, tuple(repairs))
@@ -137,10 +137,8 @@ def _ends_below(tokens: Tokens, source: str) -> None:
         if not doubt:
             continue
         start, middle, end = first.start_pos or 0, tokens[stop].end_pos or 0, tokens[last[0]].end_pos
-        repairs = (
-            f"{source[:start]}({source[start:end]}){source[end:]}",
-            f"{source[:middle]} * {source[middle:]}",
-        )
+        whole, apart = f"({source[start:end]}){source[end:]}", f" * {source[middle:]}"
+        repairs = (source[:start] + whole, source[:middle] + apart)
         raise refuse("where does the fraction end? Write `a/(b c)` or `a/b * c`", source, first, repairs)
 
 
@@ -261,10 +259,8 @@ def _power_of(tokens: Tokens, k: int, after: int, source: str) -> None:
         head = source[start:begin].strip()
         both = (f"{head} ({source[begin:to]})", f"({head} {source[begin:end]}){source[end:to]}")
         repairs = tuple(source[:start] + one + source[to:] for one in both)
-        message = (
-            f"is the power that of each term, written `{both[0]}`, or of the whole, written `{both[1]}`?"
-        )
-        raise refuse(message, source, tokens[k], repairs)
+        message = f"is the power that of each term, written `{both[0]}`, or of the whole"
+        raise refuse(f"{message}, written `{both[1]}`?", source, tokens[k], repairs)
 
 
 _POWER = re.compile(r"\s*(\^|\*\*)\s*(\w+|\{[^}]*\}|\([^)]*\))?")

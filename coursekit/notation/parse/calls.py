@@ -49,10 +49,8 @@ def expand(statements: list[Tokens], signature: Signature, source: str) -> list[
         within = any(_word(tokens[k]) == word for k in _uses(tokens) if k)  # h(t) = … h(t-1): a recurrence
         known = not within and (tokens[0].type == "FUNC" or len(used.get(word, [])) > 1)
         own = head is not None and not any(p in indices for p in head)
-        if (
-            own and head is not None and any(p in signature.ranks for p in head)
-        ):  # of a tensor: used with another?
-            own = any(args != head and len(args) == len(head) for args in used.get(word, []))
+        if own and any(p in signature.ranks for p in head or ()):  # of a tensor: used with another?
+            own = any(args != head and len(args) == len(head or ()) for args in used.get(word, []))
         if own and known and head is not None and word not in signature.ranks:
             right = next(k for k, t in enumerate(tokens) if t.type == "_EQ") + 1
             functions[word] = head, _written(tokens[right:], functions, source)
@@ -65,9 +63,8 @@ def _alias(tokens: Tokens, used: Collection[str]) -> str:
     """The function that a line calls by a letter: `f = \\tanh`, `f = \\sigma`; f(z) and its slope f'(z) are used."""
     if len(tokens) != 3 or (tokens[0].type, tokens[1].type) != ("NAME", "_EQ"):
         return ""
-    called = tokens[2].type in ("FUNC_OPEN", "NAME") and {_word(tokens[0]), _word(tokens[0]) + "'"} & set(
-        used
-    )
+    word = _word(tokens[0])
+    called = tokens[2].type in ("FUNC_OPEN", "NAME") and (word in used or word + "'" in used)
     return FUNCTIONS.get(_word(tokens[2]), "") if called else ""
 
 
@@ -115,15 +112,13 @@ def _word(token: Token) -> str:
 
 def _head(tokens: Tokens) -> list[str] | None:
     """The parameters of `f(y, z) = …`."""
-    if len(tokens) < 5 or tokens[0].type not in ("NAME", "FUNC") or tokens[1].type != "LPAR":
+    if tokens[0].type not in ("NAME", "FUNC") or kind_at(tokens, 1) != "LPAR":
         return None
     stop = closing(tokens, 1)
-    inside = tokens[2:stop]
-    if stop + 1 >= len(tokens) or tokens[stop + 1].type != "_EQ" or len(inside) % 2 == 0:
-        return None
-    plain = all(t.type == "NAME" and t.value.plain for t in inside[::2])
-    plain = plain and all(t.type == "COMMA" for t in inside[1::2])
-    return [t.value.text for t in inside[::2]] if plain else None
+    names, commas = tokens[2:stop:2], tokens[3:stop:2]
+    plain = len(names) > len(commas) and all(t.type == "NAME" and t.value.plain for t in names)
+    plain = plain and all(t.type == "COMMA" for t in commas) and kind_at(tokens, stop + 1) == "_EQ"
+    return [t.value.text for t in names] if plain else None
 
 
 def _uses(tokens: Tokens) -> list[int]:
@@ -138,7 +133,7 @@ def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> T
     while k < len(tokens):
         token = tokens[k]
         used = token.type in ("NAME", "FUNC") and _word(token) in functions
-        if not used or k + 1 >= len(tokens) or tokens[k + 1].type != "LPAR":
+        if not used or kind_at(tokens, k + 1) != "LPAR":
             out.append(token)
             k += 1
             continue
@@ -255,7 +250,8 @@ class Calls:
         if index_like and not word and name.base not in GREEK and name.text not in self.seen.bare:
             shifted = any(t.type in ("PLUS", "MINUS") for t in inside) and inside[1].type != "LSUB"
             if shifted and len(name.base) == 1:
-                raise refuse(_both(name), self.source, token)
+                message = f"`{name.text}(…)` can be an entry, written `{name.text}[…]`, or a product, "
+                raise refuse(f"{message}written `{name.text} * (…)`", self.source, token)
             return "LIDX"
         if name.text in self.tensors and not commas:
             return ""
@@ -322,10 +318,6 @@ class Calls:
 def _function(name: Name) -> str:
     product = f"or a product, written `{name.text} * (…)`"
     return f"`{name.text}(…)` can be a function, defined on a line of its own, `{name.text}(z) = tanh(z)`, {product}"
-
-
-def _both(name: Name) -> str:
-    return f"`{name.text}(…)` can be an entry, written `{name.text}[…]`, or a product, written `{name.text} * (…)`"
 
 
 def _asks(tokens: Tokens) -> bool:

@@ -120,10 +120,8 @@ class Elaborator(ExpressionReader):
         if doubt := doubtful(body):
             node, capital = doubt
             head = f"sum[{small_of(capital)}]"
-            message = (
-                f"is `{capital}` summed over the whole fraction, written `{head}(a/b)`, or above and below "
-            )
-            raise self.error(f"{message}apart, written `{head}(a)/{head}(b)`?", node.span)
+            message = f"is `{capital}` summed over the whole fraction, written `{head}(a/b)`, or above and"
+            raise self.error(f"{message} below apart, written `{head}(a)/{head}(b)`?", node.span)
         body = close(body)
         free = {a.plain for a in left.indices if a.plain} & free_indices(body)
         return T.Equation(left, apart(body, free) if reuses(body, free) else body, span=span)

@@ -20,10 +20,9 @@ from ..show import show
 from ..sums import is_capital, opens
 from .build import add, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
-from .index_reader import MAX_DEPTH, edge, terms_of, unmarked
 from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
 from .positions import matters
-from .references import ReferenceReader
+from .references import MAX_DEPTH, ReferenceReader, edge, terms_of, unmarked
 
 
 class ExpressionReader(ReferenceReader):
@@ -261,11 +260,14 @@ class ExpressionReader(ReferenceReader):
         first, last = (unmarked(self.expr(tree.children[k])) for k in (0, -1))
         if not (isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name):
             raise self.error(message, tree)
-        pairs = list(enumerate(zip(first.indices, last.indices, strict=False)))
-        differ = (
-            [(k, a, b) for k, (a, b) in pairs if a != b] if len(first.indices) == len(last.indices) else []
-        )
-        if len(differ) != 1 or differ[0][1] != T.Affine(()) or len(differ[0][2].terms) != 1:
+        pairs = enumerate(zip(first.indices, last.indices, strict=False))
+        differ = [(k, a, b) for k, (a, b) in pairs if a != b]
+        if (
+            len(first.indices) != len(last.indices)
+            or len(differ) != 1
+            or differ[0][1] != T.Affine(())
+            or len(differ[0][2].terms) != 1
+        ):
             raise self.error(message, tree)
         k = differ[0][0]
         if last.indices[k].const != -1:

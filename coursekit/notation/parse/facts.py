@@ -79,11 +79,12 @@ def all_rules(tree: Tree[Token]) -> dict[str, list[Tree[Token]]]:
     return found
 
 
-def parts_of(
-    reference: Tree[Token],
-) -> tuple[Token, Tree[Token] | None, Tree[Token] | None, Tree[Token] | None]:
+Part = Tree[Token] | None
+
+
+def parts_of(reference: Tree[Token]) -> tuple[Token, Part, Part, Part]:
     """A reference's name, its indices as scripts, its round brackets and its square brackets."""
-    script, round_, square = cast("list[Tree[Token] | None]", reference.children[1:])
+    script, round_, square = cast("list[Part]", reference.children[1:])
     return cast(Token, reference.children[0]), script, round_, square
 
 
@@ -167,10 +168,9 @@ def _ends(trees: list[Tree[Token]]) -> dict[str, set[str]]:
         t.children[0] for t in trees if isinstance(t.children[0], Tree) and t.children[0].data == "reference"
     ):
         token, *brackets = parts_of(left)
-        letters = [
-            [n.value.index for n in names_in(a)] for b in brackets if b is not None for a in arguments_of(b)
-        ]
-        rows.setdefault(token.value.text, []).append(letters)
+        arguments = (a for b in brackets if b is not None for a in arguments_of(b))
+        own = [[n.value.index for n in names_in(a)] for a in arguments]
+        rows.setdefault(token.value.text, []).append(own)
     for name, lines in rows.items():
         for one, other in permutations(lines, 2):
             pairs = [(a[0], b[0]) for a, b in zip(one, other, strict=False) if len(a) == len(b) == 1]

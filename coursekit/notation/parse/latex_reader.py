@@ -182,7 +182,8 @@ class LatexReader(Scanner):
     def underset(self, start: int) -> None:
         sub = self.argument()
         head = self.argument()
-        word = plain_words(self.text[slice(*head)])
+        # \\operatorname{argmin} -> argmin
+        word = re.sub(r"\\[A-Za-z]+\*?\s*(?=\{)|[{}\\\s]", "", self.text[slice(*head)])
         if word in REFUSED:
             raise self.error(REFUSED[word], start, self.pos - start)
         if word not in REDUCERS:
@@ -291,11 +292,6 @@ class LatexReader(Scanner):
         begin, stop = self.argument()
         inner = name_of(self, begin, stop)
         self.finish(Name(inner.base, (*inner.accents, accent), inner.sups, inner.subs, inner.primes), start)
-
-
-def plain_words(text: str) -> str:
-    """`\\operatorname{argmin}` -> `argmin`."""
-    return re.sub(r"\\[A-Za-z]+\*?\s*(?=\{)|[{}\\\s]", "", text)
 
 
 def name_of(reader: Scanner, begin: int, stop: int) -> Name:

@@ -7,7 +7,9 @@ become the tokens of the bracketed ASCII forms.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from lark import Token
 
@@ -16,7 +18,7 @@ from ..names import Name
 from ..tree import Directive, Span
 from .latex_reader import LatexReader
 from .symbols import DIRECTIVES
-from .tokens import level, refuse
+from .tokens import closing, kind_at, level, refuse
 
 MAX_TEXT = 20_000
 MAX_SIZE = 1_000_000
@@ -47,13 +49,15 @@ def canonical(text: str) -> str:
 def statements(tokens: list[Token]) -> Iterator[list[Token]]:
     """Split the tokens at line ends. Inside brackets a line goes on; so it does before `=`, and before and after a
     sign, where the next line is no equation of its own."""
+    tokens = [t for k, t in enumerate(tokens) if t.type != "NEWLINE" or kind_at(tokens, k + 1) != "NEWLINE"]
     current: list[Token] = []
     depth = 0
     for k, token in enumerate(tokens):
         if token.type == "NEWLINE":
-            following = next((t for t in tokens[k + 1 :] if t.type != "NEWLINE"), None)
-            torn = depth > 0 or (current and current[-1].type in _SIGNS) or _begins(following, _SIGNS)
-            goes_on = _begins(following, ("EQ",)) or (torn and not _defines(tokens, k))
+            rest = tokens[k + 1 :]
+            torn = depth > 0 or (current and current[-1].type in _SIGNS) or kind_at(rest, 0) in _SIGNS
+            defines = any(t.type == "EQ" for t in takewhile(lambda t: t.type != "NEWLINE", rest))
+            goes_on = kind_at(rest, 0) == "EQ" or (torn and not defines)
             if current and not goes_on:
                 yield from clauses(current)
                 current, depth = [], 0
@@ -91,53 +95,27 @@ def clauses(tokens: list[Token]) -> Iterator[list[Token]]:
         yield part
 
 
+_SIGNS = ("PLUS", "MINUS", "STAR", "SLASH", "EQ")
+_RANGE = re.compile(
+    r"NAME IN (?:LPAR|LGRP) NUMBER COMMA (?:DOTS COMMA )?NAME (?:RPAR|RSQ)\b"
+    r"|(?:IF )?NAME EQ NUMBER (?:COMMA )?DOTS (?:COMMA )?NAME\b"
+)
+
+
 def _range(tokens: list[Token]) -> int:
     """How many tokens say that an index takes all its values: `for t = 1, \\dots, T`."""
-    kinds = [{"QUAD": "COMMA"}.get(t.type, t.type) for t in tokens[:9]]
-    for middle in ([], ["DOTS", "COMMA"]):
-        for opener, closer in (("LPAR", "RPAR"), ("LGRP", "RSQ")):
-            whole = ["NAME", "IN", opener, "NUMBER", "COMMA", *middle, "NAME", closer]
-            if kinds[: len(whole)] == whole and tokens[3].value in ("0", "1"):
-                return len(whole)
-    for start in (["IF"], []):
-        for middle in (["COMMA", "DOTS", "COMMA"], ["DOTS"], ["COMMA", "DOTS"]):
-            whole = [*start, "NAME", "EQ", "NUMBER", *middle, "NAME"]
-            if kinds[: len(whole)] == whole and tokens[len(whole) - 2 - len(middle)].value in ("0", "1"):
-                return len(whole)
-    return 0
+    said = _RANGE.match(" ".join("COMMA" if t.type == "QUAD" else t.type for t in tokens[:9]))
+    whole = next((t.value for t in tokens if t.type == "NUMBER"), "") in ("0", "1")
+    return len(said.group().split()) if said and whole else 0
 
 
 def _begins_one(tokens: list[Token]) -> str:
     """`EQ` where a tensor and its `=` come next, `IN` for its shape, else nothing."""
-    if not tokens or tokens[0].type not in ("NAME", "FUNC"):
-        return ""
-    depth = 0
-    for token in tokens[1:]:
-        if depth == 0 and token.type in ("EQ", "IN"):
-            return token.type
-        depth += level(token)
-        if depth == 0 and token.type not in ("RPAR", "RSQ"):
-            return ""
-    return ""
-
-
-_SIGNS = ("PLUS", "MINUS", "STAR", "SLASH", "EQ")
-
-
-def _begins(token: Token | None, kinds: tuple[str, ...]) -> bool:
-    return token is not None and token.type in kinds
-
-
-def _defines(tokens: list[Token], newline: int) -> bool:
-    """Does the line after this one hold an `=`, so that it is a statement of its own?"""
-    seen = False
-    for token in tokens[newline + 1 :]:
-        if token.type == "NEWLINE" and seen:
-            return False
-        seen = seen or token.type != "NEWLINE"
-        if token.type == "EQ":
-            return True
-    return False
+    at = 1
+    while at < len(tokens) and level(tokens[at]) > 0:
+        at = closing(tokens, at) + 1
+    named = kind_at(tokens, 0) in ("NAME", "FUNC") and kind_at(tokens, at) in ("EQ", "IN")
+    return kind_at(tokens, at) if named else ""
 
 
 # ── statements about the system that are no equations ────────────────────────────────────────

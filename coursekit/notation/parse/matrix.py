@@ -55,9 +55,7 @@ class Shapes:
         self.lefts: dict[str, int] = {}  # what is defined, with how many indices of its own
         self.letters: dict[str, str] = {}
         self.lines: dict[str, T.Concat | T.Flatten] = {}
-        self.inner: frozenset[str] = (
-            frozenset()
-        )  # the signs that make a number of two vectors, in this equation
+        self.inner: frozenset[str] = frozenset()  # the signs that make a number of two vectors, here
         self.pairs: set[str] = set()  # the signs that stand between two vectors in it
         self.joined: list[tuple[T.Ref, T.Expr]] = []  # concatenations inside a product: lines of their own
 
@@ -81,19 +79,17 @@ class Shapes:
             if settled and not guessed:
                 guessed = self.guesses = True  # no line tells more: what stands beside a tensor does
             elif settled:
-                loose = [
-                    left for left, _, marked in equations if marked and left.indices and self.of(left) is None
-                ]
-                if not loose or not signed:
+                rows = (left for left, _, marked in equations if marked and left.indices)
+                loose = next((left.name for left in rows if self.of(left) is None), None)
+                if loose is None or not signed:
                     break
-                self.known[loose[0].name] = ()  # told by nothing but itself: all its axes are written
+                self.known[loose] = ()  # told by nothing but itself: all its axes are written
             else:
                 guessed = False
-        for _, body, _ in equations if self.full else ():
-            for node in walk(body):
-                ref = node.args[0] if isinstance(node, T.Call) and node.function == MARK else None
-                if isinstance(ref, T.Ref) and self.of(ref) is None and ref.name[:1].isupper():
-                    raise self.error(f"the shape of `{ref.name}` is not known; {declare(ref.name)}", ref)
+        for ref in (ref for _, body, _ in equations if self.full for ref in _marked(body)):
+            if self.of(ref) is None and ref.name[:1].isupper():
+                declare = f"declare it, `{ref.name} in R^{{n x m}}`, or write indices: `{ref.name}[i,J]`"
+                raise self.error(f"the shape of `{ref.name}` is not known; {declare}", ref)
 
     def of(self, ref: T.Ref) -> Shape | None:
         """The axes of a tensor that its own indices leave."""
@@ -118,7 +114,7 @@ class Shapes:
         return True
 
     def error(self, message: str, node: T.Node) -> NotationError:
-        return NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
+        return NotationError(message, self.source, *_place(node.span))
 
     # ── shapes ───────────────────────────────────────────────────────────────────────────────
 
@@ -266,9 +262,10 @@ class Shapes:
         fitting: list[frozenset[str]] = []
         for signs in ((), (DOT,), ("",), (DOT, ""), (ROW,), (EACH,), (COLUMN,)):
             inner = self.inner = frozenset(signs)
-            if not inner <= self.pairs or (inner & {"", ROW, EACH} and fitting):
-                continue
-            if COLUMN in inner and fitting and not self.may_be_matrix(left):
+            # a state S_t, which nothing but the text tells, is by its capital more likely a matrix than a number
+            state = left.indices and left.name[:1].isupper() and self.of(left) is None and self.turned(body)
+            once = {"", ROW, EACH} if state else {"", ROW, EACH, COLUMN}
+            if not inner <= self.pairs or (inner & once and fitting):
                 continue
             try:
                 found = self.shape(body)
@@ -282,38 +279,34 @@ class Shapes:
         if len(fitting) > 1 and dots and all(map(_apart, dots)):
             fitting = [f for f in fitting if DOT in f]
         if len(fitting) > 1 and self.pairs & {DOT, COLUMN} and left.name not in self.decided:
-            doubt = self.inner_or_entries(dots[0]) if dots else self.rows_or_columns(body)
+            doubt = self.doubt(body, dots)
             doubt.equation, doubt.ways = left.name, fitting
             raise doubt
         self.inner = self.decided.get(left.name, fitting[0] if fitting else frozenset())
 
-    def inner_or_entries(self, dot: T.Call) -> Doubt:
-        message = (
-            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry, "
-        )
-        return Doubt(
-            f"{message}written `a \\odot b`?", self.source, dot.span.line, dot.span.column, dot.span.width
-        )
-
-    def rows_or_columns(self, body: T.Expr) -> Doubt:
-        """`k_t^\\top v_t`, where both are read of one length: a matrix of rows, or a number of columns?"""
+    def turned(self, body: T.Expr) -> list[tuple[T.Ref, T.Ref]]:
+        """The vectors of each `k_t^\\top v_t`."""
         pairs = [pair for n in walk(body) if isinstance(n, T.Mul) for pair in pairwise(n.factors)]
-        turned = (pair for pair in pairs if isinstance(pair[0], T.Call) and pair[0].function == "transpose")
-        refs = next(tuple(n for side in pair for n in walk(side) if isinstance(n, T.Ref)) for pair in turned)
-        matrix = "{} {}^T".format(*map(show, refs[:2]))
-        number = " ".join(show(replace(r, indices=(*r.indices, T.index("D'")))) for r in refs[:2])
-        first, last, lines = refs[0].span, refs[1].span, self.source.split("\n")
-        line = lines[first.line - 1]
-        before, after = line[: first.column - 1], line[last.column - 1 + last.width :]
-        above, below = lines[: first.line - 1], lines[first.line :]
-        ways = ("\n".join([*above, before + w + after, *below]) for w in (matrix, number))
-        message = f"are these vectors rows, so that this is a matrix, written `{matrix}`, or columns, so that it is a "
-        message += f"number, written `{number}`?"
-        return Doubt(message, self.source, first.line, first.column, first.width, tuple(ways))
+        turned = (p for p in pairs if isinstance(p[0], T.Call) and p[0].function == "transpose")
+        refs = (_marked(T.Mul(pair)) for pair in turned)
+        return [(r[0], r[1]) for r in refs if len(r) == 2 and all(len(self.of(n) or ()) == 1 for n in r)]
 
-    def may_be_matrix(self, left: T.Ref) -> bool:
-        """Is it a state S_t, which nothing but the text tells: by its capital more likely a matrix than a number?"""
-        return bool(left.indices) and left.name[:1].isupper() and self.of(left) is None
+    def doubt(self, body: T.Expr, dots: list[T.Call]) -> Doubt:
+        message = (
+            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry"
+        )
+        if dots:
+            return Doubt(f"{message}, written `a \\odot b`?", self.source, *_place(dots[0].span))
+        one, other = self.turned(body)[0]
+        number = " ".join(show(replace(ref, indices=(*ref.indices, T.index("D'")))) for ref in (one, other))
+        ways = (f"{show(one)} {show(other)}^T", number)
+        message = f"are these vectors rows, so that this is a matrix, written `{ways[0]}`, or columns, so that it is a "
+        lines, end = self.source.split("\n"), other.span.column - 1 + other.span.width
+        line, repairs = lines[one.span.line - 1], []
+        for way in ways if one.span.line == other.span.line else ():
+            lines[one.span.line - 1] = line[: one.span.column - 1] + way + line[end:]
+            repairs.append("\n".join(lines))
+        return Doubt(f"{message}number, written `{number}`?", self.source, *_place(one.span), tuple(repairs))
 
     def could(self, a: Shape, b: Shape) -> bool:
         """Can these be one shape, as far as is known?"""
@@ -340,24 +333,20 @@ class Shapes:
         if not shape:
             self.used_up(body)
         axes = tuple(None if s == "1" else self.letter(s, taken) for s in shape)
-        seen: dict[str, int] = {}
         for k, axis in enumerate(axes):  # a square matrix needs two names
             if axis is not None and axis in axes[:k]:
                 axes = (*axes[:k], axis + "'", *axes[k + 1 :])
-        writer = _Writer(self, taken, seen, bool(left.indices) or any(axes))
+        writer = _Writer(self, taken, bool(left.indices) or any(axes))
         if isinstance(body, (T.Concat, T.Flatten)) and any(axes):
             return self.laid(left, [a for a in axes if a], body, writer)
         if isinstance(body, T.Concat):
             return left, replace(body, parts=tuple((a, writer.write(part, ())) for a, part in body.parts))
-        full = replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
-        return full, writer.write(body, axes)
+        return _with(left, axes), writer.write(body, axes)
 
     def used_up(self, body: T.Expr) -> None:
         """All axes of the right side must be gone where the left side is a number."""
-        if not (loose := _axes(self.shape(body) or ())):
-            return
-        marked = (n.args[0] for n in walk(body) if isinstance(n, T.Call) and n.function == MARK)
-        for ref in (cast(T.Ref, n) for n in marked):
+        loose = _axes(self.shape(body) or ())
+        for ref in _marked(body) if loose else ():
             if own := self.of(ref):
                 rank, written = len(ref.indices) + len(own), len(ref.indices)
                 message = f"`{ref.name}` has {rank} {'axis' if rank == 1 else 'axes'}, you wrote {written}: the right "
@@ -368,7 +357,7 @@ class Shapes:
         self, left: T.Ref, axes: list[str], body: T.Concat | T.Flatten, writer: _Writer
     ) -> tuple[T.Ref, T.Expr]:
         """A concatenation of vectors, each with an index of its own."""
-        full = replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes))
+        full = _with(left, axes)
         if isinstance(body, T.Flatten):  # of matrices: side by side
             last = writer.summed((self.shape(body.body) or ("1",))[-1])
             indices = (*body.indices, *([last] if last else []))
@@ -383,11 +372,11 @@ class Shapes:
 
 
 class _Writer:
-    def __init__(self, shapes: Shapes, taken: set[str], seen: dict[str, int], entries: bool) -> None:
+    def __init__(self, shapes: Shapes, taken: set[str], entries: bool) -> None:
         self.entries = entries  # is the left side more than one number?
         self.shapes = shapes
         self.taken = taken
-        self.seen = seen
+        self.seen: dict[str, int] = {}
 
     def summed(self, size: str) -> str | None:
         """A capital for a contraction over a size, a new one each time."""
@@ -401,9 +390,7 @@ class _Writer:
         """The node with the indices `axes`, one for each size of its shape (None for a size of 1)."""
         axes = _fit(axes, self.shapes.shape(node) or ())
         if isinstance(node, T.Call) and node.function == MARK:
-            ref = node.args[0]
-            assert isinstance(ref, T.Ref)
-            return replace(ref, indices=ref.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
+            return _with(cast(T.Ref, node.args[0]), axes)
         if isinstance(node, T.Call) and node.function == "transpose":
             return self.write(node.args[0], axes[::-1])
         if isinstance(node, T.Call) and node.function.startswith(WHOLE):
@@ -493,7 +480,7 @@ class _Writer:
         if name not in self.shapes.lefts:
             self.shapes.lefts[name] = len(free)
             self.shapes.joined.append(self.shapes.laid(left, own, node, self))
-        return replace(left, indices=left.indices + tuple(T.Affine(((1, a),)) for a in axes if a))
+        return _with(left, axes)
 
     def product(
         self, factors: tuple[T.Expr, ...], axes: tuple[str | None, ...], span: T.Span, sign: str = ""
@@ -567,8 +554,18 @@ def _text(shape: Shape) -> str:
     return " x ".join("?" if s.startswith("?") else s for s in shape)
 
 
-def declare(name: str) -> str:
-    return f"declare it, `{name} in R^{{n x m}}`, or write indices: `{name}[i,J]`"
+def _with(ref: T.Ref, axes: Sequence[str | None]) -> T.Ref:
+    """The reference with more indices."""
+    return replace(ref, indices=(*ref.indices, *(T.index(a) for a in axes if a)))
+
+
+def _marked(node: T.Expr) -> list[T.Ref]:
+    """What may have axes that are not written."""
+    return [cast(T.Ref, n.args[0]) for n in walk(node) if isinstance(n, T.Call) and n.function == MARK]
+
+
+def _place(span: T.Span) -> tuple[int, int, int]:
+    return span.line, span.column, span.width
 
 
 def _names(node: object) -> list[str]:

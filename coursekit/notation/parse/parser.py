@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from lark import Lark, Token, Tree, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
@@ -89,14 +89,6 @@ def _grammar() -> Lark:
     return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True)
 
 
-def _paired(tokens: list[Token], source: str) -> list[Token]:
-    paired = pair(tokens, source)
-    if len(paired) > 1 and paired[-1].type == "COMMA":
-        paired.pop()  # the comma of a sentence
-    _one_equation(paired, source)
-    return paired
-
-
 def _rest(tokens: list[Token], others: list[list[Token]]) -> list[Token]:
     """`x[l] = … for l > 0` without its condition, where another line begins with `x[0] =`."""
     test = tokens[-4:]
@@ -123,21 +115,23 @@ def _tree(paired: list[Token], source: str) -> Tree[Token]:
         raise _unexpected(problem.token, paired, source) from None
 
 
-def _one_equation(tokens: list[Token], source: str) -> None:
-    """`a = b; c = d` is two equations; `a == b` is none."""
+def _paired(tokens: list[Token], source: str) -> list[Token]:
+    """A statement with its brackets paired; `a = b; c = d` is two equations, `a == b` is none."""
+    paired = pair(tokens, source)
+    if len(paired) > 1 and paired[-1].type == "COMMA":
+        paired.pop()  # the comma of a sentence
     depth, semicolon = 0, None
-    for token in tokens:
+    for token in takewhile(lambda t: t.type != "IF", paired):
         depth += level(token)
-        if depth == 0 and token.type == "IN":
+        kind = token.type if depth == 0 else ""
+        semicolon = token if kind == "SEMI" else semicolon
+        if kind == "IN":
             raise refuse(SHAPE, source, token)
-        if depth == 0 and token.type == "SEMI":
-            semicolon = token
-        if depth == 0 and token.type == "_EQ" and semicolon is not None:
+        if kind == "_EQ" and semicolon is not None:
             raise refuse("`;` lays tensors end to end; one equation stands on a line", source, semicolon)
-        if token.type == "IF":
-            return
-        if depth == 0 and token.type == "CMP" and token.value == "==":
+        if kind == "CMP" and token.value == "==":
             raise refuse("an equation is written with `=`", source, token)
+    return paired
 
 
 _WORDS = {
@@ -148,10 +142,9 @@ _WORDS = {
 
 def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError:
     """What is wrong at a token that the grammar cannot take, and how to repair it."""
-    if token.type == "$END" and any(t.type == "IF" for t in tokens):
-        test = next(t for t in tokens if t.type == "IF")
-        return refuse("what is it otherwise? Write `a if t > 0 else b`", source, test)
     if token.type == "$END":
+        for test in (t for t in tokens if t.type == "IF"):
+            return refuse("what is it otherwise? Write `a if t > 0 else b`", source, test)
         return refuse(f"the equation breaks off after `{tokens[-1]}`", source, tokens[-1])
     kind = token.type.lstrip("_")
     same = [t.start_pos == token.start_pos and t.type.lstrip("_") == kind for t in tokens]
@@ -165,8 +158,8 @@ def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError
         return refuse(f"something is missing between `{tokens[at - 1]}` and {what}", source, token)
     headless = [a for a, b in pairwise(tokens[:at]) if a.type == "REDUCER" and b.type == "LPAR"]
     if kind in ("COMMA", "EQ") and headless:
-        word = str(headless[-1])
-        return refuse(f"`{word}` takes its index in square brackets: `{word}[i](…)`", source, headless[-1])
+        message = "`{0}` takes its index in square brackets: `{0}[i](…)`"
+        return refuse(message.format(headless[-1]), source, headless[-1])
     sentence = _REPAIRS.get(kind, f"{what} was not expected here")
     if kind == "CMP":
         sentence += "; a condition in square brackets is 1 where it holds: `[x[i] > 0]`"

@@ -44,9 +44,9 @@ _BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherw
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
 _JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
-_DEFINED = re.compile(r"(?m)^\s*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
+_DEFINED = re.compile(r"(?m)^[^\S\n]*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
 _ENTRY = re.compile(  # softmax(z)_i = …
-    r"(?m)^\s*(?:\\(?:mathrm|text|operatorname)\s*\{)?([A-Za-z]+)\}?\s*(?:\([^()\n]*\)\s*_|_[^\n(]*\([^()\n]*\)\s*=(?!=))"
+    r"(?m)^[^\S\n]*(?:\\(?:mathrm|text|operatorname)\s*\{)?([A-Za-z]+)\}?\s*(?:\([^()\n]*\)\s*_|_[^\n(]*\([^()\n]*\)\s*=(?!=))"
 )
 _BETWEEN = re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|[=<>≤≥≠]|\\(?:neq?|leq?|geq?)\b|\n")
 _OFTEN_NAMES = ("mean", "var", "std", "norm")  # words that are often a tensor's name
@@ -258,10 +258,8 @@ class Scanner:
             kind = "LGRP"
         if kind == "CARET" and (one := self.ahead(r"\s*1/(\d+)")):
             part = one.group(1)
-            hint = (
-                f"`^1/{part}` can be a root, written `^(1/{part})`, or a part of the whole, written `/{part}`"
-            )
-            raise self.error(hint, start, one.end() - start)
+            hint = f"`^1/{part}` can be a root, written `^(1/{part})`, or a part of the whole"
+            raise self.error(f"{hint}, written `/{part}`", start, one.end() - start)
         if (kind == "CARET" or self.text.startswith(".T", start)) and self.peek_transpose():
             return
         self.emit(kind, symbol, start)
@@ -363,7 +361,7 @@ class Scanner:
             marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
             if name.base == "sigma" and marks == ["^2"] and not name.primes:
                 hint = (
-                    "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or a product, `sigma^2 * (…)`"
+                    "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or `sigma^2 * (…)`, a product"
                 )
                 raise self.error(hint, start, self.pos - start)
             if name.plain:

@@ -47,7 +47,7 @@ class Scripts:
         self.reader = LatexReader(text)
         self.reader.defined.update(signature.ranks)
         statements = [self.rooted(tokens, statements) for tokens in map(families, statements)]
-        statements = list(map(laid, statements)) if signature else statements
+        statements = [laid(tokens, signature) for tokens in statements] if signature else statements
         self.seen = survey(statements)
         self.led: set[str] = set()  # the indices of the left side of the statement that is read
         self.bases = {n.base for n in self.seen.lefts}
@@ -79,10 +79,8 @@ class Scripts:
 
     def functions(self, statements: list[Tokens]) -> list[Tokens]:
         """`F(x) = …` of tensors that are given is a tensor F, and `score(h_t, g_s)` the entry `score[t,s]`."""
-        defines = [
-            s for s in statements if self.given(s, 0) and s[closing(s, 1) + 1].type in ("_EQ", "LENTRY")
-        ]
-        heads = {s[0].value.text for s in defines}
+        defining = (s for s in statements if self.given(s, 0))
+        heads = {s[0].value.text for s in defining if s[closing(s, 1) + 1].type in ("_EQ", "LENTRY")}
         return [self.applied(tokens, heads) for tokens in statements] if heads else statements
 
     def given(self, tokens: Tokens, k: int) -> list[Reading] | None:
@@ -152,8 +150,8 @@ class Scripts:
         core = token.value.base
         message = (
             f"is `{spelt}` an index of `{core}`, written `{core}[{spelt}]`, or part of its name, written "
-            f"`{core}_{{\\text{{{''.join(letters)}}}}}`?"
         )
+        message += f"`{core}_{{\\text{{{''.join(letters)}}}}}`?"
         group = r"_(?:\{\s*([a-z](?:\s*,?\s*[a-z])*'?)\s*\}|([a-z]'?)(?![A-Za-z]))"
 
         def written(pattern: str, join: str) -> str:
@@ -232,9 +230,8 @@ class Scripts:
         several = reading is None and any(len(g.items) > 1 for g in name.subs)
         if several and (known := self.signature.find(Name(name.base, name.accents, primes=name.primes))):
             rank = self.signature.ranks[known]
-            raise refuse(
-                f"`{known}` has {rank} {'axis' if rank == 1 else 'axes'}, not these", self.text, token
-            )
+            axes = "axis" if rank == 1 else "axes"
+            raise refuse(f"`{known}` has {rank} {axes}, not these", self.text, token)
         if reading is None:
             reading = Reading(name) if inside else self.unsigned(token, square)
         for group in (*reading.name.sups, *reading.name.subs):
@@ -356,15 +353,12 @@ class Scripts:
                     best = score, Reading(plain, tuple(apart), powers, order)
         if best is None and torn is not None:
             axes = ",".join(self.signature.shapes[torn[0]])
-            message = (
-                f"`{torn[0]}` has the axes {axes}: which is meant? Write all its indices, `{torn[0]}[{axes}]`"
-            )
+            message = f"`{torn[0]}` has the axes {axes}: which is meant? Write all its indices, "
+            message += f"`{torn[0]}[{axes}]`"
             raise self.reader.error(message, torn[1].place[0], torn[1].place[1] - torn[1].place[0])
         if whole and best and not count and name.base not in self.signature.ranks and not name.sups:
             (group, *more), shape = name.subs, self.signature.shapes[name.text]
-            if (
-                not more and group.items == shape and set(shape) <= self.led
-            ):  # b_u + b_i, where b_u has the axis u
+            if not more and group.items == shape and set(shape) <= self.led:  # b_u + b_i, with these axes
                 return Reading(best[1].name, ((group, False),))
         return best[1] if best else None
 
@@ -465,7 +459,8 @@ class Scripts:
         if self.digits(group) and not group.round:
             layers = {g.items for n in self.seen.names if n.base == name.base for g in n.sups}
             if square and rest.text not in self.seen.tensors and not layers & {("0",), ("1",)}:
-                raise refuse(self.both(token, group), self.text, token)
+                power = f"`{rest}^{group.items[0]}[…]` can be a power, written `{rest}[…]^{group.items[0]}`"
+                raise refuse(f"{power}, or a name of its own, written `{name.text}[…]`", self.text, token)
             return rest.text in self.seen.tensors or not (square or layers & {("0",), ("1",)})
         if self.seen.above or len(group.items) != 1:
             return False
@@ -482,14 +477,6 @@ class Scripts:
             return True
         indices = all(a in known or small_of(a) in known for a in atoms)
         return indices and not square and (rest.base in GREEK or not rest.capital)
-
-    def both(self, token: Token, group: Group) -> str:
-        name, number = token.value, group.items[0]
-        rest = name.without(group).text
-        return (
-            f"`{rest}^{number}[…]` can be a power, written `{rest}[…]^{number}`, "
-            f"or a name of its own, written `{name.text}[…]`"
-        )
 
 
 def families(tokens: Tokens) -> Tokens:
@@ -508,7 +495,8 @@ def families(tokens: Tokens) -> Tokens:
             continue
         start = k - 4 if two else k - 2
         opened = [t.type for t in tokens[start - 2 : start]]
-        if opened[-1:] == ["LPAR"] and (opened[0] == "REDUCER" or tokens[start - 2] in ("min", "max")):
+        reduced = opened[:1] == ["REDUCER"] and tokens[start - 2] != "concat"
+        if opened[-1:] == ["LPAR"] and (reduced or tokens[start - 2] in ("min", "max")):
             whole = as_("NAME", first, one.without(differ[0][0]))  # max(r_1, …, r_n)
             return families([*tokens[:start], whole, *tokens[k + 3 :]])
         if opened == ["LPAR", "LPAR"]:  # mean({r_1, …, r_n})
@@ -536,10 +524,12 @@ def _word(token: Token) -> str:
 _SIGNS = {"concat": "SEMI", "cat": "SEMI", "dot": "AT", "inner": "AT", "matmul": "AT", "mm": "AT", "mv": "AT"}
 
 
-def laid(tokens: Tokens) -> Tokens:
+def laid(tokens: Tokens, known: Signature) -> Tokens:
     """`concat(a, b)` as `[a; b]`, `dot(a, b)` as `a @ b` and `outer(a, b)` as `a b^T`."""
     for k, token in enumerate(tokens[:-1]):
         if (word := _word(token)) not in (*_SIGNS, "outer") or tokens[k + 1].type != "LPAR":
+            continue
+        if token.type == "NAME" and known.find(token.value):
             continue
         stop, sign = closing(tokens, k + 1), _SIGNS.get(word, "")
         inside = split(tokens[k + 2 : stop])
@@ -551,5 +541,5 @@ def laid(tokens: Tokens) -> Tokens:
             inside = [[opener, *part, closer] for part in inside]
         between = [as_(sign, token, ";")] if sign else [as_("FUNC", token, "turned")]
         parts = [t for part in inside for t in (*between, *part)][1:]
-        return laid([*tokens[:k], opener, *parts, closer, *tokens[stop + 1 :]])
+        return laid([*tokens[:k], opener, *parts, closer, *tokens[stop + 1 :]], known)
     return tokens

@@ -86,11 +86,6 @@ def _letter(name: Name) -> bool:
     return name.plain and len(name.base) == 1 and name.base.islower()
 
 
-def _evidence(group: Group, sup: bool, seen: Seen) -> set[str]:
-    """The letters that a group by itself shows to be indices."""
-    return set() if sup and not group.round and not seen.above else _shifted(group)
-
-
 def _shifted(group: Group) -> set[str]:
     """`h_{t-1}`, `h^{(t)}`; a layer's `ℓ` stays a name."""
     letters = {m.group(1) for item in group.items if (m := re.fullmatch(r"([a-z]\d?)([+-]\d+)?", item))}
@@ -99,12 +94,12 @@ def _shifted(group: Group) -> set[str]:
 
 
 def _script_indices(seen: Seen, bound: set[str]) -> set[str]:
-    """The evidence (`_evidence`, a sum over the letter), then its neighbours in the same name (`W_{lk}`, `x_{t-k}`),
-    other letters in the same place (`x_i` beside `x_l`), and those of a left side that limit a sum or stand
-    beside an index above (`y_t = \\sum_{s=0}^t a^{t-s} x_s`)."""
+    """The letters that a script by itself shows to be indices, or a sum over them, then its neighbours in the same
+    name (`W_{lk}`, `x_{t-k}`), other letters in the same place (`x_i` beside `x_l`), and those of a left side that
+    limit a sum or stand beside an index above (`y_t = \\sum_{s=0}^t a^{t-s} x_s`)."""
     names = seen.names
-    found = {c for n in names for g in n.sups for c in _evidence(g, True, seen)}
-    found |= {c for n in names for g in n.subs for c in _evidence(g, False, seen)}
+    scripts = (g for n in names for g in (*n.subs, *(g for g in n.sups if g.round or seen.above)))
+    found = {c for g in scripts for c in _shifted(g)}
     bases = {n.base for n in names}
     if not seen.tensors:  # indices are nowhere in brackets: a subscript with commas is a list of them
         lists = [letters_in(g) for n in names for g in n.subs if len(g.items) > 1]

@@ -71,10 +71,8 @@ class Signature:
     def split(self, name: Name) -> list[Name] | None:
         """`QK^T` as Q and K^T, where both are known and `QK` is not."""
         word = name.base
-        letters = (
-            bool(self) and len(word) > 1 and not (name.text_word or name.accents or name.text in self.defined)
-        )
-        if not letters or self.find(replace(name, transposed=False)):
+        whole = name.text_word or name.accents or name.text in self.defined or len(word) < 2
+        if whole or not self or self.find(replace(name, transposed=False)):
             return None
         for cut in range(1, len(word)):
             first, last = Name(word[:cut]), replace(name, base=word[cut:])
