@@ -339,7 +339,7 @@ def _places():
         ),
         "captioner": (lambda: Captioner(FEATURES, len(VOCABULARY), 4, 5), scenes.batches(4)),
         "transformer": (
-            lambda: TransformerLM(len(GRAMMAR.vocabulary), 8, heads=2, layers=1, longest=8),
+            lambda: TransformerLM(len(GRAMMAR.vocabulary), 8, heads=2, layers=1),
             GRAMMAR.batches(12, size=4),
         ),
     }
