@@ -55,7 +55,9 @@ def _header_buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], doc
 
 def _without_thebe(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
     """Jupyter Book adds a script that would fetch Thebe from a CDN, on some pages twice. No page here uses it."""
-    said = ((s, f"{getattr(s, 'attributes', '')} {getattr(s, 'filename', s)}") for s in context["script_files"])
+    said = (
+        (s, f"{getattr(s, 'attributes', '')} {getattr(s, 'filename', s)}") for s in context["script_files"]
+    )
     context["script_files"] = [script for script, text in said if "thebe" not in text.lower()]
 
 
