@@ -101,7 +101,10 @@ def shapes(equations: Equations, options: Options) -> Table:
     listed = sorted(rows.items(), key=lambda row: order[re.split(r"\W", row[0][0])[0]])
     return Table(
         ("tensor", "shape", "what it is"),
-        [(_several(names), _math(shape), _plural(role, names)) for (role, shape), names in listed],
+        [
+            (_several(names), _math(shape), role + "s" * (role == "parameter" and len(names) > 1))
+            for (role, shape), names in listed
+        ],
     )
 
 
@@ -113,10 +116,6 @@ def _role(tensor: Tensor, options: Options) -> str:
     if tensor.indexes:
         return f"given: whole numbers, from 0 to {_math(page_name(tensor.indexes) + '-1')}"
     return "given"
-
-
-def _plural(role: str, names: Sequence[str]) -> str:
-    return "parameters" if role == "parameter" and len(names) > 1 else role
 
 
 def _edges(equations: Equations, tensor: Tensor) -> Iterator[tuple[str, str, str]]:

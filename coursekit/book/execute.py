@@ -147,8 +147,9 @@ async def run_page(page: Page, root: Path, timeout: int) -> None:
     # A kernel's own warnings, about its transport, are no complaint about the page.
     quiet = ["--log-level=CRITICAL"]
     client = NotebookClient(
-        page.notebook, timeout=timeout, resources=resources, extra_arguments=quiet, record_timing=False
-    )
+        page.notebook, timeout=timeout, resources=resources, extra_arguments=quiet, record_timing=False,
+        coalesce_streams=True,  # a kernel may send a printed line in pieces, which myst-nb takes for lines
+    )  # fmt: skip
     start = time.time()
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # the parallelism is over pages
     try:

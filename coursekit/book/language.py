@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from ..models import GRU, LSTM, UGRNN, Vanilla, attention, convolution, grid, rnn_lm, skipgram, transformer
-from .block import Block, raw
+from .cards import Block, raw
 from .live.practice import LEVELS
 
 EXAMPLES = {

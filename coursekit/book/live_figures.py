@@ -28,8 +28,7 @@ from sphinx.application import Sphinx
 
 from ..notation import Equations, NotationError
 from . import card_tabs, vendor
-from .block import Block, raw
-from .cards import find
+from .cards import Block, find, raw
 from .theme import static
 
 STILL = """

@@ -55,12 +55,10 @@ def _header_buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], doc
 
 def _without_thebe(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
     """Jupyter Book adds a script that would fetch Thebe from a CDN, on some pages twice. No page here uses it."""
-    context["script_files"] = [s for s in context["script_files"] if not _is_thebe(s)]
-
-
-def _is_thebe(script: object) -> bool:
-    body = (getattr(script, "attributes", None) or {}).get("body") or ""
-    return "THEBE" in body or "thebe" in str(getattr(script, "filename", script))
+    said = (
+        (s, f"{getattr(s, 'attributes', '')} {getattr(s, 'filename', s)}") for s in context["script_files"]
+    )
+    context["script_files"] = [script for script, text in said if "thebe" not in text.lower()]
 
 
 class ColabButton(SphinxDirective):

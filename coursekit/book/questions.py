@@ -34,7 +34,7 @@ from ..notation import Equations, NotationError
 from ..notation.latex import latex
 from ..notation.parse.parser import parse
 from . import card_tabs
-from .block import Block, raw
+from .cards import Block, raw
 from .live import judging
 
 _MATH = re.compile(r"\$([^$]+)\$")

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256, sha512
 from importlib.metadata import PackageNotFoundError, distributions, files
@@ -112,7 +113,10 @@ def wheel(target: Path) -> None:
     paths = (p for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
     held = {f"coursekit/{p.relative_to(PACKAGE).as_posix()}": p.read_bytes() for p in sorted(paths)}
     held |= {f"{about}/{name}": text.encode() for name, text in told.items()}
-    rows = (f"{name},sha256={_base64(sha256(data).digest())},{len(data)}\n" for name, data in held.items())
+    seal: Callable[[bytes], str] = lambda data: (
+        base64.urlsafe_b64encode(sha256(data).digest()).decode().rstrip("=")
+    )
+    rows = (f"{name},sha256={seal(data)},{len(data)}\n" for name, data in held.items())
     record = f"{about}/RECORD"
     held[record] = f"{''.join(rows)}{record},,\n".encode()
     path = target / "wheels" / f"coursekit-{__version__}-py3-none-any.whl"
@@ -126,7 +130,3 @@ def wheel(target: Path) -> None:
             info.external_attr = 0o644 << 16
             archive.writestr(info, data, zipfile.ZIP_DEFLATED)
     write_new(path, packed.getvalue())
-
-
-def _base64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

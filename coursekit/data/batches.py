@@ -39,13 +39,11 @@ class Batches:
         if size < 1:
             raise BadData(f"size is {size}; a batch needs at least one row")
         self.arrays, self.size, self.seed, self.shuffle, self.pad = arrays, size, seed, shuffle, pad
-        self._order = lru_cache(2)(self._shuffled)  # of this epoch and the last
-
-    def _shuffled(self, epoch: int) -> np.ndarray:
-        rows = len(self.arrays[0])
-        return (
-            np.random.default_rng([self.seed, epoch]).permutation(rows) if self.shuffle else np.arange(rows)
-        )
+        rows = len(arrays[0])
+        mixed = lambda epoch: np.random.default_rng([seed, epoch]).permutation(rows)
+        self._order = lru_cache(2)(
+            mixed if shuffle else lambda _: np.arange(rows)
+        )  # of this epoch and the last
 
     def __len__(self) -> int:
         return -(-len(self.arrays[0]) // self.size)

@@ -1,4 +1,7 @@
-"""Tasks from grammars, with gold answers: dependency parses, and translation with alignments.
+"""Grammars ready for use, and tasks from grammars with gold answers: dependency parses, aligned translations.
+
+    english()                      # number agreement over a distance: the boat near the harbours sinks
+    brackets()                     # two kinds of brackets, nested: a stack has to be kept
 
     task = dependencies(1000)
     task.parses[0]                 # words, heads, labels
@@ -21,6 +24,30 @@ from .batches import Batches, padded
 from .grammar import Grammar
 from .trees import Pair, Parse, parse, translate
 from .vocabulary import EOS, BadData, Vocabulary
+
+ENGLISH = """
+    S    -> One [0.5] | Many [0.5]
+    One  -> NP1 VP1
+    Many -> NP2 VP2
+    NP   -> NP1 [0.5] | NP2 [0.5]
+    NP1  -> Det N1 [0.45] | Det Adj N1 [0.25] | Det N1 PP [0.3]
+    NP2  -> Det N2 [0.45] | Det Adj N2 [0.25] | Det N2 PP [0.3]
+    PP   -> P NP
+    VP1  -> sinks [0.2] | sails [0.2] | V1 NP [0.6]
+    VP2  -> sink [0.2] | sail [0.2] | V2 NP [0.6]
+    Det  -> the [0.6] | some [0.2] | no [0.2]
+    Adj  -> old | small | red | proud
+    P    -> near [0.5] | behind [0.3] | above [0.2]
+    N1   -> boat [0.4] | harbour [0.2] | gull [0.2] | captain [0.2]
+    N2   -> boats [0.4] | harbours [0.2] | gulls [0.2] | captains [0.2]
+    V1   -> sees [0.5] | follows [0.3] | greets [0.2]
+    V2   -> see [0.5] | follow [0.3] | greet [0.2]
+"""
+
+BRACKETS = """
+    S -> B [0.6] | B S [0.4]
+    B -> ( ) [0.35] | ( S ) [0.25] | { } [0.25] | { S } [0.15]
+"""
 
 # One of its sentences: we booked the evening train through Vienna.
 DEPENDENCIES = """
@@ -51,6 +78,14 @@ TRANSLATION = """
     V   -> sees => vidra | paints => farba | loves => miluna | seeks => sekata
     Adv -> often => oftu [0.5] | slowly => pas pasu [0.5]
 """
+
+
+def english() -> Grammar:
+    return Grammar(ENGLISH)
+
+
+def brackets() -> Grammar:
+    return Grammar(BRACKETS)
 
 
 @dataclass(frozen=True)
@@ -90,14 +125,13 @@ class Translation:
 
     def source_rows(self, pairs: list[Pair] | None = None) -> Any:
         """(N, S) ids: the words and <pad>."""
-        return padded([self.source.encode(p.source) for p in self._of(pairs)], Vocabulary.pad)
+        return padded([self.source.encode(p.source) for p in pairs or self.pairs], Vocabulary.pad)
 
     def target_rows(self, pairs: list[Pair] | None = None) -> Any:
         """(N, T) ids: <eos>, the words, <eos> and <pad>."""
-        return padded([self.target.encode([EOS, *p.target, EOS]) for p in self._of(pairs)], Vocabulary.pad)
-
-    def _of(self, pairs: list[Pair] | None) -> list[Pair]:
-        return self.pairs if pairs is None else pairs
+        return padded(
+            [self.target.encode([EOS, *p.target, EOS]) for p in pairs or self.pairs], Vocabulary.pad
+        )
 
     def batches(self, size: int = 32, seed: int = 0) -> Batches:
         return Batches(self.source_rows(), self.target_rows(), size=size, seed=seed, pad=Vocabulary.pad)

@@ -18,7 +18,9 @@ class Bar:
         self.total, self.done, self.note = total, done, ""
         self._drawn = 0.0
         self._closed = False
-        self._notebook = show and _in_notebook()
+        ipython = sys.modules.get("IPython")
+        shell = ipython.get_ipython() if ipython is not None else None
+        self._notebook = show and getattr(shell, "kernel", None) is not None
         self._terminal = show and not self._notebook and sys.stdout.isatty()
         self._handle = None
 
@@ -72,9 +74,3 @@ class Bar:
                 self._handle = display(self, display_id=True)
             else:
                 self._handle.update(self)
-
-
-def _in_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return getattr(shell, "kernel", None) is not None

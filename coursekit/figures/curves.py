@@ -107,7 +107,7 @@ def gradient_norms(
         return picture(figure, f"Norm of the gradient against {xlabel}, logarithmic: {'; '.join(words)}.")
 
 
-def eigenvalues(W: Any, norms: Mapping[str, Any], ylim: tuple[float, float] = (1e-6, 1e6)) -> Picture:
+def eigenvalues(W: Any, norms: Mapping[str, Any]) -> Picture:
     """Left, the eigenvalues of a recurrent matrix and the unit circle; right, what the gradient does."""
     values = np.linalg.eigvals(np.asarray(W, dtype=float))
     radius = float(max(abs(values)))
@@ -128,7 +128,7 @@ def eigenvalues(W: Any, norms: Mapping[str, Any], ylim: tuple[float, float] = (1
         left.set_title(f"spectral radius {radius:.2f}")
         _norms(right, norms)
         right.axhline(1, color=INK, lw=0.6, alpha=0.5)
-        right.set(xlabel="steps back", ylim=ylim)
+        right.set(xlabel="steps back", ylim=(1e-6, 1e6))
         right.legend(loc="upper left" if radius <= 1 else "lower left")
         ends = "; ".join(f"{name} ends at {float(series[-1]):.2g}" for name, series in norms.items())
         alt = (

@@ -82,7 +82,8 @@ def slider(
     `alt` replaces the frames' own words for those who cannot see them; `told` is the frame that tells most.
     """
     frames = tuple(_picture(frame) for frame in frames)
-    shown = tuple(_label(label) for label in (range(len(frames)) if labels is None else labels))
+    text = lambda label: f"{label:.4g}" if isinstance(label, float) else str(label)
+    shown = tuple(map(text, range(len(frames)) if labels is None else labels))
     words = tuple(frame.alt for frame in frames) if alt is None else tuple(alt)
     if not frames:
         raise ValueError("there are no frames to slide over; give at least one Picture")
@@ -107,7 +108,3 @@ def _picture(frame: Any) -> Picture:
     raise ValueError(
         f"a frame is a {type(frame).__name__}; a slider needs figures of coursekit, or equations drawn"
     )
-
-
-def _label(label: object) -> str:
-    return f"{label:.4g}" if isinstance(label, float) else str(label)

@@ -38,7 +38,7 @@ def attention(
         if words is not None and len(words) != size:
             raise ValueError(f"{name} has {len(words)} words; alpha of shape {a.shape} needs {size}")
     with in_style():
-        figure, (ax,) = canvas(_width(S, source), _height(T))
+        figure, (ax,) = canvas(_width(S, source), float(np.clip(0.9 + 0.32 * T, 2.2, 6.0)))
         _heat(ax, a)
         for t, s in sorted(gold):
             ax.add_patch(Rectangle((s - 0.5, t - 0.5), 1, 1, fill=False, ec=ORANGE, lw=1.8))
@@ -169,7 +169,3 @@ def _words(ax: Axes, source: Sequence[str] | None, target: Sequence[str] | None)
 def _width(S: int, source: Any) -> float:
     longest = max((len(word) for word in source), default=0) if source is not None else 0
     return float(np.clip(1.6 + S * max(0.42, 0.085 * longest), 3.0, 7.2))
-
-
-def _height(T: int) -> float:
-    return float(np.clip(0.9 + 0.32 * T, 2.2, 6.0))

@@ -88,22 +88,18 @@ class Heads(nn.Module):
         Query = _project(self.W_Q, self.B_Q, L)
         Key = _project(self.W_K, self.B_K, M)
         Value = _project(self.W_V, self.B_V, M)
-        h, alpha = self._attend(Query, Key, Value, allowed)
-        L_SA = torch.einsum("jki,bkti->btj", self.W_O, h)
-        return (L_SA if self.B_O is None else L_SA - self.B_O), alpha
-
-    def _attend(
-        self, Query: Tensor, Key: Tensor, Value: Tensor, allowed: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
         if allowed is not None:
             allowed = allowed[:, None, :]  # the same for every head
         if self.pattern in LOCAL:
-            return local_attention(self.pattern, Query, Key, Value, self.w, allowed), None
-        seen = None if allowed is None else allowed[..., None, :]  # and for every query
-        if self.pattern == "causal":
-            causal = mask("causal", Query.shape[-2], device=Query.device)
-            seen = causal if seen is None else causal & seen
-        return attend(Query, Key, Value, seen)
+            h, alpha = local_attention(self.pattern, Query, Key, Value, self.w, allowed), None
+        else:
+            seen = None if allowed is None else allowed[..., None, :]  # and for every query
+            if self.pattern == "causal":
+                causal = mask("causal", Query.shape[-2], device=Query.device)
+                seen = causal if seen is None else causal & seen
+            h, alpha = attend(Query, Key, Value, seen)
+        L_SA = torch.einsum("jki,bkti->btj", self.W_O, h)
+        return (L_SA if self.B_O is None else L_SA - self.B_O), alpha
 
     def _check(self, L: Tensor, M: Tensor, allowed: Tensor | None) -> None:
         B, _, S = need_shapes("L B T J, M B S J", L, M, J=self.W_Q.shape[2])

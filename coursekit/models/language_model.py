@@ -66,12 +66,9 @@ class LanguageModel(nn.Module):
         """As `forward`, from a given state, and with the state after the last word."""
         need_ids("w", w, "B T", below=self.words)
         h, state = self.cell(F.embedding(w, self.e), state)
-        return self._scores(h), state
-
-    def _scores(self, h: Tensor) -> Tensor:  # (..., J) -> (..., V)
         if self.U is not None:
-            return h @ self.U.T
-        return (h if self.W_o is None else h @ self.W_o.T) @ self.e.T
+            return h @ self.U.T, state
+        return (h if self.W_o is None else h @ self.W_o.T) @ self.e.T, state
 
     def loss(self, w: Tensor, pad: int | None = None) -> Tensor:
         """The mean of −ln P(w[t+1] | w[0..t]) over the words of w (B, T) that are not `pad`."""

@@ -74,28 +74,17 @@ def generate(
     w: Tensor,
     steps: int,
     temperature: float | None = None,
-    beta: float | None = None,
-    stop: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """Ancestral sampling: w (B,T) and up to `steps` words more, each from the model given all before it.
 
-    `model` maps words (B,T) to logits (B,T,V), the last of which are those of the next word. After the
-    word `stop` a row goes on with `stop` alone; generation ends early when every row has stopped. A row's first
-    word does not stop it: the course's texts begin with the word that ends them.
+    `model` maps words (B,T) to logits (B,T,V), the last of which are those of the next word.
     """
     need_shape("w", w, "B T")
     if steps < 0:
         raise BadInput(f"steps is {steps}; it needs to be 0 or more")
-    stopped = torch.zeros_like(w[:, 0], dtype=torch.bool) if stop is None else (w[:, 1:] == stop).any(1)
     for _ in range(steps):
-        if stop is not None and not w.is_meta and bool(stopped.all()):
-            break
         z = model(w)
         need_ids("w", w, "B T", below=z.shape[-1])
-        following = sample(z[:, -1], temperature, beta, generator)
-        if stop is not None:
-            following = torch.where(stopped, stop, following)
-            stopped = stopped | (following == stop)
-        w = torch.cat([w, following[:, None]], 1)
+        w = torch.cat([w, sample(z[:, -1], temperature, generator=generator)[:, None]], 1)
     return w

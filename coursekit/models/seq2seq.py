@@ -126,7 +126,8 @@ class AttentionDecoder(Decoder):
         self.cell._check_state(state, e, B)
         asked, states = [], []
         for t in range(T):
-            alpha_t = look((_h(state) @ self.W_key)[:, None, :], M, allowed)  # (B,1,S)
+            h = state[0] if isinstance(state, tuple) else state
+            alpha_t = look((h @ self.W_key)[:, None, :], M, allowed)  # (B,1,S)
             C = (alpha_t @ M)[:, 0]
             h, state = self.cell.step(torch.cat([C, e[:, t]], -1), state)
             asked.append(alpha_t)
@@ -140,11 +141,6 @@ def look(query: Tensor, M: Tensor, allowed: Tensor | None = None) -> Tensor:
     if allowed is not None:
         scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min)
     return torch.softmax(scores, -1)
-
-
-def _h(state: Tensor | tuple[Tensor, Tensor]) -> Tensor:
-    """h of a state that is h alone, or (h, c)."""
-    return state[0] if isinstance(state, tuple) else state
 
 
 class ThoughtTranslator(Predictor):

@@ -7,9 +7,7 @@ A decoder's layer has a third step between the two, which attends from L to the 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
-from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -75,17 +73,6 @@ class FeedForward(nn.Module):
         hidden = torch.relu(L @ self.W_1.T - self.B_1)
         return hidden @ self.W_2.T - self.B_2
 
-    @classmethod
-    def from_torch(cls, first: nn.Linear, second: nn.Linear) -> Self:
-        """W₂ relu(W₁ x + b₁) + b₂ of torch, whose biases are ours negated."""
-        ff = cls(first.in_features, first.out_features).to(first.weight)
-        with torch.no_grad():
-            for ours, theirs in ((ff.W_1, first.weight), (ff.W_2, second.weight)):
-                ours.copy_(theirs)
-            for ours, theirs in ((ff.B_1, first.bias), (ff.B_2, second.bias)):
-                ours.copy_(torch.zeros_like(ours) if theirs is None else -theirs)
-        return ff
-
 
 class Layer(nn.Module):
     """One storey: self-attention, then attention to M where there is `cross`, then feed-forward.
@@ -126,23 +113,6 @@ class Layer(nn.Module):
         LN = self.LN[n]
         change, alpha = step(LN(L) if self.norm == "pre" else L)
         return (L + change if self.norm == "pre" else LN(L + change)), alpha
-
-    @classmethod
-    def from_torch(
-        cls, layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, pattern: str = "full"
-    ) -> Self:
-        """The same function as torch's layer with ReLU, in evaluation mode (without its dropout)."""
-        relu = layer.activation is nn.functional.relu or isinstance(layer.activation, nn.ReLU)
-        if not relu:
-            raise BadInput(f"layer has activation {layer.activation}; the course's layer needs ReLU")
-        norms, cross = [layer.norm1, layer.norm2], None
-        if isinstance(layer, nn.TransformerDecoderLayer):
-            norms, cross = [*norms, layer.norm3], Heads.from_torch(layer.multihead_attn)
-        SA = Heads.from_torch(layer.self_attn, pattern)
-        FF = FeedForward.from_torch(layer.linear1, layer.linear2)
-        ours = cls(SA, FF, cross, "pre" if layer.norm_first else "post")
-        ours.LN = nn.ModuleList(copy.deepcopy(LN) for LN in norms)
-        return ours
 
 
 class Stack(nn.Module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def save(
         "history": history,
         "model": model.state_dict(),
         "optimiser": optimiser.state_dict(),
-        "random": _random_states(device),
+        "random": {name: get() for name, (get, _) in _generators(device).items()},
     }
     with replacing(path) as file:
         torch.save(state, file)
@@ -63,20 +64,17 @@ def load(
         raise BadCheckpoint(f"{path} is of a model with other parameters; {again}")
     model.load_state_dict(state["model"])
     optimiser.load_state_dict(state["optimiser"])
-    _set_random_states(random, device)
+    home = torch.get_rng_state().device  # generators keep their state in ordinary memory
+    for name, (_, put) in _generators(device).items():
+        if name in random:
+            put(random[name].to(home))
     return history
 
 
-def _random_states(device: torch.device) -> dict[str, Tensor]:
-    """torch's own generator, and that of the device where it has one."""
-    states = {"torch": torch.get_rng_state()}
-    own = getattr(getattr(torch, device.type, None), "get_rng_state", None)
-    return states if own is None else {**states, "device": own()}
-
-
-def _set_random_states(states: dict[str, Tensor], device: torch.device) -> None:
-    home = torch.get_rng_state().device  # generators keep their state in ordinary memory
-    torch.set_rng_state(states["torch"].to(home))
-    own = getattr(getattr(torch, device.type, None), "set_rng_state", None)
-    if own is not None and "device" in states:
-        own(states["device"].to(home))
+def _generators(device: torch.device) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]:
+    """How the state of torch's own generator is read and put back, and that of the device where it has one."""
+    own: Any = getattr(torch, device.type, None)
+    both = {"torch": (torch.get_rng_state, torch.set_rng_state)}
+    return both | (
+        {"device": (own.get_rng_state, own.set_rng_state)} if hasattr(own, "get_rng_state") else {}
+    )

@@ -71,8 +71,7 @@ def train(
     model: nn.Module,
     data: Any,
     *,
-    steps: int | None = None,
-    epochs: int | None = None,
+    steps: int,
     loss: Callable[..., Tensor] | None = None,
     optimiser: str | Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = "adam",
     rate: float = 1e-2,
@@ -88,25 +87,27 @@ def train(
     device: torch.device | None = None,
     progress: bool = True,
 ) -> History:
-    """Train `model` in place for `steps` (or `epochs` of the data) and return what was measured.
+    """Train `model` in place for `steps` and return what was measured.
 
     `clip` is the largest norm of the gradient: of all tensors together, or of "each". `valid` is a list or
     `Batches`, evaluated every `eval_every` steps and at the end. `seed` fixes what the model draws while it
     trains (dropout); its first weights were drawn before, where it was made. An interrupt ends the run after
     its step, leaves a checkpoint where one was asked for, and returns the history so far.
     """
-    steps = _steps(data, steps, epochs)
+    if steps < 1:
+        raise ValueError(f"the run has {steps} steps; it needs at least 1")
     clip_all = _named("clipping", clipping, CLIPPING)
     device = best_device() if device is None else device
     model.to(device).train()
-    step_down = _optimiser(model, optimiser, rate)
-    settings = {
-        "seed": seed,
-        "rate": rate,
-        "clip": clip,
-        "clipping": clipping,
-        "optimiser": type(step_down).__name__,
-    }
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if not parameters:
+        raise ValueError("the model has no parameters to train")
+    if callable(optimiser):
+        step_down = optimiser(parameters)
+    else:
+        step_down = _named("optimiser", optimiser, OPTIMISERS)(parameters, lr=rate)
+    settings = {"seed": seed, "rate": rate, "clip": clip, "clipping": clipping}
+    settings["optimiser"] = type(step_down).__name__
     path = None if checkpoint is None else Path(checkpoint)
     torch.manual_seed(seed)
     history = History()
@@ -117,9 +118,19 @@ def train(
     done = len(history.losses)
     with Bar(steps, done, show=progress) as bar, _Interrupt() as interrupt:
         for step in range(done, steps):
-            value, norm = _step(
-                model, step_down, loss_of, _to(_batch(data, step), device), clip, clip_all, step, rate
-            )
+            step_down.zero_grad()
+            now = loss_of(model, *_to(_batch(data, step), device))
+            value = float(now.detach())
+            _need_finite("loss", value, step, rate, clip)
+            now.backward()
+            used = [p for p in parameters if p.grad is not None]
+            gradients = [p.grad for p in used if p.grad is not None]
+            norm = float(torch.stack([g.norm() for g in gradients]).norm())
+            _need_finite("norm of the gradient", norm, step, rate, clip)
+            short = gradients if clip is None else clip_all(gradients, clip)
+            for p, g in zip(used, short, strict=True):
+                p.grad = g
+            step_down.step()
             history.losses.append(value)
             history.norms.append(norm)
             done = step + 1
@@ -160,27 +171,6 @@ def evaluate(
     return total / weight
 
 
-def _step(
-    model: nn.Module, step_down: torch.optim.Optimizer, loss_of: Callable[..., Tensor], batch: Any, clip: Any,
-    clip_all: Any, step: int, rate: float,
-) -> tuple[float, float]:  # fmt: skip
-    """One update of the weights; returns the loss before it and the norm of its gradient."""
-    step_down.zero_grad()
-    loss = loss_of(model, *batch)
-    value = float(loss.detach())
-    _need_finite("loss", value, step, rate, clip)
-    loss.backward()
-    used = [p for p in model.parameters() if p.grad is not None]
-    gradients = [p.grad for p in used if p.grad is not None]
-    norm = float(torch.stack([g.norm() for g in gradients]).norm())
-    _need_finite("norm of the gradient", norm, step, rate, clip)
-    if clip is not None:
-        for p, clipped in zip(used, clip_all(gradients, clip), strict=True):
-            p.grad = clipped
-    step_down.step()
-    return value, norm
-
-
 def _need_finite(what: str, value: float, step: int, rate: float, clip: float | None) -> None:
     if not isfinite(value):
         raise StoppedTraining(
@@ -213,33 +203,10 @@ class _Interrupt:
         self.asked = True
 
 
-def _steps(data: Any, steps: int | None, epochs: int | None) -> int:
-    if (steps is None) == (epochs is None):
-        raise ValueError(f"steps is {steps} and epochs is {epochs}; give one of them")
-    if steps is None:
-        if not hasattr(data, "__len__"):
-            raise ValueError("epochs needs data with a length; for a function of the step, give steps")
-        steps = (epochs or 0) * len(data)
-    if steps < 1:
-        raise ValueError(f"the run has {steps} steps; it needs at least 1")
-    return steps
-
-
 def _named(what: str, name: Any, choices: dict[str, Any]) -> Any:
     if name not in choices:
         raise ValueError(f"{what} is {name!r}; it needs to be one of {', '.join(choices)}")
     return choices[name]
-
-
-def _optimiser(model: nn.Module, optimiser: Any, rate: float) -> torch.optim.Optimizer:
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    if not parameters:
-        raise ValueError("the model has no parameters to train")
-    if callable(optimiser):
-        made: torch.optim.Optimizer = optimiser(parameters)
-    else:
-        made = _named("optimiser", optimiser, OPTIMISERS)(parameters, lr=rate)
-    return made
 
 
 def _loss(data: Any, loss: Callable[..., Tensor] | None) -> Callable[..., Tensor]:

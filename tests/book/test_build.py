@@ -88,7 +88,8 @@ def test_a_page_that_is_wrong_fails_the_build_with_its_place(complaint, page):
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A book of two pages, built; `again` builds it once more and tells what was run and what was read."""
-    cell = "```{{code-cell}} python3\nfrom coursekit import {}\nprint(open('data.txt').read())\n```\n"
+    code = "from coursekit import {}\nimport time\nprint('It is', end=' ', flush=True)\ntime.sleep(0.5)\n"
+    cell = f"```{{{{code-cell}}}} python3\n{code}print(open('data.txt').read())\n```\n"
     root = tmp_path_factory.mktemp("small")
     (root / "book").mkdir()
     (root / "book" / "data.txt").write_text("first")
@@ -121,7 +122,8 @@ def test_a_page_is_run_again_when_what_it_used_has_changed_and_only_then(small):
     assert again() == (set(), {"text"})
     (root / "book" / "data.txt").write_text("second")
     assert again() == ({"index"}, {"index"})
-    assert "second" in (root / "_build" / "html" / "book" / "index.html").read_text()
+    page = (root / "_build" / "html" / "book" / "index.html").read_text()
+    assert "It is second" in page, "a line that the kernel sent in two pieces"
     ours = (ROOT / "coursekit" / "book" / "theme" / "static" / "course.css").read_text()
     (root / "book" / "_static" / "course.css").write_text(ours + "/* one more rule */")
     assert again() == (set(), set())

@@ -40,6 +40,12 @@ def test_without_a_script_one_frame_shows_and_the_others_do_not(html):
     assert "<script" not in html
 
 
+@pytest.mark.parametrize(("given", "told"), [({}, 2), ({"start": 1}, 1), ({"start": 1, "told": 0}, 0)])
+def test_paper_shows_what_the_author_says_or_where_it_starts_or_the_last(given, told):
+    page = Page(figures.slider(frames(), caption="It flattens.", **given)._repr_html_())
+    assert ["ck-told" in a["class"] for a in page.frames()] == [n == told for n in range(3)]
+
+
 def test_the_slider_is_named_and_every_frame_has_words(html):
     page = Page(html)
     ((_, control),) = [(t, a) for t, a in page.tags if t == "input"]

@@ -81,12 +81,6 @@ def test_generation_feeds_each_word_back():
     assert generate(counting, torch.tensor([[3]]), 0).tolist() == [[3]]
 
 
-def test_generation_ends_where_every_row_has_stopped():
-    assert generate(counting, torch.tensor([[3], [1]]), 9, 0, stop=4).tolist() == [[3, 4, 4, 4], [1, 2, 3, 4]]
-    assert generate(counting, torch.tensor([[4]]), 9, 0, stop=4).tolist() == [[4, 0, 1, 2, 3, 4]]
-    assert generate(counting, torch.tensor([[2, 4]]), 9, 0, stop=4).tolist() == [[2, 4]]
-
-
 def test_generation_is_the_same_for_the_same_seed():
     model, w = TransformerLM(7, 6, 2, 1), torch.tensor([[1, 2]])
     draw = lambda seed: generate(model, w, 20, generator=torch.Generator().manual_seed(seed)).tolist()
@@ -96,13 +90,13 @@ def test_generation_is_the_same_for_the_same_seed():
 
 def test_no_code_names_a_device():
     model, w = TransformerLM(7, 6, 2, 1), torch.tensor([[1, 2], [3, 4]])
-    expected = generate(model, w, 5, 0, stop=6)
+    expected = generate(model, w, 5, 0)
     with pretend_device() as device, torch.no_grad():
-        there = generate(device.place(model), device.place(w), 5, 0, stop=6)
+        there = generate(device.place(model), device.place(w), 5, 0)
         assert device.holds(there)
         assert torch.equal(device.fetch(there), expected)
         assert device.holds(probabilities(device.place(Z), 0.5))
-    assert generate(TransformerLM(7, 6, 2, 1).to("meta"), w.to("meta"), 3, stop=6).shape == (2, 5)
+    assert generate(TransformerLM(7, 6, 2, 1).to("meta"), w.to("meta"), 3).shape == (2, 5)
 
 
 @pytest.mark.parametrize(

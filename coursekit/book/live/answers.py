@@ -33,13 +33,9 @@ def answer(question: str) -> str:
     try:
         told = KINDS[asked["kind"]](asked)
     except NotationError as error:
-        told = {"error": refusal(error)}
+        where = {"line": error.line, "column": error.column, "width": error.width}
+        told = {"error": {"message": error.message, **where}}
     return json.dumps(told)
-
-
-def refusal(error: NotationError) -> Block:
-    """What is wrong, and where in the text."""
-    return {"message": error.message, "line": error.line, "column": error.column, "width": error.width}
 
 
 # ── a card ───────────────────────────────────────────────────────────────────────────────────
@@ -60,12 +56,11 @@ def show(asked: Mapping[str, Any]) -> Block:
 
 def said(equations: Equations) -> str:
     """What was read, as one sentence."""
-    made, given = (_listed(names) for names in (dict.fromkeys(equations.outputs), equations.inputs))
+    listed: Callable[[Iterable[str]], str] = lambda names: ", ".join(
+        f"{{math}}`{page_name(n)}`" for n in names
+    )
+    made, given = listed(dict.fromkeys(equations.outputs)), listed(equations.inputs)
     return f"Read: {made} from {given}." if given else f"Read: {made}."
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"{{math}}`{page_name(name)}`" for name in names)
 
 
 def _options(equations: Equations, given: Mapping[str, Any]) -> card_tabs.Options:
@@ -148,14 +143,6 @@ def _written(value: Any) -> str:
 # ── questions ────────────────────────────────────────────────────────────────────────────────
 
 
-def judge(asked: Mapping[str, Any]) -> Block:
-    return asdict(judging.judge(asked["question"], asked["text"]))
-
-
-def read(asked: Mapping[str, Any]) -> Block:
-    return {"read": judging.read(asked["question"], asked["text"])}
-
-
 def compare(asked: Mapping[str, Any]) -> Block:
     """Whether two texts say the same, and if not, what the second does otherwise."""
     found = Equations(asked["reference"]).compare(Equations(asked["text"]))
@@ -170,8 +157,8 @@ def exercise(asked: Mapping[str, Any]) -> Block:
 
 KINDS: dict[str, Callable[[Mapping[str, Any]], Block]] = {
     "show": show,
-    "read": read,
-    "judge": judge,
+    "read": lambda asked: {"read": judging.read(asked["question"], asked["text"])},
+    "judge": lambda asked: asdict(judging.judge(asked["question"], asked["text"])),
     "compare": compare,
     "practice": exercise,
     "numbers": numbers,
