@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import islice, zip_longest
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -30,7 +29,6 @@ from .mutants import equation_slips, formula_slips, slips
 from .source import Question, Source, _valued
 
 SLIPS = 160  # of one question: each is tried once
-_MAKER = Path(__file__).with_name("mutants.py")  # of slips
 EQUATIONS = "checks.equations("
 FEW = ("choice", "ordering", "edges", "big_o")  # checks whose few answers could all be tried
 Locked = tuple[str, str, tuple[Outcome, ...]]  # the mistake, its sentence, what the visible check sees of it
@@ -172,7 +170,7 @@ def boxes(source: Source, kept: Mapping[str, str] = MappingProxyType({})) -> dic
                 told = [(m.name, m.sentence, _told(text, m.answer, scope)) for m in question.mistakes]
                 tried = [(name, sentence, getattr(one, "outcomes", ())) for name, sentence, one in told]
                 salt = f"{source.name}/{question.id}"  # the digest's own: one hash serves both
-                noted = repr((lock(tried, salt), text, question.solution, _MAKER.read_bytes()))
+                noted = repr((lock(tried, salt), text, question.solution))
                 found[f"#{grade_id}"] = mark = hashlib.sha256(noted.encode()).hexdigest()[:16]
                 if kept.get(f"#{grade_id}") == mark:
                     found[grade_id] = kept[grade_id]
