@@ -1,7 +1,9 @@
-"""Wrong answers that no author wrote down: a solution with one small thing changed.
+"""Answers with one small thing changed: mutants of a solution, and slips that students make.
 
-The syntax tree is changed at one place; a formula or an equation in quotation marks in its own language. Whatever the
-hidden test does not reject must be equal to the solution, and the author has to say so.
+The syntax tree is changed at one place; a formula or an equation in quotation marks in its own language. Whatever a
+hidden test does not reject of the mutants must be equal to the solution, and the author has to say so. A slip has a
+sentence: release tries each on the visible check and locks its sentence with what came out. So whoever makes the slip
+hears it, although the notebook has only properties or the digest of the answer; nobody else can read it.
 """
 
 from __future__ import annotations
@@ -9,53 +11,147 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
 from functools import partial
+from typing import NamedTuple
 
+from ..checks.diagnosis import nearby
 from ..notation.compare.mutate import mutations
 from ..notation.equations import Equations
 from ..notation.errors import NotationError
 from ..notation.show import show
-from .fences import regions
+from .fences import regions, without_markers
 
 TEN = 10  # smaller numbers are changed by one, others doubled: beside large ones a one is lost in rounding
-EQUATIONS = 12  # mutants of one system: they cost most, and the language's own tests try them all
+FEW, MANY = 12, 60  # changes of one system that are tried as mutants, which cost most, and as slips
 _TURNED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
 }  # fmt: skip
 _PLACES = {"device", "dtype"}  # arguments that say where a number lives, and not which one it is
+Slip = tuple[str, str]  # the sentence, and the text of the answer
+
+AXIS = "An operation runs along the wrong axis."
+OFF = "Something is off by one."
+FACTOR, TERM = "A factor is missing.", "A term is missing."
+_SIGN = "A sign is wrong."
+_TURN = "A matrix is transposed that must not be, or is not where it must be."
+_TWICE = "A factor stands there twice, or a power is wrong."
+_BORDER = "A comparison counts its border in, or leaves it out, where the question does the opposite."
+_ONE = "It is one number where several belong."
+_LEFT_OUT = "A function is left out."
+# A function, what students call in its place, and the sentence.
+_CALLED: dict[str, tuple[tuple[str, ...], str]] = {
+    "log": (("log2", "log10"), "The logarithm has another base: the natural one is meant."),
+    "log_softmax": (("softmax",), "There is no logarithm where one belongs."),
+    "mean": (("sum", "amax"), "A mean belongs where you took something else."),
+    "sum": (("mean", "amax", "prod"), "A sum belongs where you took something else."),
+    "tanh": (("sigmoid", "relu"), "This is another activation than the question has."),
+    "sigmoid": (("tanh", "relu"), "This is another activation than the question has."),
+    "softmax": (("log_softmax",), "There is a logarithm too many."),
+    "argmax": (("argmin",), "You took the smallest where the largest belongs."),
+    "max": (("min",), "You took the smallest where the largest belongs."),
+    "min": (("max",), "You took the largest where the smallest belongs."),
+    "sqrt": (("abs", "square"), "A square root is missing."),
+    "triu": (("tril",), "You took the other triangle of the matrix."),
+    "clamp": (("abs",), "A bound is missing."),
+}
+# What is done to the whole of a formula, and the sentence.
+_AROUND = (
+    ("-({})", _SIGN), ("1/({})", "It is upside down."),
+    *((around, "A constant factor is wrong.") for around in ("2*({})", "({})/2", "3*({})", "4*({})", "2*({})/3")),
+    *((around, OFF) for around in ("({}) + 1", "({}) - 1", "({}) + 2", "({}) - 2")),
+    ("({})*{name}", "There is a factor too many."), ("({})/{name}", FACTOR),
+    ("({}) + {name}", "There is a term too many."), ("({}) - {name}", TERM),
+    ("({})**2", _TWICE), ("({})*{name}**2", "There are factors too many."),
+    ("log({})", "There is a logarithm too many."),
+)  # fmt: skip
+
+
+class Change(NamedTuple):
+    """What stands in a node's place. As a slip it has a sentence; what many students write is a slip alone."""
+
+    new: ast.AST
+    said: str = ""
+    mutant: bool = True
+    label: str = ""
 
 
 def mutants(solution: str) -> dict[str, str]:
     """Each mutant's text by what was changed, as in `norm <= n -> norm < n`; a second change of the same words is
     numbered."""
     tree = ast.parse(solution)
-    open_rows = {number for number, (_, inside) in enumerate(regions(solution), start=1) if inside}
+    open_rows = _open(solution)
     defines = any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in tree.body)
     values = [] if defines else [s for s in tree.body if not _literal(s)]
     computed = {id(node) for statement in values for node in ast.walk(statement)}
     found: dict[str, str] = {}
-    for node, new, text in changed_at(tree, _changes):
+    for node, change, text in _changed_at(tree, _mutants):
         if getattr(node, "lineno", 0) not in open_rows:
             continue
         if id(node) in computed and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             continue  # of a value it does not matter how it was computed
-        label = getattr(new, "said", "") or f"{_words(node)} -> {_words(new)}"
+        label = change.label or f"{_words(node)} -> {_words(change.new)}"
         again = sum(name == label or name.startswith(f"{label} (") for name in found)
         found[f"{label} ({again + 1})" if again else label] = text
     return found
 
 
-def changed_at(
-    tree: ast.AST, changes: Callable[[ast.AST], Iterator[ast.AST]]
-) -> Iterator[tuple[ast.AST, ast.AST, str]]:
+def slips(solution: str) -> Iterator[Slip]:
+    """The slips in the code of an answer, the likeliest kinds first; none where a slip might never end."""
+    tree = ast.parse(solution)
+    if any(isinstance(node, ast.While) for node in ast.walk(tree)):
+        return
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    taken = {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}
+    seen, open_rows = {ast.unparse(ast.parse(without_markers(solution)))}, _open(solution)
+    for changes in (_slips, partial(_named, names=stored | taken, taken=taken)):
+        for node, change, text in _changed_at(tree, changes):
+            if getattr(node, "lineno", 0) in open_rows and text not in seen:
+                seen.add(text)
+                yield change.said, text
+
+
+def equation_slips(text: str) -> Iterator[Slip]:
+    """The slips in a system of equations, spread over all of it, as the language's own comparison names them."""
+    right = Equations(text)
+    found = {show(change.program): change for change in mutations(right.system)}
+    for wrong in [*found][:: len(found) // MANY + 1]:
+        with suppress(Exception):  # what cannot be compared has no name
+            compared = right.compare(Equations(wrong))
+            if compared.sentence and compared.kind not in nearby.UNTOLD:
+                yield compared.sentence, wrong
+
+
+def formula_slips(formula: str, symbols: list[str]) -> Iterator[Slip]:
+    """The slips in a formula of sizes: something done to the whole of it, or to one of its pieces."""
+    for around, said in _AROUND:
+        for name in symbols if "{name}" in around else [""]:
+            yield said, around.format(formula, name=name)
+    try:
+        tree = ast.parse(formula.replace("^", "**"), mode="eval")
+    except SyntaxError:
+        return
+    for changes in (_slips, partial(_named, names=set(symbols), taken=set()), partial(_stepped, symbols)):
+        yield from ((change.said, text) for _, change, text in _changed_at(tree, changes))
+
+
+def _open(solution: str) -> set[int]:
+    """The rows that a student writes."""
+    return {number for number, (_, inside) in enumerate(regions(solution), start=1) if inside}
+
+
+def _changed_at(
+    tree: ast.AST, changes: Callable[[ast.AST], Iterator[Change]]
+) -> Iterator[tuple[ast.AST, Change, str]]:
     """Each node that can be changed, what stands in its place, and the whole text then."""
     for parent in list(ast.walk(tree)):
         for put, node in _places(parent):
-            for new in changes(node):
-                put(new)
+            for change in changes(node):
+                put(change.new)
                 text = ast.unparse(ast.fix_missing_locations(tree))
                 put(node)
-                yield node, new, text
+                yield node, change, text
 
 
 def _literal(statement: ast.stmt) -> bool:
@@ -83,78 +179,156 @@ def _words(node: ast.AST) -> str:
     return "nothing" if isinstance(node, ast.Pass) else ast.unparse(node)
 
 
-def _changes(node: ast.AST) -> Iterator[ast.AST]:  # noqa: C901 - a case for each kind of node
+def _mutants(node: ast.AST) -> Iterator[Change]:
+    return (change for change in _changes(node) if change.mutant)
+
+
+def _slips(node: ast.AST) -> Iterator[Change]:
+    return (change._replace(new=deepcopy(change.new)) for change in _changes(node) if change.said)
+
+
+def _slip(new: ast.AST, said: str) -> Change:
+    return Change(new, said, mutant=False)
+
+
+def _changes(node: ast.AST) -> Iterator[Change]:  # noqa: C901 - a case for each kind of node
     match node:
         case ast.Constant(bool(value)):
-            yield ast.Constant(not value)
+            yield Change(ast.Constant(not value))
         case ast.Constant(int(value)):
-            yield ast.Constant(value + 1 if value < TEN else 2 * value)
-            if 0 < value < TEN:
-                yield ast.Constant(value - 1)
+            yield Change(ast.Constant(value + 1 if value < TEN else 2 * value), OFF * (value < TEN))
+            if value < TEN:
+                yield Change(ast.Constant(value - 1), OFF, mutant=value > 0)
         case ast.Constant(float(value)):
-            yield ast.Constant(2 * value or 1.0)
+            yield Change(ast.Constant(2 * value or 1.0))
         case ast.Constant(str(value)):
-            for said, text in _texts(value):
-                changed = ast.Constant(text)
-                changed.said = said  # type: ignore[attr-defined]
-                yield changed
+            yield from (Change(ast.Constant(text), label=label) for label, text in _texts(value))
         case ast.If(_, body, orelse):
-            yield from (ast.If(ast.Constant(value), body, orelse) for value in (True, False))
+            yield from (Change(ast.If(ast.Constant(value), body, orelse)) for value in (True, False))
         case ast.AugAssign(target, op, value):
-            yield ast.Assign([target], value, lineno=node.lineno)
-            yield ast.Pass()
+            assigned = ast.Assign([target], value, lineno=node.lineno)
+            yield Change(assigned, "Something is overwritten that must add up.")
+            yield Change(ast.Pass())
             if isinstance(op, (ast.Add, ast.Sub)):
-                yield ast.AugAssign(target, _opposite(op), value)
+                yield Change(ast.AugAssign(target, _opposite(op), value), _SIGN)
         case ast.Expr(ast.Call()):
-            yield ast.Pass()
+            yield Change(ast.Pass())
         case ast.UnaryOp(ast.USub(), ast.Constant(int(value))):  # an index from the end
-            yield ast.UnaryOp(ast.USub(), ast.Constant(value + 1))
+            yield Change(ast.UnaryOp(ast.USub(), ast.Constant(value + 1)))
+            yield _slip(ast.Constant(0 if value == 1 else value), AXIS)
         case ast.Compare(left, [op], right) if type(op) in _TURNED:
-            yield ast.Compare(left, [_TURNED[type(op)]()], right)
-        case ast.BinOp(left, op, right):
-            yield from _operands(left, op, right)
-        case ast.UnaryOp(ast.USub() | ast.Not(), operand):
-            yield operand
+            said = "" if isinstance(op, (ast.Eq, ast.NotEq)) else _BORDER
+            yield Change(ast.Compare(left, [_TURNED[type(op)]()], right), said)
+        case ast.BinOp():
+            yield from _operands(node)
+        case ast.UnaryOp(ast.USub() | ast.Not() as op, operand):
+            yield Change(operand, _SIGN if isinstance(op, ast.USub) else "")
         case ast.IfExp(_, body, orelse):
-            yield from (body, orelse)
+            yield from map(Change, (body, orelse))
         case ast.BoolOp(_, values):
-            yield from values
+            yield from map(Change, values)
         case ast.Subscript(value, ast.Slice()) | ast.Attribute(value, "T" | "mT"):
-            yield value
+            yield Change(value)
+        case ast.Return(value) if value is not None and not isinstance(value, (ast.Tuple, ast.Dict)):
+            for name in ("sum", "mean"):
+                yield _slip(ast.Return(ast.Call(ast.Attribute(value, name), [], [])), _ONE)
+            yield _slip(ast.Return(ast.UnaryOp(ast.USub(), value)), _SIGN)
         case ast.Call():
             yield from _calls(node)
+            yield from _miscalls(node)
 
 
-def _operands(left: ast.expr, op: ast.operator, right: ast.expr) -> Iterator[ast.AST]:
-    if not isinstance(op, ast.MatMult):  # without one side of it the shapes seldom fit
-        yield left
-    if isinstance(op, (ast.Add, ast.Mult)):
-        yield right
-    if isinstance(op, (ast.Add, ast.Sub)):
-        yield ast.BinOp(left, _opposite(op), right)
+def _operands(node: ast.BinOp) -> Iterator[Change]:  # noqa: C901 - a case for each operator
+    left, right = node.left, node.right
+    match node.op:
+        case ast.Add() | ast.Sub() as op:
+            small = isinstance(right, ast.Constant)  # as in `t - 1`
+            yield Change(ast.BinOp(left, _opposite(op), right), OFF if small else _SIGN)
+            yield Change(left, OFF if small else TERM)
+            if isinstance(op, ast.Add):
+                yield Change(right, OFF if small else TERM)
+                yield _slip(ast.BinOp(left, ast.Mult(), right), "There is a product where a sum belongs.")
+            else:
+                yield _slip(ast.BinOp(right, op, left), _SIGN)
+        case ast.Mult():
+            if isinstance(left, ast.Constant) and isinstance(left.value, int):
+                for number in (left.value + 1, left.value - 1):
+                    other = ast.BinOp(ast.Constant(number), ast.Mult(), right)
+                    yield _slip(other, "A coefficient is wrong.")
+            yield from (Change(side, FACTOR) for side in (left, right))
+            yield _slip(ast.BinOp(left, ast.Add(), right), "There is a sum where a product belongs.")
+            for top, below in ((left, right), (right, left)):
+                yield _slip(ast.BinOp(top, ast.Div(), below), "You divide where you must multiply.")
+            yield _slip(ast.BinOp(node, ast.Mult(), right), _TWICE)
+            yield _slip(ast.BinOp(ast.Constant(2), ast.Mult(), node), "A constant factor is wrong.")
+        case ast.Div():
+            yield Change(left, "A division is missing.")
+            yield _slip(ast.BinOp(left, ast.Mult(), right), "You multiply where you must divide.")
+            yield _slip(ast.BinOp(right, ast.Div(), left), "It is upside down.")
+        case ast.Pow():
+            yield Change(left, "A power or a root is missing.")
+            if isinstance(right, ast.Constant) and isinstance(right.value, int):
+                for power in (right.value + 1, right.value - 1):
+                    yield _slip(ast.BinOp(left, ast.Pow(), ast.Constant(power)), "A power is wrong.")
+            yield _slip(ast.BinOp(left, ast.Mult(), right), _TWICE)
+        case ast.MatMult():  # without one side of it the shapes seldom fit
+            yield _slip(ast.BinOp(right, ast.MatMult(), left), _TURN)
+            turned = [
+                s.value if isinstance(s, ast.Attribute) else ast.Attribute(s, "T") for s in (left, right)
+            ]
+            for pair in ((turned[0], right), (left, turned[1])):
+                yield _slip(ast.BinOp(pair[0], ast.MatMult(), pair[1]), _TURN)
+        case _:
+            yield Change(left)
 
 
 def _opposite(op: ast.operator) -> ast.operator:
     return ast.Sub() if isinstance(op, ast.Add) else ast.Add()
 
 
-def _calls(node: ast.Call) -> Iterator[ast.AST]:
-    for at, keyword in enumerate(node.keywords):
-        if keyword.arg not in _PLACES:
-            yield ast.Call(node.func, node.args, [*node.keywords[:at], *node.keywords[at + 1 :]])
-    if len(node.args) > 1 and not any(isinstance(a, ast.Starred) for a in node.args):
-        yield ast.Call(node.func, node.args[:-1], node.keywords)
+def _calls(node: ast.Call) -> Iterator[Change]:
+    method = isinstance(node.func, ast.Attribute)
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if name in ("max", "min") and isinstance(node.func, ast.Name):
-        yield ast.Call(ast.Name("min" if name == "max" else "max"), node.args, node.keywords)
+    for at, keyword in enumerate(node.keywords):
+        without = [*node.keywords[:at], *node.keywords[at + 1 :]]
+        if keyword.arg not in _PLACES:
+            yield Change(ast.Call(node.func, node.args, without))
+        for axis in (0, 1, 2) if keyword.arg == "dim" else ():
+            other = ast.Call(node.func, node.args, [*without, ast.keyword("dim", ast.Constant(axis))])
+            yield _slip(other, AXIS)
+    starred = any(isinstance(a, ast.Starred) for a in node.args)
+    if len(node.args) > 1 and not starred:
+        yield Change(ast.Call(node.func, node.args[:-1], node.keywords))
+    if name in ("max", "min") and not method:
+        yield Change(ast.Call(ast.Name("min" if name == "max" else "max"), node.args, node.keywords))
         if len(node.args) == 1 and node.keywords:  # the last of equals for the first
             turned = ast.parse("list(x)[::-1]", mode="eval").body
             turned.value.args = node.args  # type: ignore[attr-defined]
-            yield ast.Call(node.func, [turned], node.keywords)
+            yield Change(ast.Call(node.func, [turned], node.keywords))
     if name == "sorted" and node.args:
-        yield node.args[0]
+        yield Change(node.args[0])
     if name in ("argmax", "argmin"):
-        yield _last(node)
+        yield Change(_last(node))
+
+
+def _miscalls(node: ast.Call) -> Iterator[Change]:
+    method = isinstance(node.func, ast.Attribute)
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    others, said = _CALLED.get(name, ((), ""))
+    for instead in others:
+        function = ast.Attribute(node.func.value, instead) if method else ast.Name(instead)  # type: ignore[attr-defined]
+        yield _slip(ast.Call(function, node.args, node.keywords), said)
+    reduces = method and name in ("sum", "mean", "softmax", "flip")
+    if reduces and node.args and isinstance(node.args[-1], (ast.Constant, ast.UnaryOp)):
+        for axis in (0, 1, 2):
+            yield _slip(ast.Call(node.func, [*node.args[:-1], ast.Constant(axis)], node.keywords), AXIS)
+    if len(node.args) == 1 and name in ("tanh", "sigmoid", "log", "exp", "sqrt", "reversed"):
+        wrong_way = "You go through a sequence in the wrong direction."
+        yield _slip(node.args[0], wrong_way if name == "reversed" else _LEFT_OUT)
+    if len(node.args) > 1:
+        first, second, *rest = node.args
+        said = _TURN if name == "outer" else "Two arguments are exchanged."
+        yield _slip(ast.Call(node.func, [second, first, *rest], node.keywords), said)
 
 
 def _last(node: ast.Call) -> ast.expr:
@@ -170,20 +344,36 @@ def _last(node: ast.Call) -> ast.expr:
     return ast.parse(flipped, mode="eval").body
 
 
+def _named(node: ast.AST, names: set[str], taken: set[str]) -> Iterator[Change]:
+    """One name for another: only those of the question's own arguments may be told."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names:
+        for other in sorted(names - {node.id}):
+            told = f"You use `{other}` where `{node.id}` belongs."
+            said = told if {node.id, other} <= taken else "One quantity stands where another belongs."
+            yield _slip(ast.Name(other, ast.Load()), said)
+
+
+def _stepped(symbols: list[str], node: ast.AST) -> Iterator[Change]:
+    """A size one larger or smaller where it stands."""
+    if isinstance(node, ast.Name) and node.id in symbols:
+        for step in (ast.Add(), ast.Sub()):
+            yield _slip(ast.BinOp(deepcopy(node), step, ast.Constant(1)), OFF)
+
+
 def _texts(text: str) -> Iterator[tuple[str, str]]:
-    """A formula or a system of equations with one thing changed, and what; nothing for other text."""
+    """A formula or a system of equations with one thing changed: what, and the text; nothing for other text."""
     if "=" in text or "[" in text:
         try:
             changes = mutations(Equations(text).system)
             found = {show(m.program): f"{show(m.old)} -> {show(m.new)}" for m in changes}
         except NotationError:
             return
-        step = max(1, len(found) // EQUATIONS)
-        yield from [(said, changed) for changed, said in found.items()][::step][:EQUATIONS]
+        step = max(1, len(found) // FEW)
+        yield from [(said, changed) for changed, said in found.items()][::step][:FEW]
     elif re.search(r"[-+*/^]", text):
         try:
             formula = ast.parse(text.replace("^", "**"), mode="eval")
         except SyntaxError:
             return
-        for _, _, changed in changed_at(formula, _changes):
+        for _, _, changed in _changed_at(formula, _mutants):
             yield f"{text} -> {changed}", changed

@@ -25,7 +25,7 @@ from ..checks.shown.locked import SLIP, Outcome, lock
 from ..checks.shown.result import PLAIN
 from ..notation.formulas.closed_form import ClosedForm
 from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers
-from .slips import equation_slips, formula_slips, slips
+from .mutants import equation_slips, formula_slips, slips
 from .source import Question, Source, _valued
 
 SLIPS = 160  # of one question: each is tried once

@@ -198,3 +198,10 @@ def test_what_stands_where_a_distribution_belongs(bent, words):
     right = lambda z: torch.softmax(z, -1)
     result = checks.function(lambda z: bent(right(z)), right, [{"z": z} for z in rows])
     assert words in result.looked().sentence, result.looked().sentence
+
+
+def test_a_scale_too_many_is_the_root_of_a_size():
+    right = lambda q: 2 * q
+    cases = [{"q": torch.rand(3, I, dtype=torch.float64)} for I in (4, 5)]
+    result = checks.function(lambda q: right(q) / q.shape[1] ** 0.5, right, cases)
+    assert "divided by the root of 4, the size of axis 1 of `q`" in result.sentence

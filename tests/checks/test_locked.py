@@ -7,7 +7,7 @@ import time
 import pytest
 
 from coursekit.checks.shown import locked
-from coursekit.checks.shown.locked import Named, Outcome, hours, lock, shared, unlock
+from coursekit.checks.shown.locked import Named, Outcome, hours, lock, unlock
 
 SALT = "bptt/grads_t"
 
@@ -75,7 +75,6 @@ def test_where_two_mistakes_look_alike_none_is_told():
     boxes = lock(twins, SALT)
     assert unlock(boxes, [numbers(1)]) == []
     assert [m.name for m in unlock(boxes, [numbers(2)])] == ["c"]
-    assert shared(twins, SALT) == ["a", "b"]
 
 
 def test_a_part_that_two_mistakes_share_is_told_apart_by_another_part():

@@ -91,6 +91,18 @@ def _scores(pairs: Pairs) -> Finding | None:
     return None
 
 
+_SCALES = (  # a power of a size that a tensor may be off by
+    (-1, "mean", "is too small by a factor that is the size of an axis: a mean for a sum?",
+     "is the right one divided by {size}, {name}: a mean for a sum?"),
+    (1, "factor", "is too large by a factor that is the size of an axis.",
+     "is {size} times the right one, and that is {name}."),
+    (-0.5, "factor", "is too small by the root of the size of an axis.",
+     "is the right one divided by the root of {size}, {name}."),
+    (0.5, "factor", "is too large by the root of the size of an axis.",
+     "is the right one times the root of {size}, {name}."),
+)  # fmt: skip
+
+
 def _factor(pairs: Pairs, sizes: Sequence[Mapping[str, int]]) -> Finding | None:
     """a = c·g with one c a case. Minus one is a sign; 1/n with n a size of the problem is a mean."""
     factors = []
@@ -108,13 +120,10 @@ def _factor(pairs: Pairs, sizes: Sequence[Mapping[str, int]]) -> Finding | None:
         return None  # of one or two numbers, each is some multiple of the right one
     for name, size in sizes[0].items() if sizes else ():
         each = [(c, s.get(name, 1)) for c, s in zip(factors, sizes, strict=True)]
-        if all(n > 1 and _same(c * n, 1) for c, n in each):
-            own = "is too small by a factor that is the size of an axis: a mean for a sum?"
-            whole = f"is the right one divided by {size}, {name}: a mean for a sum?"
-            return Finding("mean", own, whole)
-        if all(n > 1 and _same(c, n) for c, n in each):
-            whole = f"is {size} times the right one, and that is {name}."
-            return Finding("factor", "is too large by a factor that is the size of an axis.", whole)
+        several = len({n for _, n in each}) > 1  # a half is the root of many a size
+        for power, kind, own, whole in _SCALES:
+            if (several or power in (-1, 1)) and all(n > 1 and _same(c, n**power) for c, n in each):
+                return Finding(kind, own, whole.format(size=size, name=name))
     if all(_same(c, factors[0]) for c in factors):
         return Finding(
             "factor", "is off by a constant factor.", f"is {_ratio(factors[0])} times the right one."

@@ -10,14 +10,12 @@ a graph or a growth has no digest: its few options could all be tried, and it is
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 
 from ...notation.formulas.closed_form import ClosedForm
 from ..shown.locked import SLOW, Outcome, buckets, hours, slow
 
 _MARK, _SLOW = "$", "~"
-_FEW = "choice|order|edges|growth"  # spaces so small that no hash is slow enough
 
 
 def digest(
@@ -47,12 +45,6 @@ def digest(
 
 def is_digest(value: object, kind: str) -> bool:
     return isinstance(value, str) and value.startswith(kind + _MARK) and value.count(_MARK) == 3
-
-
-def weak(text: str) -> list[str]:
-    """The digests in a text that one core opens within an hour: those of few options, or of a hash that is not slow."""
-    found = re.finditer(rf"\b(number|formula|{_FEW})\$[^$\s\"']*\$[^$\s\"']*\$[~0-9a-f,]{{20,}}", text)
-    return [match[0] for match in found if re.match(_FEW, match[0]) or f"{_MARK}{_SLOW}" not in match[0]]
 
 
 def same_number(value: float, text: str) -> bool:

@@ -23,7 +23,6 @@ import hmac
 import json
 import math
 from base64 import b85decode, b85encode
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -140,19 +139,11 @@ def kept(name: str) -> str:
     return json.loads(file.read_text(encoding="utf-8")).get(question, "") if file.exists() else ""
 
 
-def shared(mistakes: Iterable[tuple[str, str, Sequence[Outcome]]], salt: str) -> list[str]:
-    """The names of mistakes that have the same outcomes as another: no visible case tells them apart."""
-    seen = {name: tuple((o.part, next(_tokens(o, salt))) for o in outs) for name, _, outs in mistakes}
-    often = Counter(seen.values())
-    return [name for name, tokens in seen.items() if tokens and often[tokens] > 1]
-
-
-def hours(outcome: Outcome, most: float | None = None) -> float:
+def hours(outcome: Outcome) -> float:
     """How many hours one core needs to meet a number by trying all from zero up; infinite where that is no way."""
     if outcome.reach is None or len(outcome.numbers) != 1:
         return math.inf
-    size = abs(outcome.numbers[0]) if most is None else most
-    return size / (2 * outcome.reach) * SECONDS / 3600
+    return abs(outcome.numbers[0]) / (2 * outcome.reach) * SECONDS / 3600
 
 
 @lru_cache(maxsize=512)
