@@ -12,7 +12,7 @@ import pytest
 from ordinary import as_ordinary_user
 
 from coursekit.grading import CannotGrade, Warm
-from coursekit.grading.confine import namespaces, sandbox, seccomp
+from coursekit.grading.confine import landlock, namespaces, sandbox, seccomp
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -365,3 +365,23 @@ def test_a_level_that_is_not_there_is_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(sandbox, "capabilities", lambda: only)
     with pytest.raises(CannotGrade, match="this kernel has none"):
         Warm(preload=[], level="landlock").start()
+
+
+def test_a_python_behind_a_link_that_only_root_may_follow_is_shown_where_it_lies(tmp_path, monkeypatch):
+    """A virtual environment that is a link in root's home: another user reaches what it leads to, not the link."""
+    there, closed = tmp_path / "there", tmp_path / "closed"
+    (there / "lib").mkdir(parents=True)
+    (closed / "own").mkdir(parents=True)
+    (closed / "venv").symlink_to(there)
+    closed.chmod(0o700)
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):  # pytest's own, which are closed to others
+        folder.chmod(folder.stat().st_mode | 0o011)
+    monkeypatch.setattr(landlock.namespaces, "follow", lambda moved: None)
+    options = {"shown": [str(closed / "venv" / "lib"), str(closed / "own")], "held": []}
+    landlock.hold_where_only_root_may_pass(options)
+    try:
+        (held,) = options["held"]
+        assert options["shown"] == [str(there / "lib"), f"/proc/self/fd/{held}"]
+    finally:
+        for descriptor in options["held"]:
+            os.close(descriptor)
