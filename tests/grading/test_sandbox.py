@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 from ordinary import as_ordinary_user
 
-from coursekit.grading import CannotGrade, Warm
-from coursekit.grading.confine import namespaces, sandbox, seccomp
+from coursekit.grading import CannotGrade, Limits, Warm
+from coursekit.grading.confine import landlock, namespaces, sandbox, seccomp
+from coursekit.grading.run import forkserver
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -365,3 +367,38 @@ def test_a_level_that_is_not_there_is_refused_in_a_sentence(monkeypatch):
     monkeypatch.setattr(sandbox, "capabilities", lambda: only)
     with pytest.raises(CannotGrade, match="this kernel has none"):
         Warm(preload=[], level="landlock").start()
+
+
+def test_a_python_behind_a_link_that_only_root_may_follow_is_shown_where_it_lies(tmp_path, monkeypatch):
+    """A virtual environment that is a link in root's home: another user reaches what it leads to, not the link."""
+    there, closed = tmp_path / "there", tmp_path / "closed"
+    (there / "lib").mkdir(parents=True)
+    (closed / "own").mkdir(parents=True)
+    (closed / "venv").symlink_to(there)
+    closed.chmod(0o700)
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):  # pytest's own, which are closed to others
+        folder.chmod(folder.stat().st_mode | 0o011)
+    monkeypatch.setattr(landlock.namespaces, "follow", lambda moved: None)
+    options = {"shown": [str(closed / "venv" / "lib"), str(closed / "own")], "held": []}
+    landlock.hold_where_only_root_may_pass(options)
+    try:
+        (held,) = options["held"]
+        assert options["shown"] == [str(there / "lib"), f"/proc/self/fd/{held}"]
+    finally:
+        for descriptor in options["held"]:
+            os.close(descriptor)
+
+
+def test_no_submission_runs_as_root_when_no_user_number_is_left(tmp_path, monkeypatch):
+    """As root, without namespaces, each process has a number of its own; the one too many is not run."""
+    ours, theirs = socket.socketpair()
+    for name in ("signal", "set_wakeup_fd"):  # a warm parent's, which this process is not
+        monkeypatch.setattr(forkserver.signal, name, lambda *_, **__: None)
+    monkeypatch.setattr(forkserver, "unused_users", lambda count: [60_001])
+    server = forkserver.Server(ours, {"level": "landlock", "scratch": str(tmp_path)})
+    server.users.clear()
+    server._fork(1, "candidate", Limits().plain(), theirs.fileno())
+    assert not server.children
+    assert not list(tmp_path.iterdir())
+    for end in (ours, theirs):
+        end.close()

@@ -139,7 +139,7 @@ def hold_where_only_root_may_pass(options: Options) -> None:
 
     def moved(path: str) -> str:
         real = os.path.realpath(path) if held else path
-        return next((at + real[len(p) :] for p, at in held.items() if f"{real}/".startswith(f"{p}/")), path)
+        return next((at + real[len(p) :] for p, at in held.items() if f"{real}/".startswith(f"{p}/")), real)
 
     options["shown"] = list(map(moved, options["shown"]))
     if held:

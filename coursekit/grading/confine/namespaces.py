@@ -73,9 +73,8 @@ def read_only(target: str) -> None:
     """Make a bind mount, and all mounts below it, read-only."""
     attributes = struct.pack("<4Q", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
     where, size = os.fsencode(target), ctypes.c_size_t(len(attributes))
-    if (
-        _libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, where, AT_RECURSIVE, attributes, size) != 0
-    ):  # before Linux 5.12: the mount itself only, keeping the flags that may not be cleared
+    if _libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, where, AT_RECURSIVE, attributes, size) != 0:
+        # Before Linux 5.12: the mount itself only, keeping the flags that may not be cleared.
         mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | os.statvfs(target).f_flag & 0xF)
 
 

@@ -8,9 +8,7 @@ import socket
 import sys
 import time
 import types
-from collections import deque
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 from .. import wire
@@ -20,6 +18,7 @@ from .cells import CellTimeout, Shell
 from .handles import OPERATIONS, OPERATORS, Handle, NotRemote, is_remote
 from .peer import BY_HAND, Peer
 from .state import HAS_TORCH, modes, random_states
+from .verdict import oddities
 
 if HAS_TORCH:
     from .kept import Keeper
@@ -359,29 +358,6 @@ _CLOSED = (
 LONGEST_MESSAGE = 100_000
 LOOKS = 300  # operators, of a third of a millisecond each
 _ENDINGS = (StopIteration, StopAsyncIteration)
-LARGEST_LOOK = 1 << 20  # entries that are looked through for one that is not a number
-
-
-def oddities(value: Any, depth: int = 0) -> set[str]:
-    """ "empty" and "nan": what compares as equal, or as not larger, with anything at all."""
-    if type(value) in (float, complex):
-        return {"nan"} if value != value else set()
-    if isinstance(value, (list, tuple, set, frozenset, deque, dict)) and not is_remote(value):
-        if not value and not depth:
-            return {"empty"}
-        items = islice(value.values() if isinstance(value, dict) else value, 1000 if depth < 4 else 0)
-        return set().union(*(oddities(item, depth + 1) for item in items))
-    shape, kind = getattr(type(value), "shape", None), type(value).__module__.partition(".")[0]
-    if shape is None or kind not in ("numpy", "torch") or is_remote(value):
-        return set()
-    size = value.size if kind == "numpy" else value.numel()
-    if not size:
-        return {"empty"}
-    if size > LARGEST_LOOK or (kind == "numpy" and value.dtype.kind not in "fcmM"):
-        return set()
-    with suppress(TypeError, RuntimeError):  # a type of number that cannot be compared
-        return {"nan"} if bool((value != value).any()) else set()
-    return set()
 
 
 def _known(module: str, path: str) -> Any:

@@ -30,16 +30,16 @@ UPLOAD, LEAST_UPLOAD = 4, 256  # numbers of one's own: so many times the inputs,
 READS = "the numbers stay with the grader while the work is counted, and this line asks for one of them"
 TOO_MUCH = "this takes far more work than the question needs"
 
-_ENTRYWISE = """abs neg exp expm1 log log1p log2 log10 sqrt rsqrt reciprocal sigmoid tanh relu gelu silu softplus elu
+_ORDINARY = """abs neg exp expm1 log log1p log2 log10 sqrt rsqrt reciprocal sigmoid tanh relu gelu silu softplus elu
 leaky_relu erf sin cos square sign floor ceil round clamp clamp_min clamp_max add sub rsub mul div pow maximum minimum
 where lerp addcmul addcdiv remainder floor_divide fmod atan2 xlogy log_sigmoid_forward hardtanh eq ne lt le gt ge
 logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor isnan isinf isfinite
-nan_to_num"""
-_REDUCING = """sum mean prod cumsum cumprod logcumsumexp max min amax amin argmax argmin any all var std var_mean
+nan_to_num
+sum mean prod cumsum cumprod logcumsumexp max min amax amin argmax argmin any all var std var_mean
 logsumexp _softmax _log_softmax _safe_softmax norm linalg_vector_norm count_nonzero sort topk argsort
-native_layer_norm nll_loss_forward nansum"""
-_PRODUCTS = "mm bmm addmm baddbmm addbmm mv addmv dot vdot addr outer linear convolution"
-_SHAPING = """view _unsafe_view _reshape_alias reshape t transpose permute unsqueeze squeeze expand select slice narrow
+native_layer_norm nll_loss_forward nansum
+mm bmm addmm baddbmm addbmm mv addmv dot vdot addr outer linear convolution
+view _unsafe_view _reshape_alias reshape t transpose permute unsqueeze squeeze expand select slice narrow
 unbind split split_with_sizes chunk diagonal unfold as_strided alias detach clone contiguous stack cat repeat flip roll
 tril triu diag_embed movedim gather index index_select index_put _unsafe_index take constant_pad_nd im2col embedding
 scatter scatter_add index_add index_copy index_fill masked_fill _to_copy copy fill zero lift_fresh select_scatter
@@ -63,7 +63,7 @@ _NEVER_IN_PLACE = {"t_", "transpose_", "unsqueeze_", "squeeze_", "as_strided_", 
 
 def _table() -> dict[str, Any]:
     """The operators by full name, made once: no attribute is ever looked up by a name that came from outside."""
-    names = {*f"{_ENTRYWISE} {_REDUCING} {_PRODUCTS} {_SHAPING}".split(), *FACTORIES, *_TELLING}
+    names = {*_ORDINARY.split(), *FACTORIES, *_TELLING}
     names |= {f"{name}_" for name in names}
     found = {}
     for name in names - _NEVER_IN_PLACE:

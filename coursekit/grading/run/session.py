@@ -49,11 +49,7 @@ class Report:
 
     def candidate(self) -> socket.socket:
         """The socket of the next candidate, which the grader's process sends as a descriptor."""
-        self.sock.setblocking(True)
-        try:
-            _, descriptors, _, _ = socket.recv_fds(self.sock, 1, 1)
-        finally:
-            self.sock.setblocking(False)
+        _, descriptors, _, _ = socket.recv_fds(self.sock, 1, 1)
         return socket.socket(fileno=descriptors[0])
 
 

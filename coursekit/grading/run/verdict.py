@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from ..wire.channel import ChannelError
@@ -62,11 +65,34 @@ def judge(
 
 
 ODD = {
-    "empty": "an empty array stood in an answer that earned points",
+    "empty": "an empty array, list or iterator stood in an answer that earned points",
     "nan": "a value that is not a number stood in an answer that earned points",
     "unseen": "whether it was done by hand could not be seen: its numbers leave torch",
     "traced": "whether it was done by hand could not be seen: a cell uses torch's tracer, which writes a gradient down",
 }
+LARGEST_LOOK = 1 << 20  # entries that are looked through for one that is not a number
+
+
+def oddities(value: Any, depth: int = 0) -> set[str]:
+    """ "empty" and "nan": what compares as equal, or as not larger, with anything at all."""
+    if type(value) in (float, complex):
+        return {"nan"} if value != value else set()
+    if isinstance(value, (list, tuple, set, frozenset, deque, dict)) and not is_remote(value):
+        if not value and not depth:
+            return {"empty"}
+        items = islice(value.values() if isinstance(value, dict) else value, 1000 if depth < 4 else 0)
+        return set().union(*(oddities(item, depth + 1) for item in items))
+    shape, kind = getattr(type(value), "shape", None), type(value).__module__.partition(".")[0]
+    if shape is None or kind not in ("numpy", "torch") or is_remote(value):
+        return set()
+    size = value.size if kind == "numpy" else value.numel()
+    if not size:
+        return {"empty"}
+    if size > LARGEST_LOOK or (kind == "numpy" and value.dtype.kind not in "fcmM"):
+        return set()
+    with suppress(TypeError, RuntimeError):  # a type of number that cannot be compared
+        return {"nan"} if bool((value != value).any()) else set()
+    return set()
 
 
 def hold_to_reference(cell: Cell, outcome: TestOutcome) -> None:

@@ -264,12 +264,8 @@ class Warm:
 
     def _hand_over(self, job: _Job, line: socket.socket) -> None:
         """Give the examiner its end of a candidate's socket."""
-        sock = job.frames.sock
-        with line:
-            sock.setblocking(True)
-            with contextlib.suppress(OSError):
-                socket.send_fds(sock, [b"c"], [line.fileno()])
-            sock.setblocking(False)
+        with line, contextlib.suppress(OSError):
+            socket.send_fds(job.frames.sock, [b"c"], [line.fileno()])
 
     def _hear(self, job: _Job) -> None:
         """News from an examiner."""

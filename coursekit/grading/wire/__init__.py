@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .decoder import Decoder
-from .encoder import Encoder
-from .plain import Malformed, NotPlain, module
+from .encoder import Encoder, Malformed, NotPlain, module
 
 __all__ = ["Decoder", "Encoder", "Malformed", "NotPlain", "decode", "encode", "module"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import select
 import socket
 import struct
 import time
+from collections.abc import Callable
+from typing import Any
 
 HEADER = struct.Struct("<QBQ")  # length of the payload, kind, nonce
 REQUEST, REPLY, ERROR = 1, 2, 3
@@ -26,38 +27,29 @@ class Frames:
     """Whole frames over a stream socket, with a deadline and a size limit."""
 
     def __init__(self, sock: socket.socket, limit: int):
-        sock.setblocking(False)
         self.sock, self.limit = sock, limit
 
-    def _wait(self, event: int, deadline: float | None) -> None:
-        poll = select.poll()
-        poll.register(self.sock, event)
-        left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
-        if not poll.poll(left):
-            raise ChannelError("no answer in time", "timeout")
+    def _timely(self, deadline: float | None, call: Callable[[Any], Any], data: Any) -> Any:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise ChannelError("no whole answer in time", "timeout")  # it may drip, or ask without an end
+        try:
+            self.sock.settimeout(left)
+            return call(data)
+        except TimeoutError:
+            raise ChannelError("no answer in time", "timeout") from None
+        except OSError as error:
+            raise ChannelError(f"the pipe is closed ({error.strerror})") from None
 
     def send(self, kind: int, nonce: int, payload: bytes, deadline: float | None = None) -> None:
         view = memoryview(HEADER.pack(len(payload), kind, nonce) + payload)
         while view:
-            try:
-                view = view[self.sock.send(view) :]
-            except BlockingIOError:
-                self._wait(select.POLLOUT, deadline)
-            except OSError as error:
-                raise ChannelError(f"the pipe is closed ({error.strerror})") from None
+            view = view[self._timely(deadline, self.sock.send, view) :]
 
     def _exactly(self, size: int, deadline: float | None) -> bytes:
         parts, left = [], size
         while left:
-            if deadline is not None and time.monotonic() > deadline:
-                raise ChannelError("no whole answer in time", "timeout")  # it may drip, or ask without an end
-            try:
-                part = self.sock.recv(min(left, 1 << 20))
-            except BlockingIOError:
-                self._wait(select.POLLIN, deadline)
-                continue
-            except OSError as error:
-                raise ChannelError(f"the pipe is closed ({error.strerror})") from None
+            part = self._timely(deadline, self.sock.recv, min(left, 1 << 20))
             if not part:
                 raise ChannelError("the pipe was closed")
             parts.append(part)

@@ -11,7 +11,7 @@ from keyword import iskeyword
 from math import prod
 from typing import Any
 
-from .plain import DEPTH, DICTS, LARGEST_INT, NUMPY_KINDS, SEQUENCES, SINGLE, Flag, Malformed, module
+from .encoder import DEPTH, DICTS, LARGEST_INT, NUMPY_KINDS, SEQUENCES, SINGLE, Flag, Malformed, module
 
 DIMENSIONS = 32
 NAMES, KINDS = 256, 32  # of a named tuple; of named tuples in one message, for each is a class of its own
