@@ -188,9 +188,8 @@ def extend(name: str, student: str, until: str, why: str, options: Options) -> s
         when = later(until, record.term.lateness(name).due)
         record.term.say("extension", name, student, when.isoformat(), why)
         record.refresh(name)
-        record.history.note(
-            name, student, None, None, f"more time, until {in_utc(when)}{f': {why}' if why else ''}"
-        )
+        more = f"more time, until {in_utc(when)}{f': {why}' if why else ''}"
+        record.history.note(name, student, more)
     return f"{student} has until {in_utc(when)} for {name}"
 
 

@@ -63,8 +63,6 @@ class Record:
             words = f"the gradebook {_shown(self.url)} failed: {_reason(error)}; nothing is half-written; {REPAIR}"
             raise GradingError(words) from error
 
-    # ── the assignment ───────────────────────────────────────────────────────────────────────
-
     def enter(self, assignment: Assignment) -> None:
         """Make the assignment known to the gradebook, as `nbgrader generate_assignment` does."""
         with self._one_transaction() as gradebook:
@@ -156,29 +154,26 @@ class Record:
                     grade = gradebook.find_grade(cell, name, assignment, student)
                     grade.manual_score, grade.needs_manual_grade = score, False
                 if comment:
-                    answer = self._answer_of(gradebook, assignment, name, cell)
+                    # nbgrader keeps the comment on a test at the answer above it.
+                    known = gradebook.find_notebook(name, assignment)
+                    answers, order = (
+                        {c.name for c in known.solution_cells},
+                        [c.name for c in known.source_cells],
+                    )
+                    above = order[order.index(cell) :: -1] if cell in order else []
+                    answer = next((one for one in above if one in answers), cell)
                     gradebook.find_comment(answer, name, assignment, student).manual_comment = comment
             except MissingEntry as error:
                 raise GradingError(f"the gradebook has no place for it: {error}") from error
         self.refresh(assignment)
         after = self.entry(student, assignment).score
         why = f"{cell} by hand{f': {comment}' if comment else ''}"
-        self.history.note(assignment, student, before.score, after, why)
-
-    @staticmethod
-    def _answer_of(gradebook: Gradebook, assignment: str, notebook: str, cell: str) -> str:
-        """Where nbgrader keeps the comment on a test: at the answer above it."""
-        known = gradebook.find_notebook(notebook, assignment)
-        order, solutions = ([c.name for c in cells] for cells in (known.source_cells, known.solution_cells))
-        before = order[: order.index(cell) + 1] if cell in order else order
-        return next((name for name in reversed(before) if name in solutions), cell)
+        self.history.note(assignment, student, why, before.score, after)
 
     def refresh(self, assignment: str) -> None:
         """Tell nbgrader's own tables the penalties as they are now: its formgrader shows its own sums."""
         for entry in self.entries(assignment):
             tell_penalty(self.engine, entry)
-
-    # ── one submission ───────────────────────────────────────────────────────────────────────
 
     def write(self, entry: Entry, digest: str, printed: Printed | None = None, why: str = "") -> None:
         """Enter a submission's grades, all or none. What a person has given (points, comments) stays."""
@@ -205,8 +200,6 @@ class Record:
             Change(r["run"], r["student"], assignment, r["after"], r["before"], f"not {r['why']}")
             for r in rows
         ]
-
-    # ── what is there ────────────────────────────────────────────────────────────────────────
 
     def digests(self) -> dict[tuple[str, str], str]:
         """(student, assignment) -> the digest of what was graded."""
