@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sql
@@ -186,14 +186,15 @@ def _remove(connection: Connection, cells: list[str]) -> None:
         )
 
 
-def tell_penalty(engine: Engine, entry: Entry) -> None:
-    """Give nbgrader's own tables the penalty as it is now: its formgrader shows its own sums."""
-    submission = select(SUBMITTED.c.id).join(ASSIGNMENT, SUBMITTED.c.assignment_id == ASSIGNMENT.c.id)
-    submission = submission.where(
-        SUBMITTED.c.student_id == entry.student, ASSIGNMENT.c.name == entry.assignment
-    )
-    mine = SUBMITTED_NOTEBOOK.c.assignment_id.in_(submission)
+def tell_penalties(engine: Engine, entries: Iterable[Entry]) -> None:
+    """Give nbgrader's own tables the penalties as they are now: its formgrader shows its own sums."""
     with engine.begin() as connection:
-        count = len(connection.execute(select(SUBMITTED_NOTEBOOK.c.id).where(mine)).all())
-        share = entry.late_penalty / max(1, count) or None
-        connection.execute(sql.update(SUBMITTED_NOTEBOOK).where(mine).values(late_submission_penalty=share))
+        for entry in entries:
+            submission = select(SUBMITTED.c.id).join(ASSIGNMENT, SUBMITTED.c.assignment_id == ASSIGNMENT.c.id)
+            own = (SUBMITTED.c.student_id == entry.student) & (ASSIGNMENT.c.name == entry.assignment)
+            mine = SUBMITTED_NOTEBOOK.c.assignment_id.in_(submission.where(own))
+            count = len(connection.execute(select(SUBMITTED_NOTEBOOK.c.id).where(mine)).all())
+            share = entry.late_penalty / max(1, count) or None
+            connection.execute(
+                sql.update(SUBMITTED_NOTEBOOK).where(mine).values(late_submission_penalty=share)
+            )
