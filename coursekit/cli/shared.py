@@ -36,8 +36,6 @@ CourseOption = Annotated[Path, Option("--course", help="The course's folder.", s
 GradebookOption = Annotated[str, Option(help="A database URL.", show_default="gradebook.db of the course")]
 OutOption = Annotated[Path | None, Option(help="Folder for pages.", show_default="_build/grades")]
 AssignmentArgument = Annotated[str, Argument(help="An assignment.")]
-GradedArgument = Annotated[str, Argument(help="An assignment that was graded.")]
-StudentArgument = Annotated[str, Argument(help="A student's id.")]
 NamesArgument = Annotated[list[str] | None, Argument(help="Assignments.", show_default="all")]
 UnsafeOption = Annotated[bool, Option("--unsafe", help="Run without a sandbox, where there is none.")]
 
