@@ -31,7 +31,11 @@ def new(folder: Path) -> Path:
                 name = RENAMED.get(path.name, path.name.removesuffix(".txt"))
                 text = path.read_text(encoding="utf-8").replace(TITLE, home.name)
                 write(made / path.relative_to(SAMPLE).with_name(name), text)
-            made.rename(home)
+            home.mkdir(
+                exist_ok=True
+            )  # it may be the folder that the user stands in, which must not be replaced
+            for child in made.iterdir():
+                child.rename(home / child.name)
     except OSError as error:
         raise CourseError(f"{home} cannot be made: {error.strerror or error}; name another folder") from error
     return home

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from ..files import write
@@ -41,7 +42,14 @@ def publish(course: Course, book: Path, target: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".publishing-") as desk:
         tree = Path(desk) / "tree"
-        _fill(course, book, tree)
+        shutil.copytree(book, tree, ignore=shutil.ignore_patterns("*.partial", ".buildinfo"))
+        for name in course.assignments():
+            notebook = course.released(name)
+            if not notebook.is_file():
+                raise CourseError(f"{notebook} is missing; run `coursekit release`")
+            write(tree / "notebooks" / name / notebook.name, notebook.read_bytes())
+        for name in (MARK, ".nojekyll"):  # the latter: GitHub serves the files as they are
+            write(tree / name, "")
         _address(course, public, tree)
         for where, what in found_answers(course, tree):
             raise CourseError(f"nothing was published: {where} would give away {what}")
@@ -49,17 +57,6 @@ def publish(course: Course, book: Path, target: Path) -> Path:
             target.rename(Path(desk) / "before")
         tree.rename(target)
     return target
-
-
-def _fill(course: Course, book: Path, tree: Path) -> None:
-    shutil.copytree(book, tree, ignore=shutil.ignore_patterns("*.partial", ".buildinfo"))
-    for name in course.assignments():
-        notebook = course.released(name)
-        if not notebook.is_file():
-            raise CourseError(f"{notebook} is missing; run `coursekit release`")
-        write(tree / "notebooks" / name / notebook.name, notebook.read_bytes())
-    for name in (MARK, ".nojekyll"):  # the latter: GitHub serves the files as they are
-        write(tree / name, "")
 
 
 def _address(course: Course, public: Addresses, tree: Path) -> None:
@@ -103,8 +100,9 @@ def found_answers(course: Course, tree: Path) -> Iterator[tuple[str, str]]:
         if private := PRIVATE & set(path.relative_to(tree).parts):
             yield str(path.relative_to(tree)), f"`{private.pop()}`"
     sources = [read(course.source(name)) for name in course.assignments()]
-    hidden = [one for source in sources for one in _hidden(source)]
-    for where, text in _everything(tree):
+    hidden = list(chain.from_iterable(map(_hidden, sources)))
+    texts = ((str(path.relative_to(tree)), text) for path, text in _texts(tree))
+    for where, text in chain(texts, *map(_inside, tree.glob("wheels/*.whl"))):
         folded = fold(html.unescape(_TAG.sub("", text)) if where.endswith(".html") else text)
         marked = any(fold(mark) in folded for mark in (BEGIN_SOLUTION, BEGIN_HIDDEN))
         if marked and where.endswith((".ipynb", ".md")):
@@ -118,23 +116,18 @@ def found_answers(course: Course, tree: Path) -> Iterator[tuple[str, str]]:
             yield str(released.relative_to(tree)), f"`{line}`"
 
 
+def _inside(wheel: Path) -> Iterator[tuple[str, str]]:
+    """The text of the wheel's files; but what `coursekit new` begins with has its answers in it, for everyone."""
+    with zipfile.ZipFile(wheel) as archive:
+        for name in (name for name in archive.namelist() if not name.startswith(SAMPLE)):
+            yield f"wheels/{wheel.name}:{name}", archive.read(name).decode("utf-8", "replace")
+
+
 def _hidden(source: Source) -> Iterator[tuple[str, str]]:
     for question in source.questions:
         for name, test in question.tests.items():
             if len(text := fold(inside_markers(test))) > 40:
                 yield name, text
-
-
-def _everything(tree: Path) -> Iterator[tuple[str, str]]:
-    """The text of every file, and of those in the wheel."""
-    for path, text in _texts(tree):
-        yield str(path.relative_to(tree)), text
-    for wheel in tree.glob("wheels/*.whl"):
-        with zipfile.ZipFile(wheel) as archive:
-            for name in archive.namelist():
-                if name.startswith(SAMPLE):
-                    continue  # what `coursekit new` begins with has its answers in it, for everyone
-                yield f"wheels/{wheel.name}:{name}", archive.read(name).decode("utf-8", "replace")
 
 
 def commit(course: Course, tree: Path) -> str:

@@ -18,9 +18,12 @@ from .shared import (
     OutOption,
     UnsafeOption,
     app,
+    built,
     columns,
     console,
+    graded,
     problems,
+    released,
     say,
 )
 
@@ -47,7 +50,6 @@ def book(
     from ..authoring.course import Course
     from ..book.paper import print_book
     from .bootstrap import find_browser
-    from .progress import built
 
     here = Course.find(course)
     page = built(here)
@@ -88,7 +90,6 @@ def new(
 def release(names: NamesArgument = None, course: CourseOption = Path(".")) -> None:
     """Turn `solutions/NAME/NAME.md` into `notebooks/NAME/NAME.ipynb`, without its answers."""
     from ..authoring.course import Course
-    from .progress import released
 
     here = Course.find(course)
     for path in released(here, names):
@@ -105,7 +106,6 @@ def publish(
     from ..authoring.course import Course
     from ..authoring.publish import commit
     from ..authoring.publish import publish as make
-    from .progress import built, released
 
     here = Course.find(course)
     public = here.public  # what is missing is said before the book is built
@@ -138,7 +138,6 @@ def demo(course: CourseOption = Path(".")) -> None:
     from ..authoring.sample_class import make
     from ..grading.command import Options
     from ..grading.confine.limits import Limits
-    from .progress import built, graded, released
 
     here = Course.find(course)
     released(here)
@@ -185,31 +184,30 @@ def grade(
     from ..grading.command import Options, json_records
     from ..grading.confine.limits import Limits
     from ..grading.facts import points
-    from .progress import graded as run_grading
 
     options = Options(
         course, assignment, gradebook, out, jobs, dask, again, frozenset(student or ()), due, late,
         Limits(cell_cpu=seconds, cell_wall=2 * seconds, memory=memory), unsafe, device,
     )  # fmt: skip
-    graded = run_grading(submissions, options)
+    result = graded(submissions, options)
     if json_file:
-        write(json_file, json_records(graded))
+        write(json_file, json_records(result))
     table = columns("student", "assignment", "score>", "")
-    for entry in graded.entries:
+    for entry in result.entries:
         score = f"{points(entry.score)}/{points(entry.max_score)}"
         note = f"{entry.waiting} to grade by hand" if entry.waiting else ""
         note = f"[yellow]{escape(entry.flags[0])}[/]" if entry.flags else note
         table.add_row(escape(entry.student), entry.assignment, score, note)
-    for problem in graded.problems:
+    for problem in result.problems:
         table.add_row(escape(problem.student), "", "–", f"[red]{escape(problem.sentence)}[/]")
     console.print(table)
-    for change in graded.changes:
+    for change in result.changes:
         say(f"changed: {change}")
-    if graded.changes:
+    if result.changes:
         say("Nothing of it has left this machine; `coursekit undo NAME` takes it back.")
-    for path in graded.reports:
+    for path in result.reports:
         say("The class: ", path, "; feedback pages beside it.")
-    raise SystemExit(graded.exit_code)
+    raise SystemExit(result.exit_code)
 
 
 @app.command()

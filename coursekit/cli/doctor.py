@@ -7,6 +7,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Every finding, in the order in which a newcomer needs them."""
-    looks = (_python, _disk, _torch, _packages, _sandbox, _browser, _database, _public)
+    looks = (_machine, _torch, _packages, _sandbox, _tools, _public)
     return [finding for look in looks for finding in look()]
 
 
@@ -68,18 +69,16 @@ def examine_device() -> Iterator[Finding]:
     yield Finding("  confined", outcome.level not in ("", "none"), f"behind {outcome.level or 'nothing'}")
 
 
-def _python() -> Iterator[Finding]:
+def _machine() -> Iterator[Finding]:
     version = platform.python_version()
     ok = sys.version_info[:2] >= OLDEST
     need = "" if ok else f": the course needs {OLDEST[0]}.{OLDEST[1]} or later"
     yield Finding("Python", ok, f"{version} on {platform.system()} {platform.machine()}{need}")
     yield Finding("cores", True, f"{os.cpu_count()}: `coursekit grade` uses all of them, or --jobs N")
-
-
-def _disk() -> Iterator[Finding]:
     free = shutil.disk_usage(os.getcwd()).free / 1e9
-    ok = free > 1
-    yield Finding("disk", ok, f"{free:.0f} GB free here" + ("" if ok else ": too little to build and grade"))
+    yield Finding(
+        "disk", free > 1, f"{free:.0f} GB free here{'' if free > 1 else ': too little to build and grade'}"
+    )
 
 
 def _torch() -> Iterator[Finding]:
@@ -108,9 +107,6 @@ def _packages() -> Iterator[Finding]:
 
 
 def _sandbox() -> Iterator[Finding]:
-    if importlib.util.find_spec("coursekit.grading.confine.sandbox") is None:
-        yield Finding("sandbox", False, "this installation has no grader")
-        return
     from ..grading.confine.sandbox import capabilities
 
     offered = capabilities()
@@ -120,15 +116,10 @@ def _sandbox() -> Iterator[Finding]:
         yield Finding(f"  {part}", answer == "yes", answer)
 
 
-def _browser() -> Iterator[Finding]:
+def _tools() -> Iterator[Finding]:
     found = find_browser()
     missing = "no Chromium: the browser tests of the book need one (Debian: `apt-get install chromium`)"
     yield Finding("browser", bool(found), found or missing)
-
-
-def _database() -> Iterator[Finding]:
-    import sqlite3
-
     yield Finding("gradebook", True, f"SQLite {sqlite3.sqlite_version}, the default")
     has_client = importlib.util.find_spec("psycopg") is not None
     ready = f"client ready for --gradebook postgresql+psycopg://…; server: {find_postgres() or 'none here'}"
@@ -138,18 +129,16 @@ def _database() -> Iterator[Finding]:
 
 def _public() -> Iterator[Finding]:
     """What a Colab button of the course here will open, once it is published."""
-    try:
-        from ..authoring.course import Course, CourseError
-    except ImportError:
-        return
+    from ..authoring.course import Course, CourseError
+
     try:
         course = Course.find()
-        names = course.assignments()
-        public = course.public
+        names, public = course.assignments(), course.public
     except CourseError as error:
         yield Finding("published", False, str(error))
         return
-    nothing = "nothing: there is no assignment"
-    opens = public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else nothing
+    opens = (
+        public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else "nothing: there is no assignment"
+    )
     yield Finding("published", True, f"at {public.site}/, by `coursekit publish DIR --pages`")
     yield Finding("Colab button", True, f"opens {opens}")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from typer import Argument, Option
+
+if TYPE_CHECKING:
+    from ..authoring.course import Course
+    from ..grading.command import Graded, Options
 
 app = typer.Typer(
     name="coursekit",
@@ -30,8 +36,6 @@ CourseOption = Annotated[Path, Option("--course", help="The course's folder.", s
 GradebookOption = Annotated[str, Option(help="A database URL.", show_default="gradebook.db of the course")]
 OutOption = Annotated[Path | None, Option(help="Folder for pages.", show_default="_build/grades")]
 AssignmentArgument = Annotated[str, Argument(help="An assignment.")]
-GradedArgument = Annotated[str, Argument(help="An assignment that was graded.")]
-StudentArgument = Annotated[str, Argument(help="A student's id.")]
 NamesArgument = Annotated[list[str] | None, Argument(help="Assignments.", show_default="all")]
 UnsafeOption = Annotated[bool, Option("--unsafe", help="Run without a sandbox, where there is none.")]
 
@@ -83,3 +87,42 @@ def columns(*titles: str) -> Table:
 def say(words: object, what: object = "", more: str = "") -> None:
     """A sentence; `what` in it stands out."""
     console.print(f"{escape(str(words))}[bold]{escape(str(what))}[/]{escape(more)}", soft_wrap=True)
+
+
+@contextmanager
+def bar(title: str, total: float) -> Iterator[Callable[..., None]]:
+    """`with bar("Grading", 40) as advance: advance(advance=1)`; `advance` takes rich's update arguments. A plain line
+    where there is no terminal."""
+    parts = (
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*parts, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(title, total=total)
+        if not console.is_terminal:
+            console.print(f"{title} …")
+        yield lambda **update: progress.update(task, **update)
+
+
+def released(course: Course, names: list[str] | None = None) -> list[Path]:
+    from ..authoring.release import release
+
+    with bar("Releasing the assignments", len(names or course.assignments())) as advance:
+        return release(course, names, progress=lambda _: advance(advance=1))
+
+
+def built(course: Course) -> Path:
+    from ..book.build import build
+
+    with bar("Building the book", 100) as advance:
+        return build(course.root, progress=lambda share: advance(completed=round(100 * share)))
+
+
+def graded(submissions: list[Path], options: Options) -> Graded:
+    from ..grading.command import run
+
+    with bar("Grading", 1) as advance:
+        return run(submissions, options, lambda n: advance(total=n), lambda: advance(advance=1))

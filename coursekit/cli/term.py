@@ -9,17 +9,7 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from ..expected import Expected
-from .shared import (
-    AssignmentArgument,
-    GradedArgument,
-    Later,
-    StudentArgument,
-    chore,
-    columns,
-    console,
-    problems,
-    say,
-)
+from .shared import AssignmentArgument, Later, chore, columns, console, problems, say
 
 if TYPE_CHECKING:
     from ..grading import term as chores
@@ -39,7 +29,7 @@ def _left(path: Path, left: list[str]) -> None:
 @chore()
 def report(
     options: Options,
-    assignment: GradedArgument,
+    assignment: AssignmentArgument,
     names: Annotated[bool, Option("--names", help="Name the students on its leaderboard.")] = False,
 ) -> None:
     """Write the class's report again, with the points that were given by hand since."""
@@ -49,7 +39,7 @@ def report(
 @chore()
 def export(
     options: Options,
-    assignment: GradedArgument,
+    assignment: AssignmentArgument,
     to: Annotated[Path, Argument(help="The file to write (a folder for gradescope).")],
     form: Annotated[str, Option("--format", help="csv, canvas, moodle, gradescope, gradescope-zip.")] = "csv",
     into: Annotated[Path | None, Option(help="The downloaded Canvas or Moodle file to fill in.")] = None,
@@ -76,7 +66,7 @@ def due(
 def extend(
     options: Options,
     assignment: AssignmentArgument,
-    student: StudentArgument,
+    student: Annotated[str, Argument(help="A student's id.")],
     until: Annotated[str, Argument(help="A time, or +3d or +12h after the due time.")],
     why: Annotated[str, Option(help="The reason, kept with it.")] = "",
 ) -> None:
@@ -88,7 +78,7 @@ def extend(
 def give(
     options: Options,
     assignment: AssignmentArgument,
-    student: StudentArgument,
+    student: Annotated[str, Argument(help="A student's id.")],
     question: Annotated[str, Argument(help="A graded cell, as `test_clip`.")],
     score: Annotated[str, Argument(help="Points; - for a comment alone.")],
     comment: Annotated[str, Argument(help="What the student reads.")] = "",
@@ -144,7 +134,7 @@ def status(
 @chore("return")
 def give_back(
     options: Options,
-    assignment: GradedArgument,
+    assignment: AssignmentArgument,
     to: Annotated[Path, Argument(help="The zip to write.")],
     canvas: Annotated[Path | None, Option(help="The submissions, as Canvas gave them.")] = None,
     moodle: Annotated[Path | None, Option(help="The submissions, as Moodle gave them.")] = None,
@@ -157,7 +147,7 @@ def give_back(
 
 
 @chore()
-def undo(options: Options, assignment: GradedArgument) -> None:
+def undo(options: Options, assignment: AssignmentArgument) -> None:
     """Take back what the last run changed in grades that were there before; again, and the run before it."""
     for change in chores.undo(assignment, options):
         say(change)

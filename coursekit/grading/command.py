@@ -92,8 +92,17 @@ def run(
         @cache
         def runner() -> Warm | Cluster:
             """Started when there is work for it."""
-            opened.enter_context(made := _runner(options))
-            return made
+            if options.dask:
+                from .run.cluster import Cluster
+
+                return opened.enter_context(
+                    Cluster(options.dask, options.limits, options.unsafe, options.device)
+                )
+            jobs, hidden = options.jobs or len(os.sched_getaffinity(0)), private_folders(options.course)
+            warm = Warm(
+                jobs=jobs, limits=options.limits, unsafe=options.unsafe, device=options.device, hidden=hidden
+            )
+            return opened.enter_context(warm)
 
         def one_by_one() -> Iterator[Submission]:
             total(len(submissions))
@@ -159,17 +168,6 @@ def _chosen(found: Collection, paths: list[Path], students: frozenset[str]) -> l
         names = ", ".join(sorted(found.found)[:20]) + (" …" if len(found.found) > 20 else "")
         raise GradingError(f"nothing was handed in by {absent}; there is work of {names}")
     return [s for s in found.submissions if not students or s.student in students]
-
-
-def _runner(options: Options) -> Warm | Cluster:
-    if options.dask:
-        from .run.cluster import Cluster
-
-        return Cluster(options.dask, options.limits, options.unsafe, options.device)
-    return Warm(
-        jobs=options.jobs or len(os.sched_getaffinity(0)), limits=options.limits, unsafe=options.unsafe,
-        device=options.device, hidden=private_folders(options.course),
-    )  # fmt: skip
 
 
 def private_folders(course: Path) -> list[Path]:

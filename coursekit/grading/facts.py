@@ -206,15 +206,12 @@ class Verdict:
     max: float
     status: str  # a test's (see `TestOutcome`); else "by hand", "blank", "graded by hand"
     sentence: str = ""
-    kind: str = (
-        ""  # the mistake's name; "empty": nothing was written; "stopped": its cell did not get through
-    )
+    kind: str = ""  # the mistake's name; "empty": nothing written; "stopped": its cell did not get through
     detail: str = ""
     seconds: float = 0.0
     weaker: bool = False
-    measured: dict[str, float] = field(
-        default_factory=dict
-    )  # what its test measured, by name: less is better
+    # what its test measured, by name: less is better
+    measured: dict[str, float] = field(default_factory=dict)
 
     @property
     def key(self) -> Key:

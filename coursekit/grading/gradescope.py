@@ -121,7 +121,11 @@ def main(words: list[str]) -> int:
     )  # fmt: skip
     student = _student(home / "submission_metadata.json")
     try:
-        graded = run([_as_one_student(home / "submission", home / "one", student)], options)
+        # A class of one: the submission's folder under the student's name.
+        plain = "".join(c if c.isalnum() or c in "@.-_" else "_" for c in student).lstrip(".")
+        if not (home / "one" / plain).exists():
+            shutil.copytree(home / "submission", home / "one" / plain, symlinks=True)
+        graded = run([home / "one"], options)
     except (
         Exception
     ) as error:  # for the student a sentence; for the instructor the reason, in Gradescope's log
@@ -159,19 +163,10 @@ def names_of(assignment: Assignment) -> dict[Key, str]:
 
 def _student(metadata: Path) -> str:
     try:
-        users = json.loads(metadata.read_text(encoding="utf-8"))["users"]
-        return str(users[0].get("email") or users[0]["name"])
+        user = json.loads(metadata.read_text(encoding="utf-8"))["users"][0]
+        return str(user.get("email") or user["name"])
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return "student"
-
-
-def _as_one_student(submission: Path, folder: Path, student: str) -> Path:
-    """A class of one: the submission's folder under the student's name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    link = folder / "".join(c if c.isalnum() or c in "@.-_" else "_" for c in student).lstrip(".")
-    if not link.exists():
-        shutil.copytree(submission, link, symlinks=True)
-    return folder
 
 
 def _failed(sentence: str) -> str:

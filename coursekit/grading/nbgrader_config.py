@@ -12,6 +12,8 @@ from typing import Any
 import nbgrader
 from traitlets.config import Config
 
+from ..files import write
+
 MATHJAX = (
     "window.MathJax = {tex: {inlineMath: [['$', '$'], ['\\\\(', '\\\\)']], processEscapes: true}, "
     "svg: {fontCache: 'none'}, options: {enableMenu: false}};"
@@ -54,21 +56,18 @@ def configure(config: Any, root: Path) -> None:
     config.ExecutePreprocessor.timeout = 120
     templates = root / "_build" / "formgrader"
     theirs = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"
+    macro = templates / "base" / "mathjax.html.j2"
     try:
-        _formulas_without_another_host(templates / "base" / "mathjax.html.j2")
+        if (
+            not macro.exists()
+        ):  # its pages get the MathJax that is installed here, in place of one from elsewhere
+            from ..book.vendor import mathjax
+
+            script = (
+                (mathjax() / "tex-svg-full.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+            )
+            text = f"<script>{MATHJAX}</script><script>{script}</script>"
+            write(macro, "{%- macro mathjax(url='') -%}{% raw %}" + text + "{% endraw %}{%- endmacro %}\n")
         config.HTMLExporter.extra_template_basedirs = [str(templates), str(theirs)]
     except Exception as error:  # noqa: BLE001 - nbgrader must start, whatever is missing
         sys.stderr.write(f"The formgrader will show formulas as TeX: {error}\n")
-
-
-def _formulas_without_another_host(template: Path) -> None:
-    """Give the formgrader's pages the MathJax that is installed here, in place of one from elsewhere."""
-    if template.exists():
-        return
-    from ..book.vendor import mathjax
-
-    script = (mathjax() / "tex-svg-full.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
-    text = f"<script>{MATHJAX}</script><script>{script}</script>"
-    template.parent.mkdir(parents=True, exist_ok=True)
-    macro = "{%- macro mathjax(url='') -%}{% raw %}" + text + "{% endraw %}{%- endmacro %}\n"
-    template.write_text(macro, encoding="utf-8")

@@ -38,22 +38,21 @@ def _graded(record: Record, name: str) -> list[Entry]:
     return found
 
 
-def _shared(entries: list[Entry], record: Record) -> list[Entry]:
+def _shared(record: Record, entries: list[Entry]) -> list[Entry]:
     """The entries of an assignment, and for every other member of a group a copy of what one of them handed in."""
     found = {entry.student: entry for entry in entries}
     groups: dict[str, list[Entry]] = defaultdict(list)
-    people = record.term.people()
-    for person in people:
+    for person in (people := record.term.people()):
         if person.group and person.student in found:
             groups[person.group].append(found[person.student])
-    for name in {entry.assignment for entry in entries}:
-        for (_, member), student in record.term.told("together", name).items():
-            if student in found:
-                found.setdefault(member, replace(found[student], student=member))
+    together = record.term.shared(entries[0].assignment) if entries else {}
+    for entry in entries:
+        for member in together.get(entry.student, ()):
+            found.setdefault(member, replace(entry, student=member))
     for person in people:
         if best := max(groups[person.group], key=lambda entry: entry.score, default=None):
             found.setdefault(person.student, replace(best, student=person.student))
-    return list(found.values())
+    return record.penalised(list(found.values()))
 
 
 def report_again(name: str, options: Options, named: bool = False) -> Path:
@@ -78,7 +77,7 @@ def export(
     if form == "gradescope-zip":
         return write(to, autograder_zip(options.course, name, options.unsafe)), []
     with _known(options) as record:
-        entries, refused = _shared(_graded(record, name), record), record.term.refused()
+        entries, refused = _shared(record, _graded(record, name)), record.term.refused()
     if form == "gradescope":
         for entry in entries:
             write(to / file_name(entry.student) / "results.json", exports.gradescope(entry))
@@ -161,7 +160,7 @@ def undo(name: str, options: Options) -> list[Change]:
 def whole_term(options: Options) -> Path:
     """One page over all assignments and students, with the history of each grade."""
     with _known(options) as record:
-        entries = {name: _shared(record.entries(name), record) for name in record.assignments()}
+        entries = {name: _shared(record, record.entries(name)) for name in record.assignments()}
         students = [person.student for person in record.term.people()]
         page = term_page(entries, students, record.history.changes())
     return write(options.folder / "term.html", page)
@@ -188,9 +187,8 @@ def extend(name: str, student: str, until: str, why: str, options: Options) -> s
         when = later(until, record.term.lateness(name).due)
         record.term.say("extension", name, student, when.isoformat(), why)
         record.refresh(name)
-        record.history.note(
-            name, student, None, None, f"more time, until {in_utc(when)}{f': {why}' if why else ''}"
-        )
+        more = f"more time, until {in_utc(when)}{f': {why}' if why else ''}"
+        record.history.note(name, student, more)
     return f"{student} has until {in_utc(when)} for {name}"
 
 
@@ -242,7 +240,7 @@ def status(name: str | None, options: Options) -> list[Standing]:
             )
         for assignment in [name] if name else known:
             entries = record.entries(assignment)
-            done = {entry.student for entry in _shared(entries, record)}
+            done = {entry.student for entry in _shared(record, entries)}
             missing = [person.student for person in people if person.student not in done]
             due = record.term.lateness(assignment).due
             found.append(Standing(assignment, entries, missing, refused, in_utc(due) if due else ""))

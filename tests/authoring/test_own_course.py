@@ -93,3 +93,21 @@ def test_a_folder_with_anything_in_it_is_left_alone(tmp_path):
     with pytest.raises(CourseError, match="is not empty; name a folder that is"):
         new(tmp_path / "mine")
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
+
+
+def test_a_course_is_begun_whole_or_not_at_all_and_in_the_folder_that_one_stands_in(tmp_path, monkeypatch):
+    home = tmp_path / "mine"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    made = home.stat().st_ino
+    new(Path("."))
+    assert home.stat().st_ino == made
+    assert Path("_config.yml").is_file()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("coursekit.files.os.replace", full)
+    with pytest.raises(CourseError, match=r"other cannot be made: .*No space left on device"):
+        new(tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -216,7 +216,7 @@ def test_gradescopes_zip_is_read_like_its_folder_and_groups_are_kept(tmp_path, t
     path.write_bytes(zipped({top + name: data for name, data in files.items()}))
     found = collect([path])
     assert sorted(found.found) == ["Emmy", "ada@x.org", "submission_3"]
-    assert found.together == {"bob@x.org": "ada@x.org"}
+    assert found.together == {"ada@x.org": ["bob@x.org"], "Emmy": [], "submission_3": []}
     assert found.found["ada@x.org"].when.year == 2026
     assert found.refusals == []
 

@@ -1,5 +1,6 @@
 """The chores of a term, each one command: the class list, due dates, extensions, points by hand, who is missing."""
 
+import datetime
 import errno
 import json
 import os
@@ -133,11 +134,12 @@ def test_every_member_of_a_group_gets_the_grade_and_their_own_work_goes_before(t
     graded = {("ada", "a1"): 9.0, ("bob", "a2"): 3.0, ("emmy", "a1"): 5.0}
     with Record(options.gradebook_url) as record, record.engine.begin() as connection:
         for (student, assignment), score in graded.items():
-            plain = Entry(student, assignment, (Verdict("t", "n", score, 10.0, "failed"),)).plain()
+            verdicts = (Verdict("t", "n", score, 10.0, "failed"),)
+            plain = Entry(student, assignment, verdicts, when=datetime.datetime(2026, 11, 16)).plain()
             row = {"student": student, "assignment": assignment, "record": json.dumps(plain)}
             connection.execute(insert(GRADED).values(**row, digest="d", outputs="{}"))
     with Record(options.gradebook_url) as record:
-        record.term.share({"bob": "ada", "carl": "ada"}, graded)
+        record.term.share({"ada": ["bob", "carl"], "bob": []}, graded)
         record.term.enrol([Person("kurt", group="g"), Person("emmy", group="g"), Person("lise")])
 
     def scores(name: str) -> dict[str, str]:
@@ -146,6 +148,15 @@ def test_every_member_of_a_group_gets_the_grade_and_their_own_work_goes_before(t
 
     assert scores("a1") == {"ada": "9", "bob": "9", "carl": "9", "emmy": "5", "kurt": "5"}
     assert scores("a2") == {"bob": "3"}
+    with Record(options.gradebook_url) as record:
+        record.term.share({"ada": ["bob"]}, [("ada", "a1")])
+    assert "carl" not in scores("a1"), "who left the group has no part in what it hands in anew"
+    with Record(options.gradebook_url) as record:
+        record.decide("a1", "2026-11-15", "10% a day")
+        record.term.say("extension", "a1", "bob", "2026-11-20T00:00")
+    assert scores("a1") == {"ada": "8.1", "bob": "9", "emmy": "4.5", "kurt": "4.5"}, (
+        "each by their own due time"
+    )
     first, second = status(None, options)
     assert (first.missing, second.missing) == (["lise"], ["emmy", "kurt", "lise"])
 

@@ -12,7 +12,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from ...files import write
-from ..facts import Entry, MasterCell, Work
+from ..facts import Entry, Work
 from ..nbgrader_config import settings
 from ..text import cleaned, printable
 
@@ -39,7 +39,10 @@ def write_autograded(course: Path, work: Work, entry: Entry, home: Path | None =
             grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
             own = made.master.by_id.get(grade_id)
             if own and own.role == "manual" and own.source != own.released:
-                notebook.cells.append(_rubric(own))
+                # What the instructor wrote in the answer's place, with the marks that it gets.
+                text = f"```\n{own.source}\n```" if own.kind == "code" else _ELSEWHERE.sub(r"\1", own.source)
+                rubric = f"**For whoever grades: the instructor's own answer**\n\n{text}"
+                notebook.cells.append(new_markdown_cell(rubric))
             if grade_id in made.answers:
                 answer = made.answers[grade_id]
                 cell.source = printable(answer) if cell.cell_type == "code" else cleaned(answer)
@@ -57,12 +60,6 @@ def write_autograded(course: Path, work: Work, entry: Entry, home: Path | None =
         notebook.cells += [new_code_cell(printable(c.source)) for c in made.cells if c.role == "extra"]
         path = (home or course) / folder / work.student / work.assignment.name / f"{name}.ipynb"
         write(path, nbformat.v4.writes(notebook))  # without validation, which takes longer than all the rest
-
-
-def _rubric(own: MasterCell) -> Any:
-    """What the instructor wrote in the answer's place, with the marks that it gets: for whoever grades."""
-    text = f"```\n{own.source}\n```" if own.kind == "code" else _ELSEWHERE.sub(r"\1", own.source)
-    return new_markdown_cell(f"**For whoever grades: the instructor's own answer**\n\n{text}")
 
 
 @lru_cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection, Engine, RowMapping, insert, select, update
@@ -58,7 +58,7 @@ class History:
         connection.execute(insert(HISTORY).values(**row, after=entry.score, why=why or "graded"))
 
     def note(
-        self, assignment: str, student: str, before: float | None, after: float | None, why: str
+        self, assignment: str, student: str, why: str, before: float | None = None, after: float | None = None
     ) -> None:
         """What a person did, which no run takes back."""
         row = {"student": student, "assignment": assignment, "run": self.began}
@@ -67,8 +67,7 @@ class History:
 
     def changes(self, run: str | None = None) -> list[Change]:
         """The earliest first; of one run, or all."""
-        columns = (HISTORY.c[name] for name in ("run", "student", "assignment", "before", "after", "why"))
-        query = select(*columns).order_by(HISTORY.c.number)
+        query = select(*(HISTORY.c[one.name] for one in fields(Change))).order_by(HISTORY.c.number)
         with self.engine.connect() as connection:
             found = connection.execute(query if run is None else query.where(HISTORY.c.run == run)).all()
         return [Change(*row) for row in found]

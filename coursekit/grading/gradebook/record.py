@@ -21,7 +21,7 @@ from ...runtime import find_own_scripts
 from ..errors import GradingError
 from ..facts import Assignment, Entry, Master, Printed, printed_from_plain
 from .history import Change, History
-from .tables import ASSIGNMENT, FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalty, utc
+from .tables import ASSIGNMENT, FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalties, utc
 from .term import Lateness, Term, in_utc, time_of
 
 REPAIR = (
@@ -62,8 +62,6 @@ class Record:
         if isinstance(error, (SQLAlchemyError, InvalidEntry, json.JSONDecodeError)):
             words = f"the gradebook {_shown(self.url)} failed: {_reason(error)}; nothing is half-written; {REPAIR}"
             raise GradingError(words) from error
-
-    # ── the assignment ───────────────────────────────────────────────────────────────────────
 
     def enter(self, assignment: Assignment) -> None:
         """Make the assignment known to the gradebook, as `nbgrader generate_assignment` does."""
@@ -139,7 +137,7 @@ class Record:
             return False
         stands = self.entry(entry.student, entry.assignment)
         hands = by_hand(self.engine, entry.assignment, entry.student).get(entry.student, {})
-        (now,) = self._penalised([entry.given(hands)])
+        (now,) = self.penalised([entry.given(hands)])
         return stands.tests == entry.tests and stands.score > now.score
 
     def give(self, assignment: str, student: str, cell: str, score: float | None, comment: str) -> None:
@@ -156,29 +154,25 @@ class Record:
                     grade = gradebook.find_grade(cell, name, assignment, student)
                     grade.manual_score, grade.needs_manual_grade = score, False
                 if comment:
-                    answer = self._answer_of(gradebook, assignment, name, cell)
+                    # nbgrader keeps the comment on a test at the answer above it.
+                    known = gradebook.find_notebook(name, assignment)
+                    answers, order = (
+                        {c.name for c in known.solution_cells},
+                        [c.name for c in known.source_cells],
+                    )
+                    above = order[order.index(cell) :: -1] if cell in order else []
+                    answer = next((one for one in above if one in answers), cell)
                     gradebook.find_comment(answer, name, assignment, student).manual_comment = comment
             except MissingEntry as error:
                 raise GradingError(f"the gradebook has no place for it: {error}") from error
         self.refresh(assignment)
         after = self.entry(student, assignment).score
         why = f"{cell} by hand{f': {comment}' if comment else ''}"
-        self.history.note(assignment, student, before.score, after, why)
+        self.history.note(assignment, student, why, before.score, after)
 
-    @staticmethod
-    def _answer_of(gradebook: Gradebook, assignment: str, notebook: str, cell: str) -> str:
-        """Where nbgrader keeps the comment on a test: at the answer above it."""
-        known = gradebook.find_notebook(notebook, assignment)
-        order, solutions = ([c.name for c in cells] for cells in (known.source_cells, known.solution_cells))
-        before = order[: order.index(cell) + 1] if cell in order else order
-        return next((name for name in reversed(before) if name in solutions), cell)
-
-    def refresh(self, assignment: str) -> None:
-        """Tell nbgrader's own tables the penalties as they are now: its formgrader shows its own sums."""
-        for entry in self.entries(assignment):
-            tell_penalty(self.engine, entry)
-
-    # ── one submission ───────────────────────────────────────────────────────────────────────
+    def refresh(self, assignment: str, student: str | None = None) -> None:
+        """Tell nbgrader's own tables the penalties as they are now."""
+        tell_penalties(self.engine, self.entries(assignment, student))
 
     def write(self, entry: Entry, digest: str, printed: Printed | None = None, why: str = "") -> None:
         """Enter a submission's grades, all or none. What a person has given (points, comments) stays."""
@@ -192,7 +186,7 @@ class Record:
             connection.execute(insert(GRADED).values(row))
             connection.execute(delete(FACTS).filter_by(kind="refused", student=entry.student))
         if self.term.rule("late", entry.assignment):
-            tell_penalty(self.engine, self.entry(entry.student, entry.assignment))
+            self.refresh(entry.assignment, entry.student)
 
     def undo(self, assignment: str) -> list[Change]:
         """Put back what the last run that changed grades of this assignment found there."""
@@ -205,8 +199,6 @@ class Record:
             Change(r["run"], r["student"], assignment, r["after"], r["before"], f"not {r['why']}")
             for r in rows
         ]
-
-    # ── what is there ────────────────────────────────────────────────────────────────────────
 
     def digests(self) -> dict[tuple[str, str], str]:
         """(student, assignment) -> the digest of what was graded."""
@@ -224,9 +216,10 @@ class Record:
         with self.engine.connect() as connection:
             found = [Entry.from_plain(json.loads(text)) for text in connection.execute(query).scalars()]
         hands = by_hand(self.engine, assignment, student) if found else {}
-        return self._penalised([entry.given(hands.get(entry.student, {})) for entry in found])
+        return self.penalised([entry.given(hands.get(entry.student, {})) for entry in found])
 
-    def _penalised(self, given: list[Entry]) -> list[Entry]:
+    def penalised(self, given: list[Entry]) -> list[Entry]:
+        """Entries of one assignment with the penalties as they are now."""
         late = self.term.lateness(given[0].assignment) if given else Lateness()
         if not late.percent:  # version 0.1 kept the penalty with the entry, and no policy
             return given

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sql
@@ -61,9 +61,6 @@ def is_of(student: str, assignment: str) -> sql.ColumnElement[bool]:
     return (GRADED.c.student == student) & (GRADED.c.assignment == assignment)
 
 
-# ── what people gave ─────────────────────────────────────────────────────────────────────────
-
-
 def by_hand(
     engine: Engine, assignment: str, student: str | None = None
 ) -> Mapping[str, Mapping[Key, ByHand]]:
@@ -85,9 +82,6 @@ def by_hand(
     return {who: {key: ByHand(**hand) for key, hand in cells.items()} for who, cells in found.items()}
 
 
-# ── an assignment's cells, and a submission's rows ───────────────────────────────────────────
-
-
 class Place:
     """Where an assignment's grades go: the keys of its rows; `graded` and `answered` are notebook -> cell -> key.
 
@@ -103,11 +97,8 @@ class Place:
         query = select(NOTEBOOK.c.name, NOTEBOOK.c.id, CELL.c.name, CELL.c.id, CELL.c.type)
         query = query.join(CELL, CELL.c.notebook_id == NOTEBOOK.c.id, isouter=True)
         stale = []
-        for notebook, number, cell, cell_key, kind in connection.execute(
-            query.where(NOTEBOOK.c.assignment_id == key)
-        ):
-            if notebook not in roles:
-                continue
+        mine = connection.execute(query.where(NOTEBOOK.c.assignment_id == key)).all()
+        for notebook, number, cell, cell_key, kind in (row for row in mine if row[0] in roles):
             self.notebooks[notebook] = number
             role = roles[notebook].get(cell)
             if kind in ("GradeCell", "TaskCell") and role in ("test", "manual", "task"):
@@ -121,9 +112,8 @@ class Place:
 
     def put(self, connection: Connection, entry: Entry) -> None:
         """A submission's points; what a person has given stays."""
-        submission = self._submission(connection, entry)
         wanted = {q.key: None if q.waiting else q.score for q in entry.questions}
-        for notebook, key in self._notebooks(connection, submission).items():
+        for notebook, key in self._notebooks(connection, self._submission(connection, entry)).items():
             given = select(GRADE.c.cell_id).where(
                 GRADE.c.notebook_id == key, GRADE.c.manual_score.is_not(None)
             )
@@ -133,26 +123,26 @@ class Place:
                 k: {"auto_score": score, "needs_manual_grade": score is None or k in by_person}
                 for k, score in scores.items()
             }
-            said = {
-                k: {"auto_comment": "No response." if cell in entry.blank else None}
+            blank = {
+                k: "No response." if cell in entry.blank else None
                 for cell, k in self.answered[notebook].items()
             }
             _put(connection, GRADE, key, grades)
-            _put(connection, COMMENT, key, said)
+            _put(connection, COMMENT, key, {k: {"auto_comment": words} for k, words in blank.items()})
 
     def _submission(self, connection: Connection, entry: Entry) -> str:
         time = {"timestamp": utc(entry.when)} if entry.when else {}
         where = (SUBMITTED.c.assignment_id == self.key) & (SUBMITTED.c.student_id == entry.student)
         found = connection.execute(select(SUBMITTED.c.id).where(where)).scalar()
-        if found is not None:
-            if time:
-                connection.execute(sql.update(SUBMITTED).where(where).values(time))
-            return str(found)
-        if connection.execute(select(STUDENT.c.id).where(STUDENT.c.id == entry.student)).scalar() is None:
-            connection.execute(sql.insert(STUDENT).values(id=entry.student))
-        row = {"id": api.new_uuid(), "assignment_id": self.key, "student_id": entry.student, **time}
-        connection.execute(sql.insert(SUBMITTED).values(row))
-        return str(row["id"])
+        if found is None:
+            if connection.execute(select(STUDENT.c.id).where(STUDENT.c.id == entry.student)).scalar() is None:
+                connection.execute(sql.insert(STUDENT).values(id=entry.student))
+            found = api.new_uuid()
+            row = {"id": found, "assignment_id": self.key, "student_id": entry.student, **time}
+            connection.execute(sql.insert(SUBMITTED).values(row))
+        elif time:
+            connection.execute(sql.update(SUBMITTED).where(where).values(time))
+        return str(found)
 
     def _notebooks(self, connection: Connection, submission: str) -> dict[str, str]:
         """The key of each submitted notebook."""
@@ -189,23 +179,22 @@ def _remove(connection: Connection, cells: list[str]) -> None:
     for given in (GRADE.c.manual_score, COMMENT.c.manual_comment):
         of = given.table.c.cell_id
         kept |= set(connection.execute(select(of).where(of.in_(cells), given.is_not(None))).scalars())
-    gone = [cell for cell in cells if cell not in kept]
-    places = [GRADE.c.cell_id, COMMENT.c.cell_id]
-    places += [
-        model.__table__.c.id for model in (api.GradeCell, api.SolutionCell, api.TaskCell, api.BaseCell)
-    ]
-    for place in places:
-        connection.execute(sql.delete(place.table).where(place.in_(gone)))
+    models = (api.GradeCell, api.SolutionCell, api.TaskCell, api.BaseCell)
+    for place in (GRADE.c.cell_id, COMMENT.c.cell_id, *(model.__table__.c.id for model in models)):
+        connection.execute(
+            sql.delete(place.table).where(place.in_([one for one in cells if one not in kept]))
+        )
 
 
-def tell_penalty(engine: Engine, entry: Entry) -> None:
-    """Give nbgrader's own tables the penalty as it is now: its formgrader shows its own sums."""
-    submission = select(SUBMITTED.c.id).join(ASSIGNMENT, SUBMITTED.c.assignment_id == ASSIGNMENT.c.id)
-    submission = submission.where(
-        SUBMITTED.c.student_id == entry.student, ASSIGNMENT.c.name == entry.assignment
-    )
-    mine = SUBMITTED_NOTEBOOK.c.assignment_id.in_(submission)
+def tell_penalties(engine: Engine, entries: Iterable[Entry]) -> None:
+    """Give nbgrader's own tables the penalties as they are now: its formgrader shows its own sums."""
     with engine.begin() as connection:
-        count = len(connection.execute(select(SUBMITTED_NOTEBOOK.c.id).where(mine)).all())
-        share = entry.late_penalty / max(1, count) or None
-        connection.execute(sql.update(SUBMITTED_NOTEBOOK).where(mine).values(late_submission_penalty=share))
+        for entry in entries:
+            submission = select(SUBMITTED.c.id).join(ASSIGNMENT, SUBMITTED.c.assignment_id == ASSIGNMENT.c.id)
+            own = (SUBMITTED.c.student_id == entry.student) & (ASSIGNMENT.c.name == entry.assignment)
+            mine = SUBMITTED_NOTEBOOK.c.assignment_id.in_(submission.where(own))
+            count = len(connection.execute(select(SUBMITTED_NOTEBOOK.c.id).where(mine)).all())
+            share = entry.late_penalty / max(1, count) or None
+            connection.execute(
+                sql.update(SUBMITTED_NOTEBOOK).where(mine).values(late_submission_penalty=share)
+            )

@@ -108,12 +108,19 @@ class Term:
         """student -> why."""
         return {student: words for (_, student), words in self.told("refused").items()}
 
-    def share(self, together: Mapping[str, str], done: Iterable[tuple[str, str]]) -> None:
-        """Keep who handed in with whom."""
+    def share(self, together: Mapping[str, list[str]], done: Iterable[tuple[str, str]]) -> None:
+        """Keep who handed in with whom; of whom the source says nothing, what was known stays."""
         facts = (
-            (name, member, who) for who, name in done for member, whose in together.items() if whose == who
+            (name, student, json.dumps(together[student])) for student, name in done if student in together
         )
         self.say_all("together", facts)
+
+    def shared(self, assignment: str) -> dict[str, list[str]]:
+        """student -> who handed in with them."""
+        return {
+            student: json.loads(members)
+            for (_, student), members in self.told("together", assignment).items()
+        }
 
     def lateness(self, assignment: str) -> Lateness:
         """What decides how late a work is, as it stands now."""

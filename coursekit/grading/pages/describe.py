@@ -83,18 +83,15 @@ def stopped(cell: CellOutcome) -> str:
 
 def printed(outcomes: Mapping[str, Outcome]) -> Printed:
     """What the cells printed and drew, by notebook, as JSON can hold it: pictures in base 64."""
+    shown: Printed = {}
     room = MOST_OUTPUT
-
-    def kept(cell: CellOutcome) -> Iterator[Output]:
-        nonlocal room
+    for name, cell in [(name, cell) for name, outcome in outcomes.items() for cell in outcome.cells]:
+        outputs = []
         for output in cell.outputs:
             data = output.data
             data = base64.b64encode(data).decode() if isinstance(data, bytes) else data
             if len(data) <= room:
                 room -= len(data)
-                yield Output(output.kind, data)
-
-    return {
-        name: [replace(cell, outputs=list(kept(cell))) for cell in outcome.cells]
-        for name, outcome in outcomes.items()
-    }
+                outputs.append(Output(output.kind, data))
+        shown.setdefault(name, []).append(replace(cell, outputs=outputs))
+    return shown

@@ -155,7 +155,7 @@ def _is_notebook(name: str, data: bytes) -> bool:
 class Collection:
     found: dict[str, Submission] = field(default_factory=dict)
     refusals: list[Problem] = field(default_factory=list)
-    together: dict[str, str] = field(default_factory=dict)  # member of a group -> whose submission it is
+    together: dict[str, list[str]] = field(default_factory=dict)  # student -> who handed in with them
     archives: list[zipfile.ZipFile] = field(default_factory=list)  # open until all is read
 
     @property
@@ -239,7 +239,7 @@ def _share_out(parts: list[Part], found: Collection) -> None:
         if listed and top:
             (student, *others), when = people.get(top, ([top], None))
             found.add(student, replace(part, when=when))
-            found.together |= {plain_name(other): plain_name(student) for other in others}
+            found.together[plain_name(student)] = list(map(plain_name, others))
         elif moodle:
             found.add(f"{moodle['name']} ({moodle['id']})", part)
         elif top:

@@ -67,8 +67,6 @@ class _Repair:
         position = self.found.place.get(number)
         return None if position is None else self.cells[position]
 
-    # ── the student's own cells ──────────────────────────────────────────────────────────────
-
     def _extras(self) -> dict[int, list[int]]:
         """The positions of the student's own code, under the instructor's cell that it follows (-1: the start)."""
         untouched = {"", *self.master.folded}
@@ -85,8 +83,6 @@ class _Repair:
         for position in self.extras.get(number, ()):
             if position not in self.moved:
                 self.made.cells.append(Cell(self.cells[position].source, "extra"))
-
-    # ── the answers ──────────────────────────────────────────────────────────────────────────
 
     def _answer(self, number: int, own: MasterCell) -> None:
         cell, tested, name = self._student(number), own.role == "solution", own.grade_id
@@ -136,8 +132,6 @@ class _Repair:
             if cell.role in ("solution", "extra") and imports_from(cell.source, MODELS):
                 where = f"the answer `{cell.id}`" if cell.id else "a cell of the student's own"
                 self.made.flags.append(f"{where} imports `{MODELS}`, the course's own models")
-
-    # ── what of the instructor's was changed or lost; it was put back ────────────────────────
 
     def _note_changes(self) -> None:
         log = self.made.repairs
