@@ -5,7 +5,7 @@ import pytest
 def engine(request, monkeypatch) -> str:
     """Every comparison of a test on one engine, and then on the other."""
     from coursekit.notation.compare import comparison
-    from coursekit.notation.compare.engine import engine
+    from coursekit.notation.compare.draws import engine
 
     monkeypatch.setattr(comparison, "the_engine", lambda name: engine(name or request.param))
     return request.param

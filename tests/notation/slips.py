@@ -57,6 +57,23 @@ LSTMB = "do[t,j] = dh[t,j] tanh(c[t,j])\ndc[t,j] = dh[t,j] o[t,j] (1 - tanh(c[t,
 EXPL = "y[t,j] = x[t,j] + P[t,j]\nq[t,i] = W[i,J] y[t,J]"
 GRID2 = "h[u,v,j] = tanh(A[j,I] h[u-1,v,I] + B[j,I] h[u,v-1,I] + C[j,K] x[u,v,K] + b[j])"
 MASKED = "n = sum[b,t](w[b,t])\nCE = -1/n sum[b,t,v](w[b,t] y[b,t,v] log(p[b,t,v]))\nPP = exp(CE)"
+SELF = "p[t,v] = softmax[v](W[v,J] h[t,J] / tau)\nS = -1/T sum[t,v](p[t,v] log(p[t,v]))"
+PEEP = "f[t,j] = sigmoid(W[j,I] h[t-1,I] + P[j] c[t-1,j] + b[j])\nc[t,j] = f[t,j] c[t-1,j] + (1 - f[t,j]) tanh(U[j,K] x[t,K])\nh[t,j] = tanh(c[t,j])"
+LEAKY = "h[t,j] = (1 - a) h[t-1,j] + a tanh(W[j,I] h[t-1,I] + U[j,K] x[t,K])"
+CROSS = "q[t,i] = W_Q[i,J] x[t,J]\nk[s,i] = W_K[i,L] m[s,L]\nv[s,i] = W_V[i,L] m[s,L]\na[t,s] = softmax[s](q[t,I] k[s,I] / sqrt(I))\ny[t,i] = x[t,i] + a[t,S] v[S,i]"
+ADDN = "u[t,j] = x[t,j] + F[t,j]\nm[t] = 1/J sum[j](u[t,j])\nv[t] = 1/J sum[j]((u[t,j] - m[t])^2)\ny[t,j] = (u[t,j] - m[t]) / sqrt(v[t] + eps)"
+CBOW = "c[a] = 1/N sum[n](V[w[n],a])\ns[v] = U[v,A] c[A]\np[v] = softmax[v](s[v])"
+BCE = "p[n] = sigmoid(w[I] x[n,I] + b)\nL = -1/N sum[n](y[n] log(p[n]) + (1 - y[n]) log(1 - p[n]))\ndw[i] = 1/N sum[n]((p[n] - y[n]) x[n,i])"
+TRUNC = "d[t,j] = (1 - h[t,j]^2) e[t,j]\ne[t,j] = V[K,j] (p[t,K] - y[t,K]) + W[M,j] d[t+1,M]\ndV[k,j] = sum[t]((p[t,k] - y[t,k]) h[t,j])\ndU[j,i] = sum[t](d[t,j] x[t,i])"
+CONV1 = "z[t,o] = sum[d,i](W[d,i,o] x[t+d,i])\ny[o] = max[t](relu(z[t,o] + b[o]))\nsize d = 3"
+GLU = "y[t,o] = (A[o,I] x[t,I] + b[o]) sigmoid(C[o,I] x[t,I] + c[o])"
+POSN = "P[t,i] = sin(t / r^(2*i/I))\nQ[t,i] = cos(t / r^(2*i/I))"
+ADAG = "s[i] = s0[i] + g[i]^2\nw[i] = w0[i] - eta g[i] / (sqrt(s[i]) + eps)"
+STACK = "h[t,j] = tanh(W[j,I] h[t-1,I] + U[j,K] x[t,K])\ng[t,j] = tanh(V[j,I] g[t-1,I] + Z[j,K] h[t,K])"
+BEAM = "s[k,v] = l[k] + log(p[k,v])\nm[v] = max[k](s[k,v])\nn = logsumexp[v](m[v])"
+COS = "c[i,j] = u[i,A] v[j,A] / (sqrt(u[i,B]^2) sqrt(v[j,B]^2))".replace(
+    "sqrt(u[i,B]^2)", "sqrt(sum[b](u[i,b]^2))"
+).replace("sqrt(v[j,B]^2)", "sqrt(sum[b](v[j,b]^2))")
 # fmt: off
 SAME = [
     ("rnn transposed", RNN, RNN.replace("W[j,I]", "W[I,j]"), "transpose"),
@@ -114,6 +131,21 @@ SAME = [
     ("rmsprop no square", RMSP, RMSP.replace("g[i]^2", "g[i]"), "missing factor"),
     ("clip squared norm", CLIP, CLIP.replace("sqrt(sum[i](g[i]^2))", "sum[i](g[i]^2)"), "activation"),
     ("glove no square", GLOVE, GLOVE.replace(")^2)", "))"), "missing factor"),
+    ("temperature times", SELF, SELF.replace("/ tau)", "tau)"), "operation"),
+    ("entropy no log", SELF, SELF.replace("log(p[t,v])", "p[t,v]"), "activation"),
+    ("peephole new cell", PEEP, PEEP.replace("P[j] c[t-1,j] + b[j]", "P[j] h[t-1,j] + b[j]"), "wrong tensor"),
+    ("leaky a twice", LEAKY, LEAKY.replace("(1 - a) h[t-1,j]", "a h[t-1,j]"), "complement"),
+    ("leaky outside", LEAKY, LEAKY.replace("+ a tanh(", "+ tanh(a (").replace("x[t,K])", "x[t,K]))"), "misplaced"),
+    ("cross keys of x", CROSS, CROSS.replace("v[s,i] = W_V[i,L] m[s,L]", "v[s,i] = W_K[i,L] m[s,L]"), "wrong tensor"),
+    ("cross no residual", CROSS, CROSS.replace("x[t,i] + a", "a"), "missing term"),
+    ("post norm of x", ADDN, ADDN.replace("(u[t,j] - m[t]) / sqrt", "(x[t,j] - m[t]) / sqrt"), "wrong tensor"),
+    ("cbow sum", CBOW, CBOW.replace("1/N sum[n]", "sum[n]"), "scale"),
+    ("bce second log", BCE, BCE.replace("(1 - y[n]) log(1 - p[n])", "(1 - y[n]) log(p[n])"), "complement"),
+    ("bce one term", BCE, BCE.replace(" + (1 - y[n]) log(1 - p[n])", ""), "missing term"),
+    ("trunc slope of next", TRUNC, TRUNC.replace("W[M,j] d[t+1,M]", "W[M,j] e[t+1,M]"), "wrong tensor"),
+    ("conv pool before relu bias", CONV1, CONV1.replace("relu(z[t,o] + b[o])", "relu(z[t,o]) + b[o]"), "misplaced"),
+    ("glu no gate bias", GLU, GLU.replace(" + c[o])", ")"), "missing term"),
+    ("positions the other", POSN, POSN.replace("Q[t,i] = cos", "Q[t,i] = sin"), "activation"),
 ]
 OTHER = [
     ("rnn inner +b outside", RNN, "a[t,m] = W[m,I] h[t-1,I] + U[m,K] x[t,K]\nh[t,m] = tanh(a[t,m]) + b[m]", "misplaced"),
@@ -171,6 +203,19 @@ OTHER = [
     ("lstm back f", LSTMB, "a[t,n] = tanh(c[t,n])\ndo[t,n] = dh[t,n] a[t,n]\ndc[t,n] = dc[t+1,n] f[t,n] + dh[t,n] o[t,n] (1 - a[t,n] a[t,n])\ndf[t,n] = c[t-1,n] dc[t,n]\ndi[t,n] = dc[t,n] g[t,n]\ndg[t,n] = dc[t,n] i[t,n]", "shifted index"),
     ("grid one neighbour", GRID2, "z[a,b,j] = b[j] + C[j,K] x[a,b,K]\nh[a,b,j] = tanh(z[a,b,j] + A[j,I] h[a-1,b,I] + B[j,I] h[a-1,b,I])".replace("z[a,b,j] = b[j] +", "z[a,c,j] = b[j] +").replace("x[a,b,K]", "x[a,c,K]").replace("h[a,b,j]", "h[a,c,j]").replace("z[a,b,j]", "z[a,c,j]").replace("h[a-1,b,I]", "h[a-1,c,I]"), "wrong tensor"),
     ("masked mean over all", MASKED, "l[s,r] = sum[v](y[s,r,v] log(p[s,r,v]))\nn = sum[s,r](w[s,r])\nCE = -1/(B T) sum[s,r](w[s,r] l[s,r])\nPP = exp(CE)", "scale"),
+    ("adagrad forgets", ADAG, "s[k] = g[k] g[k]\nw[k] = w0[k] - eta g[k] / (eps + s[k]^0.5)", "missing term"),
+    ("adagrad eps", ADAG, "s[k] = g[k] g[k] + s0[k]\nw[k] = w0[k] - eta g[k] (s[k] + eps)^(-1/2)", "epsilon"),
+    ("stack reads old", STACK, "a[s,n] = U[n,K] x[s,K] + W[n,M] h[s-1,M]\nh[s,n] = tanh(a[s,n])\nb[s,n] = V[n,L] g[s-1,L] + Z[n,M] h[s-1,M]\ng[s,n] = tanh(b[s,n])", "shifted index"),
+    ("stack reads x", STACK, "h[s,n] = tanh(W[n,M] h[s-1,M] + sum[k](U[n,k] x[s,k]))\nb[s,n] = Z[n,M] h[s,M] + V[n,M] h[s-1,M]\ng[s,n] = tanh(b[s,n])", "size"),
+    ("beam times", BEAM, "s[a,v] = l[a] log(p[a,v])\nm[v] = max[a](s[a,v])\nn = log(sum[v](exp(m[v])))", "operation"),
+    ("beam sum of exp", BEAM, "s[a,v] = log(p[a,v]) + l[a]\nm[v] = max[a](s[a,v])\nn = sum[v](exp(m[v]))", "hard choice"),
+    ("cosine one norm", COS, "n[i] = sum[d](u[i,d] u[i,d])^(1/2)\nc[i,j] = sum[d](u[i,d] v[j,d]) / n[i]", "missing factor"),
+    ("cosine squared norms", COS, "n[i] = sum[d](u[i,d] u[i,d])\nr[j] = sum[d](v[j,d] v[j,d])\nc[i,j] = sum[d](u[i,d] v[j,d]) / (n[i] r[j])", "activation"),
+    ("glu added", GLU, "a[n,o] = b[o] + A[o,J] x[n,J]\ng[n,o] = 1/(1+exp(-C[o,J] x[n,J] - c[o]))\ny[n,o] = a[n,o] + g[n,o]", "operation"),
+    ("glu same matrix", GLU, "a[n,o] = b[o] + A[o,J] x[n,J]\ng[n,o] = sigmoid(A[o,J] x[n,J] + c[o])\ny[n,o] = a[n,o] g[n,o]", "wrong tensor"),
+    ("trunc dU summed over h", TRUNC, "r[t,k] = p[t,k] - y[t,k]\ne[t,n] = sum[k](V[k,n] r[t,k]) + W[M,n] d[t+1,M]\nd[t,n] = e[t,n] - h[t,n]^2 e[t,n]\ndV[k,n] = r[T,k] h[T,n]\ndU[n,i] = e[T,n] x[T,i]", "wrong tensor"),
+    ("trunc logits sign", TRUNC, "r[t,k] = y[t,k] - p[t,k]\ne[t,n] = sum[k](V[k,n] r[t,k]) + W[M,n] d[t+1,M]\nd[t,n] = e[t,n] - h[t,n]^2 e[t,n]\ndV[k,n] = -r[T,k] h[T,n]\ndU[n,i] = d[T,n] x[T,i]", "sign"),
+    ("bce gradient no mean", BCE, "z[n] = b + sum[i](w[i] x[n,i])\np[n] = exp(z[n])/(1 + exp(z[n]))\nL = -1/N sum[n](log(1 - p[n]) + y[n] (log(p[n]) - log(1 - p[n])))\ndw[i] = p[N] x[N,i] - y[N] x[N,i]", "scale"),
 ]
 RIGHT = [
     (RNN, "z[t,n] = b[n] + sum[k](U[n,k] x[t,k]) + sum[m](W[n,m] h[t-1,m])\nh[t,n] = 2 sigmoid(2 z[t,n]) - 1"),
@@ -213,5 +258,110 @@ RIGHT = [
     (ADAM, "m[k] = g[k] + b1 (m0[k] - g[k])\nv[k] = g[k] g[k] - b2 (g[k]^2 - v0[k])\nw[k] = w0[k] - m[k] eta / (eps + v[k]^0.5)"),
     (HIGH, "s[k] = sigmoid(b[k] + V[k,I] x[I])\ny[k] = x[k] + s[k] (tanh(W[k,I] x[I]) - x[k])"),
     (BAH, "a[n,m] = exp(v[A] tanh(W[A,I] h[n,I] + U[A,K] e[m,K]))\nz[n] = sum[m](a[n,m])\nc[n,k] = a[n,M] e[M,k] / z[n]"),
+]
+# fmt: on
+
+# Derivations: the system, the chain, the verdict on each line.
+# fmt: off
+CHAINS = [
+    ("ce right", "p[k] = softmax[k](z[k])\nJ = -sum[k](y[k] log(p[k]))\ndistribution y", "dJ/dz[i] = sum[k](dJ/dp[k] dp[k]/dz[i])\n = sum[k](-y[k]/p[k] p[k] ([i == k] - p[i]))\n = -y[i] + p[i] sum[k](y[k])\n = p[i] - y[i]", ["right", "right", "right", "right"]),
+    ("ce sign", "p[k] = softmax[k](z[k])\nJ = -sum[k](y[k] log(p[k]))\ndistribution y", "dJ/dz[i] = sum[k](dJ/dp[k] dp[k]/dz[i])\n = sum[k](-y[k]/p[k] p[k] (p[i] - [i == k]))\n = y[i] - p[i] sum[k](y[k])\n = y[i] - p[i]", ["right", "wrong", "follows", "follows"]),
+    ("ce lost y", "p[k] = softmax[k](z[k])\nJ = -sum[k](y[k] log(p[k]))\ndistribution y", "dJ/dz[i] = sum[k](-y[k] ([i == k] - p[i]))\n = sum[k](-y[k] [i == k]) + sum[k](y[k] p[i])\n = -y[i] + p[i] K\n = p[i] - y[i]", ["right", "right", "wrong", "right again"]),
+    ("rnn back right", "z[t,j] = h[t-1,M] H[M,j] + x[t,j]\nh[t,j] = tanh(z[t,j])\nJ = g[T,J] h[T,J]", "dJ/dh[t-1,m] = sum[j](dJ/dz[t,j] dz[t,j]/dh[t-1,m])\n = sum[j](dJ/dz[t,j] H[m,j])\n = sum[j](dJ/dh[t,j] (1 - h[t,j]^2) H[m,j])", ["wrong", "follows", "follows"]),
+    ("rnn back transposed", "z[t,j] = h[t-1,M] H[M,j] + x[t,j]\nh[t,j] = tanh(z[t,j])\nJ = g[T,J] h[T,J]", "dJ/dh[t-1,m] = sum[j](dJ/dz[t,j] dz[t,j]/dh[t-1,m])\n = sum[j](dJ/dz[t,j] H[j,m])\n = sum[j](dJ/dh[t,j] (1 - h[t,j]^2) H[j,m])", ["wrong", "wrong", "follows"]),
+    ("rnn slope", "z[t,j] = h[t-1,M] H[M,j] + x[t,j]\nh[t,j] = tanh(z[t,j])\nJ = g[T,J] h[T,J]", "dJ/dz[t,j] = dJ/dh[t,j] dh[t,j]/dz[t,j]\n = dJ/dh[t,j] h[t,j] (1 - h[t,j])", ["right", "wrong"]),
+    ("rnn weights", "z[t,j] = h[t-1,M] H[M,j] + x[t,j]\nh[t,j] = tanh(z[t,j])\nJ = g[T,J] h[T,J]", "dJ/dH[m,j] = sum[t](dJ/dz[t,j] dz[t,j]/dH[m,j])\n = sum[t](dJ/dz[t,j] h[t-1,m])", ["right", "right"]),
+    ("rnn weights wrong step", "z[t,j] = h[t-1,M] H[M,j] + x[t,j]\nh[t,j] = tanh(z[t,j])\nJ = g[T,J] h[T,J]", "dJ/dH[m,j] = sum[t](dJ/dz[t,j] h[t,m])\n = sum[t](dJ/dh[t,j] (1 - h[t,j]^2) h[t,m])", ["wrong", "follows"]),
+    ("sig chain right", "z[j] = W[j,I] x[I] + b[j]\nh[j] = sigmoid(z[j])\nJ = sum[j]((h[j] - y[j])^2)", "dJ/dW[j,i] = dJ/dh[j] dh[j]/dz[j] dz[j]/dW[j,i]\n = 2 (h[j] - y[j]) h[j] (1 - h[j]) x[i]", ["right", "right"]),
+    ("sig chain no 2", "z[j] = W[j,I] x[I] + b[j]\nh[j] = sigmoid(z[j])\nJ = sum[j]((h[j] - y[j])^2)", "dJ/dW[j,i] = dJ/dh[j] dh[j]/dz[j] dz[j]/dW[j,i]\n = (h[j] - y[j]) h[j] (1 - h[j]) x[i]\n = 2 (h[j] - y[j]) h[j] (1 - h[j]) x[i]", ["right", "wrong", "right again"]),
+    ("sig bias", "z[j] = W[j,I] x[I] + b[j]\nh[j] = sigmoid(z[j])\nJ = sum[j]((h[j] - y[j])^2)", "dJ/db[j] = dJ/dz[j]\n = dJ/dh[j] h[j] (1 - h[j])\n = 2 (h[j] - y[j]) h[j] (1 - h[j])", ["right", "right", "right"]),
+    ("sig x no sum", "z[j] = W[j,I] x[I] + b[j]\nh[j] = sigmoid(z[j])\nJ = sum[j]((h[j] - y[j])^2)", "dJ/dx[i] = sum[j](dJ/dz[j] W[j,i])\n = sum[j](2 (h[j] - y[j]) (1 - h[j]) W[j,i])", ["right", "wrong"]),
+    ("variance right", "m = 1/J sum[j](x[j])\nv = 1/J sum[j]((x[j] - m)^2)", "1/J sum[j]((x[j] - m)^2) = 1/J sum[j](x[j]^2 - 2 m x[j] + m^2)\n = 1/J sum[j](x[j]^2) - 2 m^2 + m^2\n = 1/J sum[j](x[j]^2) - m^2", ["right", "right", "right"]),
+    ("variance wrong", "m = 1/J sum[j](x[j])\nv = 1/J sum[j]((x[j] - m)^2)", "1/J sum[j]((x[j] - m)^2) = 1/J sum[j](x[j]^2 - 2 m x[j] + m^2)\n = 1/J sum[j](x[j]^2) - 2 m + m^2\n = 1/J sum[j](x[j]^2) - m^2", ["right", "wrong", "right again"]),
+    ("att merge right", "q[t,i] = W_Q[i,J] x[t,J]\nk[t,i] = W_K[i,J] x[t,J]\ns[t,u] = q[t,I] k[u,I]", "s[t,u] = q[t,I] k[u,I]\n = sum[i](W_Q[i,J] x[t,J] k[u,i])\n = sum[i,j,l](W_Q[i,j] x[t,j] W_K[i,l] x[u,l])\n = sum[j,l](x[t,j] sum[i](W_Q[i,j] W_K[i,l]) x[u,l])", ["right", "right", "right", "right"]),
+    ("att merge swapped", "q[t,i] = W_Q[i,J] x[t,J]\nk[t,i] = W_K[i,J] x[t,J]\ns[t,u] = q[t,I] k[u,I]", "s[t,u] = sum[i,j,l](W_Q[i,j] x[t,j] W_K[i,l] x[u,l])\n = sum[j,l](x[u,j] sum[i](W_Q[i,j] W_K[i,l]) x[t,l])", ["right", "wrong"]),
+    ("lse right", "l = log(sum[k](exp(z[k])))", "dl/dz[i] = 1/sum[k](exp(z[k])) exp(z[i])\n = exp(z[i]) / sum[k](exp(z[k]))\n = exp(z[i] - l)", ["right", "right", "right"]),
+    ("lse wrong", "l = log(sum[k](exp(z[k])))", "dl/dz[i] = 1/sum[k](exp(z[k]))\n = exp(-l)", ["wrong", "follows"]),
+    ("perp right", "CE = -1/T sum[t](log(p[t]))\nPP = exp(CE)", "PP = exp(-1/T sum[t](log(p[t])))\n = prod[t](exp(-1/T log(p[t])))\n = prod[t](p[t]^(-1/T))\n = prod[t](1/p[t])^(1/T)", ["right", "right", "right", "right"]),
+    ("perp wrong", "CE = -1/T sum[t](log(p[t]))\nPP = exp(CE)", "PP = exp(-1/T sum[t](log(p[t])))\n = sum[t](p[t]^(-1/T))\n = prod[t](p[t]^(-1/T))", ["right", "wrong", "right again"]),
+    ("sg right", "s[w] = U[w,A] v[A]\np[w] = softmax[w](s[w])\nJ = -sum[w](y[w] log(p[w]))\ndistribution y", "dJ/dv[a] = sum[w](dJ/ds[w] ds[w]/dv[a])\n = sum[w]((p[w] - y[w]) U[w,a])\n = p[W] U[W,a] - y[W] U[W,a]", ["right", "right", "right"]),
+    ("sg U", "s[w] = U[w,A] v[A]\np[w] = softmax[w](s[w])\nJ = -sum[w](y[w] log(p[w]))\ndistribution y", "dJ/dU[w,a] = dJ/ds[w] v[a]\n = (p[w] - 1) v[a]\n = (p[w] - y[w]) v[a]", ["right", "wrong", "right again"]),
+    ("gate right", "g[j] = sigmoid(a[j])\nh[j] = g[j] c[j] + (1 - g[j]) s[j]\nJ = sum[j](w[j] h[j])", "dJ/da[j] = dJ/dh[j] dh[j]/dg[j] dg[j]/da[j]\n = w[j] (c[j] - s[j]) g[j] (1 - g[j])", ["right", "right"]),
+    ("gate wrong", "g[j] = sigmoid(a[j])\nh[j] = g[j] c[j] + (1 - g[j]) s[j]\nJ = sum[j](w[j] h[j])", "dJ/da[j] = dJ/dh[j] dh[j]/dg[j] dg[j]/da[j]\n = w[j] (c[j] + s[j]) g[j] (1 - g[j])", ["right", "wrong"]),
+    ("bce right", "p = sigmoid(z)\nL = -y log(p) - (1 - y) log(1 - p)", "dL/dz = dL/dp dp/dz\n = (-y/p + (1 - y)/(1 - p)) p (1 - p)\n = -y (1 - p) + (1 - y) p\n = p - y", ["right", "right", "right", "right"]),
+    ("tanh right", "a[j] = W[j,I] x[I]\nh[j] = tanh(a[j])\nJ = 1/2 sum[j]((h[j] - y[j])^2)", "dJ/dW[j,i] = dJ/dh[j] dh[j]/da[j] da[j]/dW[j,i]\n = (h[j] - y[j]) (1 - h[j]^2) x[i]", ["right", "right"]),
+    ("tanh no minus", "a[j] = W[j,I] x[I]\nh[j] = tanh(a[j])\nJ = 1/2 sum[j]((h[j] - y[j])^2)", "dJ/dW[j,i] = dJ/dh[j] dh[j]/da[j] da[j]/dW[j,i]\n = (h[j] + y[j]) (1 - h[j]^2) x[i]", ["right", "wrong"]),
+    ("tanh lost x", "a[j] = W[j,I] x[I]\nh[j] = tanh(a[j])\nJ = 1/2 sum[j]((h[j] - y[j])^2)", "dJ/dW[j,i] = dJ/da[j] x[i]\n = (h[j] - y[j]) (1 - h[j]^2)", ["right", "wrong"]),
+    ("tanh 1-h", "a[j] = W[j,I] x[I]\nh[j] = tanh(a[j])\nJ = 1/2 sum[j]((h[j] - y[j])^2)", "dJ/da[j] = dJ/dh[j] (1 - h[j]^2)\n = dJ/dh[j] (1 - h[j]) (1 + h[j])\n = (h[j] - y[j]) (1 - h[j])^2", ["right", "right", "wrong"]),
+    ("attention right", "s[t] = q[I] k[t,I]\na[t] = softmax[t](s[t])\nc[i] = sum[t](a[t] v[t,i])", "dc[i]/dv[t,m] = a[t] [i == m]", ["right"]),
+    ("attention ds", "s[t] = q[I] k[t,I]\na[t] = softmax[t](s[t])\nc[i] = sum[t](a[t] v[t,i])", "dc[i]/ds[t] = sum[u](v[u,i] da[u]/ds[t])\n = sum[u](v[u,i] a[u] ([u == t] - a[t]))\n = a[t] (v[t,i] - c[i])", ["right", "right", "right"]),
+    ("attention ds wrong", "s[t] = q[I] k[t,I]\na[t] = softmax[t](s[t])\nc[i] = sum[t](a[t] v[t,i])", "dc[i]/ds[t] = sum[u](v[u,i] da[u]/ds[t])\n = sum[u](v[u,i] a[u] (1 - a[t]))\n = a[t] (v[t,i] - c[i])", ["right", "wrong", "right again"]),
+    ("attention dq", "s[t] = q[I] k[t,I]\na[t] = softmax[t](s[t])\nc[i] = sum[t](a[t] v[t,i])", "dc[i]/dq[m] = sum[t](dc[i]/ds[t] k[t,m])\n = sum[t](a[t] (v[t,i] - c[i]) k[t,m])\n = sum[t](a[t] v[t,i] k[t,m]) - c[i] sum[t](k[t,m])", ["right", "right", "wrong"]),
+    ("last right", "z[t,j] = W[j,I] h[t-1,I] + U[j,K] x[t,K]\nh[t,j] = sigmoid(z[t,j])\nJ = g[I] h[T-1,I]", "dJ/dh[t-1,m] = sum[j](dJ/dz[t,j] W[j,m])\n = sum[j](dJ/dh[t,j] h[t,j] (1 - h[t,j]) W[j,m])", ["right", "right"]),
+    ("last index", "z[t,j] = W[j,I] h[t-1,I] + U[j,K] x[t,K]\nh[t,j] = sigmoid(z[t,j])\nJ = g[I] h[T-1,I]", "dJ/dh[t-1,m] = sum[j](dJ/dz[t,j] W[j,m])\n = sum[j](dJ/dh[t,j] h[t-1,j] (1 - h[t-1,j]) W[j,m])", ["right", "wrong"]),
+    ("residual right", "y[j] = x[j] + W[j,K] relu(V[K,I] x[I])\nJ = g[J] y[J]", "dJ/dx[i] = sum[j](g[j] dy[j]/dx[i])\n = g[i] + sum[j,k](g[j] W[j,k] [V[k,L] x[L] > 0] V[k,i])", ["right", "right"]),
+    ("residual lost", "y[j] = x[j] + W[j,K] relu(V[K,I] x[I])\nJ = g[J] y[J]", "dJ/dx[i] = sum[j](g[j] dy[j]/dx[i])\n = sum[j,k](g[j] W[j,k] [V[k,L] x[L] > 0] V[k,i])", ["right", "wrong"]),
+]
+# Counts: the right one, its symbols, the answer, whether they are equal; and orders of growth.
+COUNTS = [
+    ("4*(h*(h+d) + h)", "h d", "4h^2 + 4dh + 4h", True),
+    ("4*(h*(h+d) + h)", "h d", "4 h (h + d + 1)", True),
+    ("4*(h*(h+d) + h)", "h d", "4(h^2 + hd)", False),
+    ("4*(h*(h+d) + h)", "h d", "3(h^2 + hd + h)", False),
+    ("V*D + D*(D+d) + D", "V D d", "D(V + D + d + 1)", True),
+    ("V*D + D*(D+d) + D", "V D d", "|V|D + D² + dD + D", True),
+    ("V*D + D*(D+d) + D", "V D d", "V D + D^2 + d D + V", False),
+    ("T*(T+1)/2", "T", r"\sum_{t=1}^{T} t", True),
+    ("T*(T+1)/2", "T", "binom(T+1, 2)", True),
+    ("T*(T+1)/2", "T", "T^2/2 + T/2", True),
+    ("T*(T+1)/2", "T", "T(T-1)/2", False),
+    ("T*(T+1)/2", "T", "1 + 2 + ... + T", True),
+    ("2*T^2*d + 4*T*d^2", "T d", "2Td(T + 2d)", True),
+    ("2*T^2*d + 4*T*d^2", "T d", "4 T d^{2} + 2 T^{2} d", True),
+    ("2*T^2*d + 4*T*d^2", "T d", "4Td^2 + T^2 d", False),
+    ("n_h*d_k*d*4", "n_h d_k d", "4 n_h d_k d", True),
+    ("n_h*d_k*d*4", "n_h d_k d", "4 d d_k", False),
+    ("floor((n - k)/s) + 1", "n k s", r"\lfloor \frac{n-k}{s} \rfloor + 1", True),
+    ("floor((n - k)/s) + 1", "n k s", "(n - k)//s + 1", True),
+    ("floor((n - k)/s) + 1", "n k s", "floor((n - k + s)/s)", True),
+    ("floor((n - k)/s) + 1", "n k s", "(n - k)/s + 1", False),
+    ("ceil(log2(T))", "T", r"\lceil \log_2 T \rceil", True),
+    ("ceil(log2(T))", "T", "floor(log2(T))", False),
+    ("2^L", "L", "2**L", True),
+    ("2^(L+1) - 1", "L", r"\sum_{l=0}^{L} 2^l", True),
+    ("2^(L+1) - 1", "L", "2*2^L - 1", True),
+    ("2^(L+1)-1", "L", "2^L + 1", False),
+    ("exp(H)", "H", "e^H", True),
+    ("2^H", "H", "exp(H log(2))", True),
+    ("1/sqrt(d)", "d", "d^(-1/2)", True),
+    ("1/sqrt(d)", "d", "1/d", False),
+    ("1/(1+exp(-z))", "z", "exp(z)/(1+exp(z))", True),
+    ("1/(1+exp(-z))", "z", "1/(1+exp(z))", False),
+    ("(w-1)*L + 1", "w L", "L(w - 1) + 1", True),
+    ("(w-1)*L + 1", "w L", "wL - L + 1", True),
+    ("(w-1)*L + 1", "w L", "w L", False),
+]
+GROWTHS = [
+    ("T^2*d + T*d^2", "", "O(T d (T + d))", True),
+    ("T^2*d + T*d^2", "", "O(Td max(T, d))", True),
+    ("T^2*d + T*d^2", "", "O(T^2 d)", False),
+    ("T^2*d + T*d^2", "d <= T", "O(T^2 d)", True),
+    ("T*d^2", "", r"\mathcal{O}(T \cdot d^{2})", True),
+    ("T*d^2", "", "O(2 T d^2 + T)", True),
+    ("T*log(V)", "", "O(T log_2 V)", True),
+    ("T*log(V)", "", "O(T V)", False),
+    ("V^n", "", "O(V^n)", True),
+    ("V^n", "", "O(n^V)", False),
+    ("V^n", "", "O(V^(n+1))", False),
+    ("log(T)", "", "O(log(T^2))", True),
+    ("T*w*d", "w <= T", "O(T^2 d)", False),
+    ("1", "", "O(1)", True),
+    ("T", "", "O(T log T)", False),
+    ("sqrt(T)*T", "", "O(T^1.5)", True),
+    ("L*T", "", "O(T)", False),
+    ("max(T, L)", "", "O(T + L)", True),
+    ("T*L", "", "O(T + L)", False),
+    ("2^T", "", "O(4^T)", False),
+    ("2^T", "", "O(2^(T+3))", True),
 ]
 # fmt: on

@@ -11,7 +11,7 @@ from coursekit.notation import Equations, NotationError
 from coursekit.notation.check.checker import check
 from coursekit.notation.compare.comparison import compare
 from coursekit.notation.compare.draws import draw
-from coursekit.notation.compare.engine import engine as the_engine
+from coursekit.notation.compare.draws import engine as the_engine
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.tree import Add, Mul, Program, free_indices, substitute, transform
 
@@ -204,7 +204,7 @@ WRONG = [
     ("ATTENTION", [("1/sqrt(I)", "1/sqrt(J)")], "alpha", "scale"),
     ("ATTENTION", [("WO[j,K,I] H", "WO[K,I,j] H")], "WO", "transpose"),
     ("ATTENTION", [("WO[j,K,I] H[K,t,I]", "H[K,t,j]")], "O", "shape"),  # no W^O, heads summed
-    ("ATTENTION", [("V[k,t,i] = WV[k,i,J] L[t,J]\n", ""), ("V[k,T2,i]", "L[T2,i]")], None, "size"),  # no W^V
+    ("ATTENTION", [("V[k,t,i] = WV[k,i,J] L[t,J]\n", ""), ("V[k,T2,i]", "L[T2,i]")], None, "wrong tensor"),  # no W^V
     ("HEADS", [("H[0,t,I]; ...; H[K-1,t,I]", "concat[I,K](H[K,t,I])")], "Hat", "interleaved"),
     ("HEADS", [("WO[j,C] Hat[t,C]", "Hat[t,j]")], "O", "shape"),  # no W^O
     ("HEADS", [("WO[j,C] Hat", "WO[C,j] Hat")], None, "shape"),  # W^O transposed
@@ -296,7 +296,7 @@ def test_a_mistake_is_named_in_the_equation_that_makes_it(reference, old, new, t
 @pytest.mark.parametrize(
     ("reference", "answer"),
     [
-        ("J = sum[i](x[i]^2)", "J = sum[i](x[i]^3)"),
+        ("J = sum[i](x[i]^2)", "J = sum[i](x[i]^4)"),
         ("y[b] = 1/J sum[j](x[b,j])", "y[b] = 1/(J+1) sum[j](x[b,j])"),
         ("y[b] = 1/J sum[j](x[b,j])", "y[b] = 1/(J+B) sum[j](x[b,j])"),
         ("y[t] = x[t] + c", "y[t] = x[t] + c^2"),
@@ -535,4 +535,5 @@ def test_a_tensor_that_is_only_longer_is_not_blamed():
 def test_a_tensor_of_another_size_is_blamed_where_it_is_used():
     reference = "K[t,d] = X[t,I] U[I,d]\nV[t,e] = X[t,I] W[I,e]\nZ[t,e] = A[t,S] V[S,e]\nY[t,i] = Z[t,E] O[E,i] + K[t,D] P[D,i]"
     found = compare(system(reference), system(reference.replace("V[S,e]", "K[S,e]")))
-    assert (found.kind, found.tensor) == ("size", "Z"), found.message
+    assert (found.kind, found.tensor) == ("wrong tensor", "Z"), found.message
+    assert "You used `K[S,e]` in `Z` where `V[S,e]` belongs." in found.message

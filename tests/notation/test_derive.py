@@ -8,8 +8,8 @@ import torch
 
 from coursekit.notation import Derivation, Equations, NotationError
 from coursekit.notation.compare.mutate import mutations
-from coursekit.notation.derive.chains import chains, derivatives
 from coursekit.notation.derive.given import Given
+from coursekit.notation.derive.reader import chains, derivatives
 from coursekit.notation.run.runner import run
 from coursekit.notation.show import show
 from coursekit.notation.tree import Equation, Ref, index

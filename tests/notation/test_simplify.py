@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from strategies import systems
 
 from coursekit.notation.check.checker import check
-from coursekit.notation.grad.letters import Pen
 from coursekit.notation.grad.scope import Scope
 from coursekit.notation.grad.simplify import simplify
+from coursekit.notation.grad.written import Pen
 from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show

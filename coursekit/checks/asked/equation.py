@@ -14,8 +14,7 @@ from torch import Tensor
 
 from ...notation.compare.adopt import adopt
 from ...notation.compare.comparison import close as near
-from ...notation.compare.draws import Draw
-from ...notation.compare.engine import engine
+from ...notation.compare.draws import Draw, engine
 from ...notation.compare.local import Local, sample
 from ...notation.compare.mutate import Mutation
 from ...notation.equations import Equations

@@ -113,24 +113,37 @@ def _sizes(reference: System, answer: System) -> Iterator[Complaint]:
                 right, wrong = _written(reference, name), _written(answer, name)
                 text = f"`{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
                 yield "transpose", name, f"{equal} {text}"
-    fits = [pair for pair in _turned(answer) if _clash(reference, pair[2], answer.inputs) is None]
+    fits = [
+        found for found in _mended(answer, reference) if _clash(reference, found[3], answer.inputs) is None
+    ]
     if len(fits) == 1:
-        ((old, new, _),) = fits
-        text = f"`{old.name}` is transposed: you wrote `{show(old)}`; it must be `{show(new)}`."
-        yield "transpose", old.name, f"{equal} {text}"
+        ((tensor, old, new, _),) = fits
+        if old.name == new.name:
+            text = f"`{old.name}` is transposed: you wrote `{show(old)}`; it must be `{show(new)}`."
+            yield "transpose", old.name, f"{equal} {text}"
+        text = f"You used `{show(old)}` in `{tensor}` where `{show(new)}` belongs."
+        yield "wrong tensor", tensor, f"{equal} {text}"
     look = "equation" if answer.tensors[tensor].defined else "indices"
     yield "size", tensor, f"{equal} Look at the {look} of `{tensor}`."
 
 
-def _turned(system: System) -> Iterator[tuple[Ref, Ref, System]]:
-    """The system with the axes of one input exchanged where it is read so: the reading, the new one, and the system."""
-    for ref in dict.fromkeys(r for e in system.program.equations for r in references(e.right)):
-        for order in permutations(ref.indices) if ref.name in system.inputs else ():
-            new = replace(ref, indices=order)
-            with suppress(NotationError):
-                if new != ref:
-                    program = transform(system.program, lambda n, old=ref, new=new: new if n == old else n)
-                    yield ref, new, check(program, broadcast=True)
+def _mended(answer: System, reference: System) -> Iterator[tuple[str, Ref, Ref, System]]:
+    """The answer with the axes of one input exchanged where it is read so, or with a tensor that the reference reads in
+    place of one that it does not read there: the tensor defined, the old reading and the new one."""
+    reads = all_reads(reference)
+    for equation in answer.program.equations:
+        name, own = equation.left.name, dict.fromkeys(references(equation.right))
+        left_out = sorted(reads.get(name, set()) - {r.name for r in own})
+        for ref in own:
+            turned = permutations(ref.indices) if ref.name in answer.inputs else ()
+            others = [replace(ref, indices=order) for order in turned]
+            others += [replace(ref, name=n) for n in left_out if ref.name not in reads.get(name, set())]
+            for new in (other for other in others if other != ref):
+                put = lambda n, old=ref, new=new: new if n == old else n
+                mended = replace(equation, right=transform(equation.right, put))
+                statements = tuple(mended if s is equation else s for s in answer.program.statements)
+                with suppress(NotationError):
+                    yield name, ref, new, check(Program(statements, answer.program.source), broadcast=True)
 
 
 def _clash(

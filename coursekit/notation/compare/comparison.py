@@ -24,7 +24,7 @@ from ..system import System
 from ..tree import Ref, transform
 from .adopt import adopt, complaint
 from .draws import Draw, draw
-from .engine import engine as the_engine
+from .draws import engine as the_engine
 from .local import Local, sample, upstream
 from .mutate import Mutation, mutations, program_of
 from .sites import unfolded
@@ -346,7 +346,9 @@ class _Difference:
             return None
         if abs(factor + 1) < near:
             return "sign", f"The sign of `{name}` is wrong: yours is -1 times the right one."
-        return "constant factor", f"`{name}` is {_number(factor)} times what it should be."
+        simple = Fraction(factor).limit_denominator(100)
+        number = simple if abs(float(simple) - factor) < 1e-9 * abs(factor) else f"{factor:.6g}"
+        return "constant factor", f"`{name}` is {number} times what it should be."
 
     def _turned(self, name: str) -> tuple[str, str] | None:
         pairs = [(draw.values[name], got[name]) for draw, got in [(self.draw, self.got), *self._others()]]
@@ -354,8 +356,3 @@ class _Difference:
             if all(_equal(a.permute(order), b, self.tolerance) for a, b in pairs):
                 return "transpose", f"`{name}` is transposed: its axes are in another order."
         return None
-
-
-def _number(value: float) -> str:
-    near = Fraction(value).limit_denominator(100)
-    return str(near) if abs(float(near) - value) < 1e-9 * abs(value) else f"{value:.6g}"

@@ -2,7 +2,8 @@
 
 Sizes change from draw to draw, and in the first no two dimensions share one; words repeat in some draws and
 not in others; states before the first step are not zero; weights have unit scale; everything depends on the
-seed alone, and on no engine.
+seed alone, and on no engine: torch, or plain Python where there is none, is given the same numbers and gives the
+same, so that a comparison has one verdict and one sentence.
 """
 
 from __future__ import annotations
@@ -120,7 +121,10 @@ class Draw:
         """Sizes for the dimensions that none of the system's inputs fixes: what a shared tensor has there, else the
         size of the reference's dimension of that name."""
         known = self.sizes if system is self.reference else {**self.sizes, **self._known(system)}
-        return {d: known[d] for d in _unfixed(system) if d in known}
+        fixed = {d for n in system.inputs for d in system.tensors[n].dims}
+        fixed |= {*system.derived, *system.joined, *system.stated}
+        dims = dict.fromkeys(d for r in system.ranges.values() for d in r.values())
+        return {d: known[d] for d in dims if d not in fixed and d in known}
 
 
 def cornered(system: System) -> set[str]:
@@ -140,13 +144,6 @@ def _normal(shape: Iterable[int], generator: Random) -> Table:
 
 def _above_zero(x: float) -> float:
     return abs(x) + 0.1
-
-
-def _unfixed(system: System) -> list[str]:
-    fixed = {d for n in system.inputs for d in system.tensors[n].dims}
-    fixed |= {*system.derived, *system.joined, *system.stated}
-    dims = dict.fromkeys(d for r in system.ranges.values() for d in r.values())
-    return [d for d in dims if d not in fixed]
 
 
 _KEPT = 256
@@ -198,6 +195,12 @@ def _input(
     into = tensor.indexes or _counted(system, name)
     if into is None:
         values = _normal(shape, generator)
+        # A kink is seen from both sides where a sum goes through zero by its small tensors alone, or has one sign.
+        if key[1] % 5 == 2 and not key[2]:
+            values = values.map(lambda x: x * (4.0 if len(shape) < 2 else 0.25))
+        elif key[1] % 5 > 2 and not key[2]:
+            sign = generator.choice((-1, 1))
+            values = values.map(lambda x: sign * abs(x))
         if not shape and key[1] % 3:  # a bound such as the c of min(c, …) is sometimes large
             values = values.map(lambda x: abs(x) * 5 ** (key[1] % 3) + 1)
         return values.map(_above_zero) if positive else values
@@ -278,3 +281,23 @@ def _weights(seed: int, name: str, wide: int, number: int, long: int) -> list[li
     """A matrix for each argument: a row for each of its entries."""
     generator = _generator(seed, name, number, long, wide)
     return [[generator.gauss(0.0, 1.0) for _ in range(wide)] for _ in range(long)]
+
+
+# ── who computes ─────────────────────────────────────────────────────────────────────────────
+
+_made: dict[str, Engine] = {"python": Engine()}
+
+
+def engine(name: str | None = None) -> Engine:
+    """The engine of that name, `"torch"` or `"python"`; without one, torch where it is installed."""
+    if name not in (None, *_made, "torch"):
+        raise NotationError(f'the engine is "torch" or "python", not {name!r}')
+    if name != "python" and "torch" not in _made:
+        try:
+            from ..run.runner import Torch  # noqa: PLC0415  (torch may be absent)
+        except ImportError:
+            if name is not None:
+                raise
+            return _made["python"]
+        _made["torch"] = Torch()
+    return _made[name or "torch"]

@@ -70,7 +70,9 @@ class Local(Machine):
     def _entry(self, name: str, place: Place) -> float:
         key = (name, place)
         if key not in self.memo:
-            names, value = self.changed.get(name) or self._unchanged(name)
+            if name not in self.changed and name not in self.unchanged:
+                self.unchanged[name] = self._definition(self.equations[name])
+            names, value = self.changed.get(name) or self.unchanged[name]
             self.memo[key] = math.nan  # an entry that needs itself has no value
             self.memo[key] = value(dict(zip(names, place, strict=True)))
         found: float = self.memo[key]
@@ -82,11 +84,6 @@ class Local(Machine):
         # an index that a rule made (`j'`) ranges like the one it copies
         self.ranges = {**{name + "'": dim for name, dim in ranges.items()}, **ranges}
         return names, self.value(equation.right, frozenset(names))
-
-    def _unchanged(self, name: str) -> Definition:
-        if name not in self.unchanged:
-            self.unchanged[name] = self._definition(self.equations[name])
-        return self.unchanged[name]
 
     def read(self, ref: Ref) -> Value:
         plain, name = super().read(ref), ref.name

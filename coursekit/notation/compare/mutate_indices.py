@@ -148,6 +148,7 @@ def soft_and_hard(site: Site) -> Iterator[Change]:
     yield plain, "the sum", over, right
     if function == "logsumexp":
         yield T.Call("log", (plain,)), "the log of the sum", over, right
+        yield T.Sum(over, T.Call("exp", (body,)), where), "the sum of the exponentials", over, right
 
 
 @rule("hard choice", T.Call, says="You took {0} of {1} in {t}; it must be {2}.")

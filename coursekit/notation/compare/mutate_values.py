@@ -29,6 +29,7 @@ from .sites import (
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 RECTIFIERS = ("relu", "gelu", "silu", "softplus")
+WAVES = ("sin", "cos")
 
 
 # ── gates ──
@@ -204,7 +205,10 @@ def _those(names: tuple[str, ...], node: T.Expr) -> tuple[str, ...]:
 def missing_power(site: Site) -> Iterator[Change]:
     if isinstance(site.node.exponent, T.Num) and site.node.exponent.value > 1:
         yield "You wrote {new} in {t}; it must be {right}: the power is missing.", site.node.base
-        yield "You wrote {new} in {t}; it must be {right}.", T.Call("abs", (site.node.base,))
+        value, text = site.node.exponent.value, "You wrote {new} in {t}; it must be {right}."
+        for power in (value + 1, value - 1) if value > 2 else (value + 1,):
+            yield text, replace(site.node, exponent=T.Num(power))
+        yield text, T.Call("abs", (site.node.base,))
 
 
 @rule(
@@ -322,8 +326,8 @@ def extra_factor(site: Site) -> Iterator[Change]:
 @rule("activation", T.Call)
 def activation(site: Site) -> Iterator[Change]:
     node, right = site.node, site.node.function
-    kin = (*ACTIVATIONS, *RECTIFIERS) if right in RECTIFIERS else ACTIVATIONS if right in ACTIVATIONS else ()
-    for other in kin:
+    kinds = ((*ACTIVATIONS, *RECTIFIERS) if right in RECTIFIERS else ACTIVATIONS, WAVES)
+    for other in next((kin for kin in kinds if right in kin), ()):
         if other != right:
             yield "You used `{0}` in {t}; it must be `{1}`.", replace(node, function=other), other, right
     if right in ("exp", "log"):

@@ -96,13 +96,10 @@ class _Walker:
             for line in self._outer(equation, set(loops), own):
                 start, slopes = line.start, dict(line.slopes)
                 for name, direction in loops.items():
-                    slope = slopes.get(name, Fraction(0))
+                    old = slopes.get(name, Fraction(0))
+                    slopes[name] = max(old, pace[name]) if direction > 0 else min(old, -pace[name])
                     if direction < 0:  # positions are counted from where the loop starts
-                        start, slope = start + ends[name] * slope, -slope
-                    slope = max(slope, pace[name])
-                    if direction < 0:
-                        start, slope = start + ends[name] * slope, -slope
-                    slopes[name] = slope
+                        start = start + ends[name] * (old - slopes[name])
                 kept = tuple(sorted((n, s) for n, s in slopes.items() if s))
                 found.add(_Line(start + 1, kept))
         for equation in block.equations:

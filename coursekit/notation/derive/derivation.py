@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from ..check.checker import suggestion
 from ..compare.comparison import Comparison, close, compare
 from ..compare.draws import draw
-from ..compare.engine import engine as the_engine
+from ..compare.draws import engine as the_engine
 from ..equations import Equations
 from ..errors import NotationError
 from ..functions import ZERO

@@ -152,9 +152,8 @@ def _instances(system: System, arrow: Arrow, timed: set[str], steps: int) -> Ite
     ranges = system.ranges[arrow.equation]
     target, source = arrow.target, arrow.source
     axes = [[k for k, d in enumerate(system.tensors[r.name].dims) if d in timed] for r in (source, target)]
-    names = sorted(
-        {n for r, own in zip((source, target), axes, strict=True) for k in own for n in _names(r.indices[k])}
-    )
+    affines = [r.indices[k] for r, own in zip((source, target), axes, strict=True) for k in own]
+    names = sorted({n for affine in affines for _, n in affine.terms if isinstance(n, str)})
     for values in product(*(_values(system, ranges, n, timed, steps) for n in names)):
         where = dict(zip(names, values, strict=True))
         at = tuple(_position(target.indices[k], where, steps) for k in axes[1])
@@ -165,10 +164,6 @@ def _instances(system: System, arrow: Arrow, timed: set[str], steps: int) -> Ite
         if outside and (source.name not in system.boundary or any(p < -1 or p > steps for p in outside)):
             continue
         yield Point(source.name, come), Point(target.name, at)
-
-
-def _names(affine: Affine) -> list[str]:
-    return [atom for _, atom in affine.terms if isinstance(atom, str)]
 
 
 def _values(system: System, ranges: dict[str, str], name: str, timed: set[str], steps: int) -> range:

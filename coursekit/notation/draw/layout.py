@@ -67,12 +67,8 @@ def _crossings(rows: list[list[Key]], after: Near) -> int:
     for row, following in itertools.pairwise(rows):
         place = {k: n for n, k in enumerate(following)}
         ends = [(n, place[b]) for n, a in enumerate(row) for b in after[a] if b in place]
-        count += sum(1 for x in range(len(ends)) for y in range(x) if _cross(ends[x], ends[y]))
+        count += sum((a - c) * (b - d) < 0 for (a, b), (c, d) in itertools.combinations(ends, 2))
     return count
-
-
-def _cross(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    return (a[0] - b[0]) * (a[1] - b[1]) < 0
 
 
 def _order(rows: list[list[Key]], before: Near, after: Near) -> None:
@@ -84,14 +80,8 @@ def _order(rows: list[list[Key]], before: Near, after: Near) -> None:
             place = {key: n for n, key in enumerate(fixed)}
             near = before if forwards else after
             own = {key: n for n, key in enumerate(rows[k])}
-
-            def centre(
-                key: Key, near: Near = near, place: dict[Key, int] = place, own: dict[Key, int] = own
-            ) -> float:
-                around = [place[n] for n in near[key] if n in place]
-                return sum(around) / len(around) if around else own[key]
-
-            rows[k].sort(key=centre)
+            centre = {key: [place[n] for n in near[key] if n in place] or [own[key]] for key in rows[k]}
+            rows[k].sort(key=lambda key, centre=centre: sum(centre[key]) / len(centre[key]))  # type: ignore[misc]
         if (found := _crossings(rows, after)) < fewest:
             best, fewest = [list(r) for r in rows], found
     rows[:] = best

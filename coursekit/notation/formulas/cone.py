@@ -38,7 +38,9 @@ def escape(a: Vector, bounds: Sequence[Vector], given: Sequence[Vector]) -> Vect
     `given` are the side conditions, each a vector `c` for `c·u >= 0`."""
     rows = [minus(b, a) for b in bounds]
     variables = _closure([*rows, *given])
-    fixed = [*given, *_exponentials(variables, given), *_logarithms(variables)]
+    logs = (v for v in variables if isinstance(v, tuple) and v[0] == "log")
+    logarithms = ({v[1]: EPSILON, v: Fraction(-1)} for v in logs)
+    fixed = [*given, *_exponentials(variables, given), *logarithms]
     for order in _orders(variables):
         found = _negative(rows, [*fixed, *order], variables)
         if found is not None:
@@ -58,12 +60,6 @@ def _closure(vectors: Sequence[Vector]) -> list[Variable]:
         if isinstance(variable, tuple):
             queue += [variable[1]] if variable[0] == "log" else [v for v, _ in variable[1]]
     return list(seen)
-
-
-def _logarithms(variables: Sequence[Variable]) -> Iterator[Vector]:
-    for v in variables:
-        if isinstance(v, tuple) and v[0] == "log":
-            yield {v[1]: EPSILON, v: Fraction(-1)}
 
 
 def _exponentials(variables: Sequence[Variable], given: Sequence[Vector]) -> Iterator[Vector]:

@@ -10,8 +10,8 @@ from ..functions import FUNCTIONS, ONE
 from ..indices import put
 from ..system import System
 from .adjoint import hand_down
-from .forward import Forward, Network
 from .gather import Gather
+from .scope import Forward, Network
 from .simplify import Term, combine, expression, terms, whole
 
 NONLINEAR = (T.Call, T.Softmax, T.Reduce, T.Pow, T.Div, T.Concat, T.Flatten)

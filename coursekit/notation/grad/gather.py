@@ -53,15 +53,14 @@ class Gather:
                 continue
             for name in sorted(term.sums, key=lambda s: around.index(s) if s in around else len(around)):
                 value = solve(gap, name)
-                if value is not None and self._same_axis(value, name):
+                if value is None:
+                    continue
+                # a window over a longer axis (`x+dx` without padding) keeps its condition: the ranges differ
+                dims = {self.scope.dims[a] for _, a in value.terms if isinstance(a, str)}
+                if not dims or self.scope.dims[name] in dims:
                     rest = tuple((f, e) for f, e in term.factors if f != factor)
                     return self._turned(self._move(replace(term, factors=rest), name, value), around)
         return term
-
-    def _same_axis(self, value: T.Affine, name: str) -> bool:
-        """A window over a longer axis (`x+dx` without padding) keeps its condition: the ranges differ."""
-        dims = {self.scope.dims[a] for _, a in value.terms if isinstance(a, str)}
-        return not dims or self.scope.dims[name] in dims
 
     def _move(self, term: Term, name: str, value: T.Affine) -> Term:
         """Put `value` for the summed index `name`; what lies outside its range counts for nothing."""

@@ -40,8 +40,13 @@ def gradient(
 ) -> System:
     """The equations of `d<x>` for each `x` of `wrt`, and all that they need: a checked system, with the dimensions
     of the forward system under their names there."""
-    names = [wrt] if isinstance(wrt, str) else _default(system) if wrt is None else list(wrt)
-    edges = _edges(system)
+    if wrt is None:
+        wrt = system.parameters or [n for n in system.inputs if system.tensors[n].indexes is None]
+    names = [wrt] if isinstance(wrt, str) else list(wrt)
+    # `h_0` -> `h` for each recurrence with a boundary
+    edges = {
+        f"{x}_0": x for x in system.boundary if x not in system.padded and f"{x}_0" not in system.tensors
+    }
     _check(system, of, names, edges)
     sweep = Backward(system, of, [edges.get(n, n) for n in names], frozenset(distributions))
     last = []
@@ -53,15 +58,6 @@ def gradient(
         else:
             last.append(_gradient(sweep, name))
     return written(sweep, last)
-
-
-def _default(system: System) -> list[str]:
-    return list(system.parameters) or [n for n in system.inputs if system.tensors[n].indexes is None]
-
-
-def _edges(system: System) -> dict[str, str]:
-    """`h_0` -> `h` for each recurrence with a boundary."""
-    return {f"{x}_0": x for x in system.boundary if x not in system.padded and f"{x}_0" not in system.tensors}
 
 
 def _check(system: System, of: str, names: Sequence[str], edges: dict[str, str]) -> None:

@@ -69,7 +69,10 @@ def terms(node: T.Expr, scope: Scope) -> list[Term]:
             return combine([s for t in inside for s in _settle(t.over(indices), scope)])
         case T.Iverson(condition):
             return _settle(_conditions(condition), scope)
-    return [whole(_inside(node, scope))]
+    if isinstance(node, (T.Ref, T.Size)):
+        return [whole(node)]
+    kept = (T.Compare, T.And, T.Affine)  # functions, softmaxes, cases are not looked through
+    return [whole(T.mapped(node, lambda n: n if isinstance(n, kept) else simplify(n, scope)))]
 
 
 def whole(node: T.Expr, exponent: int = 1) -> Term:
@@ -79,13 +82,6 @@ def whole(node: T.Expr, exponent: int = 1) -> Term:
 
 def simplify(node: T.Expr, scope: Scope) -> T.Expr:
     return expression(terms(node, scope))
-
-
-def _inside(node: T.Expr, scope: Scope) -> T.Expr:
-    """The node with its parts simplified: functions, softmaxes, cases are not looked through."""
-    if isinstance(node, (T.Ref, T.Size)):
-        return node
-    return T.mapped(node, lambda n: n if isinstance(n, (T.Compare, T.And, T.Affine)) else simplify(n, scope))
 
 
 def _conditions(condition: T.Condition) -> Term:
@@ -186,18 +182,14 @@ def combine(found: list[Term]) -> list[Term]:
     """Like terms merged, in order of first appearance."""
     merged: dict[object, Term] = {}
     for term in found:
-        names = [n for f, _ in term.factors for n in _in_order(f) if n in term.sums]
+        affines = (n for f, _ in term.factors for n in T.walk(f) if isinstance(n, T.Affine))
+        names = [name for affine in affines for _, name in affine.terms if name in term.sums]
         canon = {n: f"~{k}" for k, n in enumerate(dict.fromkeys(names))}
         key = (frozenset((T.substitute(f, canon), e) for f, e in term.factors), len(term.sums))
         if key in merged:
             term = replace(merged[key], coefficient=merged[key].coefficient + term.coefficient)
         merged[key] = term
     return [t for t in merged.values() if t.coefficient]
-
-
-def _in_order(node: object) -> list[str]:
-    affines = (n for n in T.walk(node) if isinstance(n, T.Affine))
-    return [a for n in affines for _, a in n.terms if isinstance(a, str)]
 
 
 # ── and back ─────────────────────────────────────────────────────────────────────────────────
