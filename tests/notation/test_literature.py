@@ -261,3 +261,8 @@ def test_what_was_once_misread_is_read_as_meant(text, meant, signature):
     else:
         found = right.compare(read)
         assert found.equal, found.message
+
+
+def test_an_entry_of_sigma_is_no_sigmoid():
+    assert Equations("y[i] = sigma[i] x[i]").inputs == ("sigma", "x")
+    assert Equations(r"y[j] = \sigma[W[j,I] x[I]]") == Equations("y[j] = sigmoid(W[j,I] x[I])")

@@ -41,6 +41,7 @@ _REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
 _STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
 _INDEXED = r"(\[[^\]]*\]|_\{[^}]*\})\s*(\\left)?\s*\(|_[A-Za-z]+\s*(\\left)?\s*[\w\\(]"  # [i](…
 _BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
+_ENTRIES = r"\[\s*[a-z]\d?'?(\s*[-+]\s*\d+)?(\s*,\s*[a-z]\d?'?(\s*[-+]\s*\d+)?)*\s*\]"  # sigma[t-1,i]
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
 _JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
@@ -336,6 +337,7 @@ class Scanner:
         own = name.base in self.defined or (often and not self.ahead(_INDEXED) and not self.follows("("))
         whole = start == 0 and self.pos == self.end  # the name of a tensor, and no text
         tensor = FUNCTIONS.get(name.base) in functions.SAID and self.follows("[")  # power[t]
+        tensor |= name.base == "sigma" and self.ahead(_ENTRIES) is not None
         own = own or whole or tensor
         if found := self.ahead(_JOINED):  # leaky_relu, log_softmax
             joined = (name.base + found.group(1)).lower()
