@@ -379,7 +379,11 @@ def test_a_python_behind_a_link_that_only_root_may_follow_is_shown_where_it_lies
     for folder in (tmp_path, *list(tmp_path.parents)[:2]):  # pytest's own, which are closed to others
         folder.chmod(folder.stat().st_mode | 0o011)
     monkeypatch.setattr(landlock.namespaces, "follow", lambda moved: None)
-    options = {"shown": [str(closed / "venv" / "lib"), str(closed / "own")], "held": []}
+    options = {
+        "shown": [str(closed / "venv" / "lib"), str(closed / "own")],
+        "held": [],
+        "package": str(there),
+    }
     landlock.hold_where_only_root_may_pass(options)
     try:
         (held,) = options["held"]
@@ -402,3 +406,16 @@ def test_no_submission_runs_as_root_when_no_user_number_is_left(tmp_path, monkey
     assert not list(tmp_path.iterdir())
     for end in (ours, theirs):
         end.close()
+
+
+def test_the_second_level_imports_what_was_not_imported_ahead(task_of):
+    """The package is shown room by room, so that it cannot be listed: Python must find its modules all the same."""
+    if sandbox.capabilities().parts.get("landlock") != "yes":
+        pytest.skip(f"no second level here: {sandbox.capabilities().parts.get('landlock')}")
+    cells = [
+        ("given", "from coursekit import data"), ("solution", "from coursekit import train\nx = data.__name__"),
+        ("test", "assert x == data.__name__ == 'coursekit.data'"),
+    ]  # fmt: skip
+    with Warm(preload=["numpy"], level="landlock") as warm:
+        (outcome,) = warm.grade([task_of(*cells)])
+    assert outcome.score == 1, (outcome.tests, outcome.cells, outcome.log)

@@ -100,3 +100,19 @@ def test_code_of_any_shape_is_read_or_left_unread(source):
     found = names.names_of(source)
     assert names.imports_from(source + "\n", "coursekit.models") is False
     assert found.binds == set()
+
+
+@pytest.mark.parametrize("link", [".a", ".a()", "[0].a"])
+def test_a_long_chain_is_read_once_and_not_once_for_each_link(link, monkeypatch):
+    """Many cells of such chains would hold up the whole class: they are read in the grader's own process."""
+    steps, path = 0, names._path
+
+    def counted(node, passed=None):
+        nonlocal steps
+        steps += 1
+        return path(node, passed)
+
+    monkeypatch.setattr(names, "_path", counted)
+    chain = "coursekit.models" + link * 700
+    assert names.imports_from(f"importlib\n{chain}", "coursekit.models")
+    assert steps == 1

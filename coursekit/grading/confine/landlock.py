@@ -130,7 +130,10 @@ def hold_where_only_root_may_pass(options: Options) -> None:
     """In the warm parent: show by another path what another user could not reach: a Python below /root by a descriptor
     that is open already, and stays so in every child."""
     held: dict[str, str] = {}
-    for path in map(os.path.realpath, options["shown"]):
+    # The package is shown room by room, and reached as a whole.
+    for path in map(os.path.realpath, [options["package"], *options["shown"]]):
+        if any(f"{path}/".startswith(f"{p}/") for p in held):
+            continue
         if any(not place.stat().st_mode & stat.S_IXOTH for place in Path(path).parents):
             opened = os.open(path, os.O_PATH)
             options["held"].append(fcntl.fcntl(opened, fcntl.F_DUPFD_CLOEXEC, HELD))

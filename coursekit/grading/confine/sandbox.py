@@ -20,6 +20,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from . import landlock, namespaces, seccomp
@@ -116,6 +117,7 @@ def plan(device: str = "", hidden: list[str] | None = None) -> Options:
     return {
         "visible": visible,
         "shown": landlock.without(visible, hidden),
+        "package": str(PACKAGE),
         "devices": device_files(device),
         "hidden": hidden,
         "address_space": not device,  # a GPU maps more address space than any limit could allow
@@ -130,8 +132,11 @@ seconds = 0.0  # what `enter` took in this process
 def prepare(options: Options) -> None:
     """In the warm parent: what each child would otherwise find out for itself."""
     options["held"] = []
-    if options["level"] == "landlock" and os.geteuid() == 0:
-        landlock.hold_where_only_root_may_pass(options)
+    if options["level"] == "landlock":
+        if os.geteuid() == 0:
+            landlock.hold_where_only_root_may_pass(options)
+        # A child may read the package's rooms, and not list them: what Python imports there it must know from here.
+        PathFinder.find_spec("none", sys.modules["coursekit"].__path__)
     tempfile.gettempdir()
     if seccomp.supported():
         seccomp.program(os.uname().machine, 0)

@@ -28,10 +28,11 @@ class Names(ast.NodeVisitor):
     runs: set[str] = field(default_factory=set)
     touches: set[tuple[str, str]] = field(default_factory=set)
     inside: int = 0  # so many functions
+    own: int = 0  # so many comprehensions and classes: what is bound in one is its own
 
     def _bind(self, name: str) -> None:
         self.mentions.add(name)
-        if not self.inside:
+        if not self.inside and not self.own:
             self.binds.add(name)
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -62,14 +63,14 @@ class Names(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_ListComp(self, node: ast.AST) -> None:
-        outer = set(self.binds)
+        self.own += 1
         self.generic_visit(node)
-        self.binds = outer
+        self.own -= 1
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.visit_ListComp(node)  # what is bound in it is its own
+        self.visit_ListComp(node)
         self._bind(node.name)
 
     def visit_Global(self, node: ast.Global) -> None:
@@ -146,13 +147,16 @@ def imports_from(source: str, package: str) -> bool:
     A text that holds the name, whole or in pieces, counts where modules are got by name: `importlib`, `sys.modules`.
     """
     found, by_name = [], False
+    passed: set[ast.AST] = (
+        set()
+    )  # the inner ones of a chain, whose outermost was taken: it begins with all of them
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             found += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Attribute):
-            found.append(".".join(_path(node)))
+            found += [] if node in passed else [".".join(_path(node, passed))]
             by_name |= bool(_GETS_MODULES.fullmatch(node.attr))
         elif isinstance(node, ast.Name):
             by_name |= bool(_GETS_MODULES.fullmatch(node.id))
@@ -174,10 +178,12 @@ def strings_of(source: str) -> frozenset[str]:
     return frozenset(_texts(parse(source)))
 
 
-def _path(node: ast.AST) -> tuple[str, str]:
-    """`a.b[0].c()` as ("a", "b.c"); ("", "") if it does not start with a name."""
+def _path(node: ast.AST, passed: set[ast.AST] | None = None) -> tuple[str, str]:
+    """`a.b[0].c()` as ("a", "b.c"); ("", "") if it does not start with a name. Adds what it meets to `passed`."""
     parts: list[str] = []
     while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        if passed is not None:
+            passed.add(node)
         if isinstance(node, ast.Attribute):
             parts.append(node.attr)
         node = node.func if isinstance(node, ast.Call) else node.value
