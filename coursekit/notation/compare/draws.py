@@ -294,7 +294,7 @@ def engine(name: str | None = None) -> Engine:
         raise NotationError(f'the engine is "torch" or "python", not {name!r}')
     if name != "python" and "torch" not in _made:
         try:
-            from ..run.runner import Torch  # noqa: PLC0415  (torch may be absent)
+            from ..run.runner import Torch
         except ImportError:
             if name is not None:
                 raise
