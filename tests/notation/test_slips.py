@@ -53,6 +53,15 @@ def test_a_kink_is_seen_from_both_sides():
     assert compared(model, wrong).kind == "misplaced"
 
 
+@both_engines
+def test_a_letter_may_have_a_size_in_each_equation_that_the_answer_does_not_name():
+    window = "centered D\npad L\n"
+    model = f"{window}r[x,j] = W[D,I,j] L[x+D,I]\ng[x,j] = V[D,I,j] L[x+D,I]\nz[x,j] = sigmoid(g[x,j]) tanh(r[x,j])"
+    right = f"{window}a[x,j] = tanh(W[D,I,j] L[x+D,I])\nb[x,j] = sigmoid(V[D,I,j] L[x+D,I])\nz[x,j] = a[x,j] b[x,j]"
+    assert compared(model, right).equal
+    assert not compared(model, right.replace("x+D", "x-D")).equal
+
+
 @pytest.mark.parametrize("engine", ["torch", "python"])
 @pytest.mark.parametrize(("system", "text", "verdicts"), [c[1:] for c in CHAINS], ids=[c[0] for c in CHAINS])
 def test_the_first_wrong_line_of_a_chain_is_named(system, text, verdicts, engine):

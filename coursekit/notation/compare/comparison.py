@@ -302,7 +302,10 @@ class _Difference:
         found = found or self._factor(name, samples) or self._turned(name)
         if found or (other := self._unfolded(name)) is self.reference:
             return found
-        return self._mutant(name, samples, other)
+        try:
+            return self._mutant(name, samples, other)
+        except NotationError:  # a letter that had a size in each equation cannot have both in one
+            return None
 
     def _unfolded(self, name: str) -> System:
         """The reference with what the answer does not name put into the equation that reads it."""
