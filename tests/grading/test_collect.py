@@ -44,7 +44,19 @@ def test_loose_files_are_as_many_students_as_there_are_names(tmp_path, one_by_on
     for n, name in enumerate(names):
         (tmp_path / name).write_bytes(NOTEBOOK + b" " * n)
     found = collect([tmp_path / name for name in names] if one_by_one else [tmp_path])
-    assert students(found) == {name.removesuffix(".ipynb"): [name] for name in names}
+    assert students(found) == {
+        "bptt": names[:1],
+        "bptt (2).ipynb": names[1:2],
+        "Copy of bptt (1).ipynb": names[2:],
+    }
+
+
+def test_the_number_of_a_copy_is_no_student_s_number_in_an_export(tmp_path):
+    (tmp_path / "bptt (2).ipynb").write_bytes(NOTEBOOK)
+    (student,) = students(collect([tmp_path]))
+    sheet = "Student,ID,bptt\nPoints Possible,,10\nStranger,2,\n"
+    with pytest.raises(GradingError, match="none of the graded students"):
+        fill_canvas(sheet, "bptt", {student: Final(7, 10)})
 
 
 ODD = st.text(st.characters(codec=None, exclude_characters="/\\:"), min_size=1, max_size=8)

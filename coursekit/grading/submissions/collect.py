@@ -252,7 +252,9 @@ def _share_out(parts: list[Part], found: Collection) -> None:
             own = replace(part, name=canvas["file"], attempt=order)
             found.add(f"{canvas['student']} ({canvas['user']})", own, bool(canvas["late"]))
         elif ".ipynb" in name.lower() or _suffix(name) in (".zip", ".json", ".txt"):
-            found.add(PurePosixPath(name).stem, part)
+            stem = PurePosixPath(name).stem
+            # A browser counts its copies in brackets, where a system's number of a student would stand.
+            found.add(name if stem.endswith(")") else stem, part)
         elif part is not listed:
             found.refuse(name, part.origin, f"{name} is {kind_of(name)}, no notebook")
 
