@@ -209,7 +209,8 @@ class Scripts:
         token = tokens[k]
         square = kind_at(tokens, k + 1) == "LSQ"
         stop = closing(tokens, k + 1) if square else k
-        if square and self.lays(tokens[k + 1 : stop]):  # W [h_{t-1}, x_t]: vectors laid end to end
+        # W [h_{t-1}, x_t]: vectors laid end to end
+        if square and (self.lays(tokens[k + 1 : stop]) or self.factor(token.value, tokens[k + 2 : stop])):
             tokens[k + 1] = as_("LGRP", tokens[k + 1], "[")
             tokens[stop] = as_("RGRP", tokens[stop], "]")
             square, stop = False, k
@@ -257,6 +258,15 @@ class Scripts:
         parts = split(inside[1:])
         shown = self.rows([t for t in inside if t.type == "NAME" and not t.value.plain])
         return len(parts) > 1 and (shown or (spaced and all(map(self.rows, parts))))
+
+    def factor(self, name: Name, inside: Tokens) -> bool:
+        """Is `[1 - w_i e_j]` after `M_{ij}` a factor, since the scripts name all axes of M?"""
+        reading = self.signed(name, 0)
+        if reading is None or not {"PLUS", "MINUS"} & {t.type for t in inside}:
+            return False
+        filled = sum(self.width(*pair) for pair in reading.indices) == self.signature.ranks[reading.name.text]
+        found = ((k, self.signed(t.value, 0)) for k, t in enumerate(inside) if t.type == "NAME")
+        return filled and any(r and (r.indices or kind_at(inside, k + 1) == "LSQ") for k, r in found)
 
     def rows(self, inside: Tokens) -> bool:
         """Is one of these a tensor of which axes are left?"""
