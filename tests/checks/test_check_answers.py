@@ -77,6 +77,22 @@ def test_wrong_number_is_related_to_the_right_one(answer, kind):
     assert checks.value(answer, LN).kind == kind
 
 
+@pytest.mark.parametrize("hide", [False, True])
+def test_unit_is_part_of_the_answer(hide):
+    units = {"nats": LN, "bits": LN / math.log(2)}
+    if hide:
+        units = {name: digest(x, within=1e-3, anyway=True) for name, x in units.items()}
+    check = lambda answer, unit: checks.value(answer, None, unit=unit, units=units, within=1e-3)
+    assert check(7.6009, "nats").ok
+    assert check(10.9658, " Bits ").ok
+    swapped = check(10.9658, "nats")
+    assert swapped.kind == "unit"
+    assert "right number in bits" in swapped.sentence
+    assert check(7.6009, None).kind == "empty"
+    assert "one of" in check(7.6009, "hats").sentence
+    assert not check(5.0, "nats").ok
+
+
 def test_named_wrong_number_gets_its_sentence():
     mistake = Mistake("base", "You took the logarithm to base 10.", math.log10(2000))
     result = checks.value(3.30103, LN, mistakes=[mistake], within=1e-4)

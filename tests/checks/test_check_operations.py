@@ -135,7 +135,7 @@ def test_work_outside_torch_is_refused(code, way):
 
 def test_index_may_leave_torch():
     code = lambda U, v, i: U @ v * v[int(i)]
-    assert checks.operations(code, {"U": U, "v": v, "i": torch.tensor(3)}, at_most=d * h).ok
+    assert checks.operations(code, {"U": U, "v": v, "i": torch.tensor(3)}, exactly=d * h).ok
 
 
 def test_work_on_other_tensors_than_the_given_is_no_answer():
@@ -145,13 +145,13 @@ def test_work_on_other_tensors_than_the_given_is_no_answer():
 
 def test_bounds_are_held_and_told():
     case = {"U": U, "v": v}
-    assert checks.operations(lambda U, v: U @ v, case, at_most=d * h).ok
+    assert checks.operations(lambda U, v: U @ v, case, exactly=d * h).ok
     assert checks.operations(lambda U, v: U @ v, case, at_most=lambda U, v: U.numel()).ok
     twice = checks.operations(lambda U, v: U @ v + U @ v, case, at_most=d * h)
     assert twice.kind == "operations"
     assert "128 000 multiply-adds where 64 000 are enough, 2 times as many" in twice.sentence
     assert ("mv", 2 * d * h) in twice.rows
-    assert not checks.operations(lambda U, v: U @ v, case, at_most=d * h - 1).ok
+    assert not checks.operations(lambda U, v: U @ v, case, exactly=d * h + 1).ok
 
 
 def test_named_waste_gets_its_sentence():

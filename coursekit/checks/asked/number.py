@@ -1,4 +1,4 @@
-"""`value`: a number against the right one or against its digest."""
+"""`value`: a number, by itself or in a unit, against the right one or against its digest."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ def value(
     answer: object,
     expected: Expected | Mapping[str, Expected | None] | Sequence[Expected | None] | None,
     *,
+    unit: object = None,
+    units: Mapping[str, Expected] | None = None,
     within: float = 1e-6,
     relative: bool = True,
 ) -> Result:
@@ -28,12 +30,15 @@ def value(
 
     expected  the number, or its digest; a dict or list of them for an answer with several entries; None leaves it to
               the grader, where few numbers are possible
+    units     where the student names a unit: {"nats": 7.6009, "bits": 10.9658}; `unit` is what they named
     within    the error to accept where the number itself is given: of its size, or absolute (a digest
               carries its own)
 
     >>> value(0.6931472, math.log(2)).ok, value(0.7, math.log(2)).ok
     (True, False)
     """
+    if units is not None:
+        return _in_unit(answer, unit, units, within, relative)
     if isinstance(expected, (list, tuple)):
         return _entries(answer, dict(enumerate(expected)), within, relative)
     if isinstance(expected, Mapping):
@@ -110,6 +115,24 @@ def _relation(number: float, expected: float) -> tuple[str, str]:
     if abs(number - expected) <= 1e-2 * abs(expected):
         return "rounding", ": it is close; compute it with more digits."
     return "other", "."
+
+
+def _in_unit(
+    answer: object, unit: object, units: Mapping[str, Expected], within: float, relative: bool
+) -> Result:
+    number = number_of(answer)
+    names = ", ".join(f"`{name}`" for name in units)
+    if unanswered(unit):
+        stop("empty", f"Name the unit of your number as well: one of {names}.")
+    chosen = str(unit).strip().lower()
+    if chosen not in units:
+        stop("unit", f"The unit must be one of {names}, and this is {a_thing(unit)}.")
+    meant = [name for name, expected in units.items() if same(number, expected, within, relative)]
+    if chosen in meant:
+        return right(f"{number:.6g} {chosen} is right.")
+    if meant:
+        stop("unit", f"{number:.6g} is the right number in {meant[0]}, and you said {chosen}.")
+    return _single(answer, units[chosen], within, relative)
 
 
 def _entries(answer: object, expected: Entries, within: float, relative: bool) -> Result:

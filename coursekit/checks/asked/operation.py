@@ -30,13 +30,14 @@ def operations(
     given: Case | Sequence[Case],
     *,
     at_most: Bound | None = None,
+    exactly: Bound | None = None,
     grows: float | None = None,
     oracle: Oracle | None = None,
     returns: Sequence[str] = ("result",),
 ) -> Result:
     """Count the multiply-adds of `answer(*case)` and hold them against a bound.
 
-    at_most           a number; or one a case; or a function of the case, `lambda **case: …`
+    at_most, exactly  a number; or one a case; or a function of the case, `lambda **case: …`
     grows             with cases of growing size: how much the count may grow from each to the next
     oracle            a trusted function: what each counted call returns must be what it returns; where it gives a
                       dict, in these parts of what `returns` names
@@ -56,9 +57,11 @@ def operations(
     if not all(totals):
         seen = f"No multiply-adds were seen in {name_of(answer)}"
         stop("uncounted", f"{seen}: does it compute with the tensors it is given?")
-    most = _each(at_most, cases)
-    fault = _bound(name, totals, most) or _growth(name, totals, grows)
-    fault = fault or _entries(name, [c.entries for c in counts], most, grows)
+    most, exact = _each(at_most, cases), _each(exactly, cases)
+    fault = (
+        _bound(name, totals, most) or _bound(name, totals, exact, exact=True) or _growth(name, totals, grows)
+    )
+    fault = fault or _entries(name, [c.entries for c in counts], exact or most, grows)
     numbers: dict[str, Any] = {"columns": ("operator", "multiply-adds"), "rows": tuple(counts[-1].by.items())}
     if fault is None:
         return right(f"{name} does {_number(totals[-1])} multiply-adds, as it should.", **numbers)
@@ -121,12 +124,16 @@ def _each(bound: Bound | None, cases: Sequence[Case]) -> list[int] | None:
     return list(bound) if isinstance(bound, (list, tuple)) else [bound] * len(cases)  # type: ignore[list-item]
 
 
-def _bound(name: str, totals: Sequence[int], bounds: Sequence[int] | None) -> Finding | None:
+def _bound(
+    name: str, totals: Sequence[int], bounds: Sequence[int] | None, exact: bool = False
+) -> Finding | None:
     for total, bound in zip(totals, bounds or totals, strict=True):
-        if total > bound:
+        if total > bound or (exact and total < bound):
             does = f"{name} does {_number(total)} multiply-adds"
-            share = f"{_number(bound)} are enough, {total / bound:.3g} times as many"
-            return Finding("operations", f"{does}, more than are needed.", f"{does} where {share}.")
+            words = f"{_number(bound)} are {'needed' if exact else 'enough'}"
+            share = f", {total / bound:.3g} times as many" if total > bound else ""
+            own = f"{does}, {'more' if total > bound else 'fewer'} than are needed."
+            return Finding("operations", own, f"{does} where {words}{share}.")
     return None
 
 
