@@ -6,23 +6,13 @@ only where a root of a sum, a logarithm or an exponential leaves that open is it
 at several points of several magnitudes with many digits. Where something is rounded, those sizes are whole.
 """
 
-from __future__ import annotations
-
 import contextlib
+import decimal
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from decimal import (
-    MAX_EMAX,
-    MIN_EMIN,
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    Context,
-    Decimal,
-    DecimalException,
-    localcontext,
-)
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar
 
@@ -33,9 +23,11 @@ from ..polynomial import Atom, Monomial, Polynomial, term
 from ..show import ATOM, MUL, POWER, Text
 from ..tree import Add, Call, Num, Pow, Size, Sum, transform
 from .formula import read, symbols_of
-from .normal import ONE, Quotient, atoms, normal, opaque
+from .normal import ONE, Quotient, normal, opaque, sizes_in
 
-_WIDE = Context(prec=120, Emax=MAX_EMAX, Emin=MIN_EMIN)  # n**n may stand inside a logarithm
+_WIDE = decimal.Context(
+    prec=120, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN
+)  # n**n may stand inside a logarithm
 _CLOSE = Decimal(10) ** -40
 _SCALES = (3, 3, 1000, 1000, 10**6, 10**6)  # sizes of three magnitudes
 
@@ -61,7 +53,7 @@ class ClosedForm:
         self.symbols = symbols_of(self.tree) if declared is None else declared
         self.normal = normal(self.tree)
 
-    def _other(self, other: ClosedForm | str) -> ClosedForm:
+    def _other(self, other: "ClosedForm | str") -> "ClosedForm":
         return other if isinstance(other, ClosedForm) else ClosedForm(other, self.symbols)
 
     def value(self, **sizes: float) -> float:
@@ -75,10 +67,10 @@ class ClosedForm:
     def latex(self) -> str:
         return _Latex(page=False).formula(self.tree)
 
-    def equals(self, other: ClosedForm | str) -> bool:
+    def equals(self, other: "ClosedForm | str") -> bool:
         return _equal(self.normal, self._other(other).normal)
 
-    def compare(self, other: ClosedForm | str) -> ClosedFormComparison:
+    def compare(self, other: "ClosedForm | str") -> ClosedFormComparison:
         """Whether the answer `other` equals this, and if not, how they differ."""
         answer = self._other(other)
         if self.equals(answer):
@@ -96,7 +88,7 @@ class ClosedForm:
     def term(self, monomial: Monomial, coefficient: Fraction = Fraction(1)) -> str:
         return term(monomial, coefficient, first=self.place)
 
-    def _numbers(self, answer: ClosedForm) -> str:
+    def _numbers(self, answer: "ClosedForm") -> str:
         names = dict.fromkeys((*symbols_of(self.tree), *symbols_of(answer.tree)))
         primes = (2, 3, 5, 7, 11, 13, 17, 19)
         for first in range(len(primes)):
@@ -232,7 +224,7 @@ def _same(a: Decimal, b: Decimal) -> bool:
 def _values(a: Quotient, b: Quotient) -> Iterator[tuple[Decimal, Decimal]]:
     """Both formulas at the same random points; points where one does not exist are passed over,
     unless the other does exist there. Rounding makes many small whole sizes worth a look."""
-    names = sorted({name for q in (a, b) for name in _symbols(q)})
+    names = sorted(sizes_in(a) | sizes_in(b))
     rounded = "ceil" in repr((a, b)) or "floor" in repr((a, b))
     draw = random.Random(20)
     with localcontext(_WIDE):
@@ -249,19 +241,6 @@ def _values(a: Quotient, b: Quotient) -> Iterator[tuple[Decimal, Decimal]]:
                 yield Decimal(0), Decimal(1)
 
 
-def _symbols(a: Quotient) -> Iterator[str]:
-    for atom in atoms(a):
-        match atom:
-            case str():
-                yield atom
-            case ("log" | "sum", poly):
-                yield from _symbols(Quotient(poly))
-            case ("exp", monomial):
-                yield from _symbols(Quotient(Polynomial(((monomial, Fraction(1)),))))
-            case ("call", _, args):
-                yield from (name for arg in args for name in _symbols(arg))
-
-
 def _attempt(a: Quotient, sizes: dict[str, Decimal]) -> Decimal | None:
     try:
         return _value(a, sizes)
@@ -273,7 +252,7 @@ def _value(a: Quotient, sizes: dict[str, Decimal]) -> Decimal:
     """The formula's value, in the context of many digits."""
     try:
         return _total(a.above, sizes) / _total(a.below, sizes)
-    except (DecimalException, ArithmeticError) as error:
+    except ArithmeticError as error:
         raise NotationError("the formula has no value at these sizes") from error
 
 
@@ -312,8 +291,8 @@ _CALLS: dict[str, Callable[[Iterator[Decimal]], Decimal]] = {
     "min": min,
     "exp": lambda xs: next(xs).exp(),
     "abs": lambda xs: abs(next(xs)),
-    "ceil": lambda xs: _rounded(next(xs), ROUND_CEILING),
-    "floor": lambda xs: _rounded(next(xs), ROUND_FLOOR),
+    "ceil": lambda xs: _rounded(next(xs), decimal.ROUND_CEILING),
+    "floor": lambda xs: _rounded(next(xs), decimal.ROUND_FLOOR),
 }
 
 

@@ -10,8 +10,6 @@ Two sizes of the same order have logarithms of the same order; the orders in whi
 stand are tried one by one. An exponential is the other way round: `u <= ε·U` for `2**x = exp(U)`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product as pairs

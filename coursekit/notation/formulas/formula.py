@@ -5,11 +5,9 @@ symbols are known, so `hc` is `h*c` exactly when `h` and `c` are declared and `h
 be read in two ways (`J/2I`, `log T d`) is refused with the repair. Nothing is ever evaluated as code.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -20,13 +18,15 @@ from lark import Token
 from ..errors import NotationError
 from ..names import Name
 from ..parse.build import multiply
+from ..parse.latex_reader import LatexReader
+from ..parse.lexer import canonical, key
+from ..parse.symbols import LETTERS
 from ..parse.tokens import as_, refuse
 from ..tree import Add, And, Call, Compare, Div, Expr, Mul, Neg, Num, Pow, Size, Span, Sum, walk
-from .words import Words, alike, spelling
 
 MAX_LENGTH = 1000
 MAX_DEPTH = 40
-FUNCTIONS = {"sqrt": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "abs": 1, "ceil": 1, "floor": 1}
+FUNCTIONS = ("sqrt", "log", "log2", "log10", "exp", "abs", "ceil", "floor")
 MANY = ("max", "min", "binom")
 _SHUTS = {"(": ")", "{": "}", "[": "]", "⌈": "⌉", "⌊": "⌋"}
 _BEGINS = ("number", "name", "frac", "√", "|", "(", "{", "[", "⌈", "⌊", "binom", "sum")  # a factor
@@ -64,6 +64,86 @@ def symbols_of(node: Expr) -> tuple[str, ...]:
 
 def _span(token: Token) -> Span:
     return Span(1, token.column or 0, (token.end_column or 0) - (token.column or 0))
+
+
+_CORNERS = {"lceil": "⌈", "rceil": "⌉", "lfloor": "⌊", "rfloor": "⌋"}
+_SIGN = re.compile(r"\\([lr](?:ceil|floor)|binom)\b|[√⌈⌉⌊⌋]")
+_SIGNS = frozenset("+-*/^(){}[],|.…=\\~$²³⁴") | LETTERS.keys()
+_KINDS = {
+    "LPAR": "(", "RPAR": ")", "LBRACE": "{", "RBRACE": "}", "LSQ": "[", "LGRP": "[", "RSQ": "]", "STAR": "*",
+    "DOT": "*", "SLASH": "/", "PLUS": "+", "MINUS": "-", "CARET": "**", "COMMA": ",", "BAR": "|",
+    "NUMBER": "number", "NAME": "name", "FUNC": "name", "SQRT": "name", "FRAC": "frac", "FLOOR": "//", "DOTS": "...",
+    "BIGOP": "sum", "REDUCER": "sum", "UPTO": "to", "EQ": "=", "_EQ": "=",
+}  # fmt: skip
+
+
+class Words(LatexReader):
+    """Tokens whose kind is `number`, `name`, `frac`, the sign itself, or `end`."""
+
+    def words(self) -> list[Token]:
+        found = [as_(_KINDS.get(t.type, t.type), t) for t in self.tokens()]
+        self.emit("end", "", self.end, self.end)
+        return [*found, self.out[-1]]
+
+    def one(self) -> None:
+        char, sign = self.text[self.pos], self.ahead(_SIGN)
+        if sign:
+            kind = _CORNERS.get(sign[1], sign[1] or sign[0])
+            self.pos = sign.end()
+            self.emit(kind, kind, sign.start())
+        elif not (char.isascii() and char.isalnum()) and not char.isspace() and char not in _SIGNS:
+            raise self.error(f"`{char}` has no meaning in a formula", self.pos)
+        else:
+            super().one()
+
+    def operator(self, symbol: str, start: int, length: int | None = None) -> None:
+        super().operator(symbol, start, length)
+        if symbol == "||":  # two bars side by side, |T||d|; but \| is one
+            bars = 1 if self.text[start] == "\\" else 2
+            self.out[-1:] = [as_("BAR", self.out[-1], "|")] * bars
+        elif self.out[-1].type not in _KINDS:
+            raise self.error(f"`{symbol}` has no meaning in a formula", start)
+
+    def word(self, word: str, start: int, text_word: bool = False) -> None:
+        begins = word == "sum" and self.follows("_")
+        self.reducer(word, start, big=False) if begins else self.finish(Name(word), start)
+
+    def finish(self, name: Name, start: int) -> None:
+        self.emit("NAME", self.scripts(name), start)
+
+    def reducer(self, word: str, start: int, big: bool) -> None:
+        if word == "sum":
+            super().reducer(word, start, big)
+        else:
+            self.finish(Name(word), start)
+
+    def peek_transpose(self) -> bool:
+        return False
+
+    def scripts(self, name: Name) -> Name:
+        """Subscripts only; that of a logarithm is its base, `\\log_2 T`."""
+        base = re.compile(r"_\{?\s*(\d+)\s*\}?").match(self.text, self.pos, self.end)
+        if name.base == "log" and base:
+            self.pos = base.end()
+            return Name(f"log{base[1]}")
+        subs = []
+        while self.follows("_"):
+            subs.append(self.group(sup=False))
+        return Name(name.base, name.accents, subs=(*name.subs, *subs))
+
+
+def spelling(symbol: str) -> str:
+    """One spelling for a symbol that a question declares: `D_{h}` is `D_h`, `τ` is `tau`."""
+    try:
+        return canonical(symbol)
+    except NotationError:
+        return symbol
+
+
+def alike(name: Name, symbols: dict[str, str]) -> str | None:
+    """The symbol that a name means as a page prints it: `\\lambda` is `lam`, `\\hat y` is `yhat`."""
+    found = [s for s in symbols if key(s) == key(name.text)]
+    return found[0] if len(found) == 1 else None
 
 
 class _Reader:
@@ -112,28 +192,27 @@ class _Reader:
 
     def _bound(self, token: Token) -> bool:
         """Is this the `O` of `O( … )`, around the whole or where growths are added?"""
-        if (
-            str(token) not in _BOUNDS
-            or str(token) in (self.symbols or ())
-            or self.tokens[self.at].type != "("
-        ):
+        known = str(token) not in _BOUNDS or str(token) in (self.symbols or ())
+        if known or self.tokens[self.at].type != "(":
             return False
         depths = list(accumulate({"(": 1, ")": -1}.get(t.type, 0) for t in self.tokens[self.at :]))
         return self.growth or (self.at == 1 and 0 in depths and depths.index(0) == len(depths) - 2)
 
-    def _deeper(self) -> None:
+    def nested(self, rule: Callable[[], Expr]) -> Expr:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.fail(f"the formula is nested deeper than {MAX_DEPTH} levels")
+        node = rule()
+        self.depth -= 1
+        return node
 
     def sum(self) -> Expr:
         terms = [self.product()]
         while sign := self.accept("+", "-"):
             if dots := self.accept("..."):
                 terms = [self._row(terms, dots)]
-                continue
-            term = self.product()
-            terms.append(Neg(term) if sign.type == "-" else term)
+            else:
+                terms.append(Neg(self.product()) if sign.type == "-" else self.product())
         return terms[0] if len(terms) == 1 else Add(tuple(terms))
 
     def _row(self, terms: list[Expr], dots: Token) -> Expr:
@@ -154,11 +233,8 @@ class _Reader:
         return Div(Mul((count, Add((Num(first), last)))), Num(Fraction(2)))
 
     def product(self) -> Expr:
-        negative = False
-        while sign := self.accept("-", "+"):
-            negative ^= sign.type == "-"
-        if negative:
-            return Neg(self.product())
+        if sign := self.accept("-", "+"):
+            return self.nested(self.product) if sign.type == "+" else Neg(self.nested(self.product))
         factors = [self.power()]
         divided = False  # the last factor stands below a bar written `/`
         while True:
@@ -188,11 +264,11 @@ class _Reader:
         return self.tokens[self.at - 1].end_pos != self.tokens[self.at].start_pos
 
     def power(self) -> Expr:
-        base = self.atom()
+        base = self.nested(self.atom)
         if word := self.accept(*_POWERS):
             return self._raised(base, Num(Fraction(_POWERS[str(word)])))
         if self.accept("**"):
-            return self._raised(base, self.exponent())
+            return self._raised(base, self.nested(self.exponent))
         return base
 
     @staticmethod
@@ -203,18 +279,9 @@ class _Reader:
         return Pow(base, exponent)
 
     def exponent(self) -> Expr:
-        self._deeper()
-        node = Neg(self.exponent()) if self.accept("-") else self.power()
-        self.depth -= 1
-        return node
+        return Neg(self.nested(self.exponent)) if self.accept("-") else self.power()
 
     def atom(self) -> Expr:
-        self._deeper()
-        node = self._atom()
-        self.depth -= 1
-        return node
-
-    def _atom(self) -> Expr:
         token = self.tokens[self.at]
         self.at += 1
         match token.type:
@@ -227,24 +294,22 @@ class _Reader:
             case "⌈" | "⌊":
                 return Call("ceil" if token == "⌈" else "floor", (self._inside(token),))
             case "|":
-                self.bars = self.bars + 1
+                self.bars += 1
                 node = self.sum()
                 self.bars -= 1
                 self.expect("|", token)
                 return node if isinstance(node, (Size, Num)) else Call("abs", (node,))
-            case "frac":
-                return Div(self.atom(), self.atom())
-            case "binom":
-                return self._chosen(self.atom(), self.atom(), token)
+            case "frac" | "binom":
+                above, below = self.nested(self.atom), self.nested(self.atom)
+                return Div(above, below) if token.type == "frac" else self._chosen(above, below, token)
             case "sum":
                 return self._summed(token)
             case "√":
-                return Call("sqrt", (self.atom(),))
+                return Call("sqrt", (self.nested(self.atom),))
             case "name":
                 return self._name(token)
-            case "end":
-                raise self.fail("the formula ends where a number, a symbol or a bracket was expected", token)
-        raise self.fail(f"`{token}` stands where a number, a symbol or a bracket was expected", token)
+        stands = "the formula ends" if token.type == "end" else f"`{token}` stands"
+        raise self.fail(f"{stands} where a number, a symbol or a bracket was expected", token)
 
     def _inside(self, opened: Token) -> Expr:
         bars, self.bars = self.bars, 0
@@ -301,7 +366,7 @@ class _Reader:
         return name if re.fullmatch(r"log\d+", name) else None
 
     def _call(self, function: str, token: Token) -> Expr:
-        raised = self.exponent() if self.accept("**") else None  # log^2 T
+        raised = self.nested(self.exponent) if self.accept("**") else None  # log^2 T
         degree: Expr | None = None
         if function == "sqrt" and (bracket := self.accept("[")):
             degree = self._inside(bracket)

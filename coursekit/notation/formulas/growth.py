@@ -8,8 +8,6 @@ condition ties it to another. Constants, `O( )`, `Θ( )` and bases of logarithms
 exact: see `cone`.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 import re
@@ -63,7 +61,7 @@ class Growth:
         self._given = tuple(_cone(given, self.symbols))
         self._ratio = _quotient(normal(tree), self._given)
 
-    def compare(self, other: Growth | str) -> GrowthComparison:
+    def compare(self, other: "Growth | str") -> GrowthComparison:
         """How the answer `other` stands to this reference."""
         answer = other if isinstance(other, Growth) else Growth(other, self.given, self.symbols)
         missing, where = self._unbounded(self._ratio, answer._ratio)

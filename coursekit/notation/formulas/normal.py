@@ -7,8 +7,6 @@ whole numbers. Two formulas with the same normal form are equal. Where every ato
 monomials with different exponents are linearly independent.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,25 +33,25 @@ class Quotient:
         return self.above.constant if self.below == ONE else None
 
     @property
-    def inverse(self) -> Quotient:
+    def inverse(self) -> "Quotient":
         if not self.above:
             raise NotationError("the formula divides by zero")
         return _tidy(self.below, self.above)
 
-    def __add__(self, other: Quotient) -> Quotient:
+    def __add__(self, other: "Quotient") -> "Quotient":
         if self.below == other.below:
             return Quotient(self.above + other.above, self.below)
         return Quotient(self.above * other.below + other.above * self.below, self.below * other.below)
 
-    def __neg__(self) -> Quotient:
+    def __neg__(self) -> "Quotient":
         return Quotient(-self.above, self.below)
 
-    def __mul__(self, other: Quotient) -> Quotient:
+    def __mul__(self, other: "Quotient") -> "Quotient":
         if not self.above or not other.above:
             return _number(0)
         return _tidy(self.above * other.above, self.below * other.below)
 
-    def __pow__(self, exponent: int) -> Quotient:
+    def __pow__(self, exponent: int) -> "Quotient":
         return _tidy(self.above**exponent, self.below**exponent)
 
     def __str__(self) -> str:
@@ -228,13 +226,13 @@ def _whole(poly: Polynomial) -> Polynomial:
 
 def _summed(body: Quotient, name: str, low: Quotient, high: Quotient) -> Quotient:
     """The sum of `body` for `name` from `low` to `high`: of powers of it, and of what is raised to it."""
-    if _has(body.below, name):
+    if name in sizes_in(Quotient(body.below)):
         raise NotationError(
             f"a sum over `{name}` is read where `{name}` does not stand below a fraction's bar"
         )
     after, total = high + _number(1), _number(0)
     for monomial, coefficient in body.above.terms:
-        inner = [(atom, e) for atom, e in monomial if _has(Polynomial.size(atom), name)]
+        inner = [(atom, e) for atom, e in monomial if name in _inside(atom)]
         rest = Quotient(
             Polynomial.of([(tuple(f for f in monomial if f not in inner), coefficient)]), body.below
         )
@@ -263,26 +261,29 @@ def _at(power: int, last: Quotient) -> Quotient:
     return total * _number(Fraction(1, power + 1))
 
 
-def _has(poly: Polynomial, name: str) -> bool:
-    return any(_inside(atom, name) for monomial, _ in poly.terms for atom, _ in monomial)
+def sizes_in(a: Quotient) -> set[str]:
+    """The sizes that stand anywhere in it."""
+    return {name for atom in _atoms(a) for name in _inside(atom)}
 
 
-def _inside(atom: Atom, name: str) -> bool:
+def _inside(atom: Atom) -> set[str]:
     match atom:
         case ("log" | "sum", poly):
-            return _has(poly, name)
+            return sizes_in(Quotient(poly))
         case ("exp", monomial):
-            return any(_inside(a, name) for a, _ in monomial)
+            return {name for a, _ in monomial for name in _inside(a)}
         case ("call", _, args):
-            return any(_has(side, name) for a in args for side in (a.above, a.below))
-    return bool(atom == name)
+            return {name for a in args for name in sizes_in(a)}
+        case str():
+            return {atom}
+    return set()
 
 
-def atoms(a: Quotient) -> list[Atom]:
+def _atoms(a: Quotient) -> list[Atom]:
     return [atom for poly in (a.above, a.below) for monomial, _ in poly.terms for atom, _ in monomial]
 
 
 def opaque(a: Quotient) -> bool:
     """Whether it holds an atom other than a symbol or a root of a prime, so that unequal normal forms
     may still be equal."""
-    return any(isinstance(atom, tuple) and atom[0] != "prime" for atom in atoms(a))
+    return any(isinstance(atom, tuple) and atom[0] != "prime" for atom in _atoms(a))

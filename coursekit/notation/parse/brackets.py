@@ -1,16 +1,14 @@
 """Brackets: every one is paired before the grammar sees the tokens, so that a missing one is named where
 it was opened; bars become opening and closing ones; a function is told from one written without brackets."""
 
-from __future__ import annotations
-
 import re
 
 from lark import Token
 
 from ..functions import SOFT
 from ..names import Name, small_of
+from .lexer import Signature
 from .scanner import MAX_DEPTH
-from .signature import Signature
 from .tokens import Tokens, as_, closing, kind_at, level, opening, refuse, split
 
 CONDITIONAL = "(|"  # the bracket of `P(a | b)`

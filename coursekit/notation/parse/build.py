@@ -1,7 +1,5 @@
 """Building expressions so that equal meanings have one form: flat sums and products, signed constants."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 
@@ -23,10 +21,14 @@ def multiply(factors: list[T.Expr], span: T.Span = T.NOWHERE) -> T.Expr:
     tests = [f for f in flat if isinstance(f, T.Iverson)]
     if tests and any(infinite(f) for f in flat):  # 0 times infinity is no number: where it fails it is 0
         rest = multiply([f for f in flat if f not in tests], span)
-        parts = [c for t in tests for c in each(t.condition)]
-        condition = parts[0] if len(parts) == 1 else T.And(tuple(parts))
+        condition = both([c for t in tests for c in each(t.condition)])
         return T.Cases(((rest, condition),), T.Num(Fraction(0)), span=span)
     return flat[0] if len(flat) == 1 else T.Mul(tuple(flat), span=span)
+
+
+def both(tests: list[T.Compare]) -> T.Condition:
+    """All of these hold."""
+    return tests[0] if len(tests) == 1 else T.And(tuple(tests))
 
 
 def reduction(

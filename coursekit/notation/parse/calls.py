@@ -6,8 +6,6 @@ A line such as `f(z) = \\frac{1}{1 + e^{-z}}` is no tensor: it is taken out, and
 function is used.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Collection
 from functools import partial
@@ -18,8 +16,8 @@ from lark import Token
 from ..names import GREEK, Name, small_of
 from ..sums import is_capital
 from .brackets import CONDITIONAL
-from .seen import Seen, depths
-from .signature import Signature
+from .facts import Seen, depths
+from .lexer import Signature
 from .symbols import FUNCTIONS, PYTHON, REDUCERS
 from .tokens import Tokens, as_, closing, count, kind_at, level, refuse, split
 

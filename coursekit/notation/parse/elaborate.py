@@ -1,7 +1,5 @@
 """Statements: from the grammar's tree to an `Equation`, with its sums, slices and concatenations in place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from lark import Token, Tree
@@ -23,7 +21,7 @@ MAX_DOUBTS = 4
 class Draft:
     """An equation as it was written: capitals not yet summed, matrices not yet indexed."""
 
-    reader: Elaborator
+    reader: "Elaborator"
     left: T.Ref
     body: T.Expr
     conditional: bool  # `P(w_t | …)`: the left side names only some of its indices
@@ -36,7 +34,11 @@ class Draft:
 
 def equations(trees: list[Tree[Token]], facts: Facts, source: str) -> list[list[T.Equation]]:
     """The equations that each statement becomes; matrix notation becomes index notation where shapes are known."""
-    drafts = [Elaborator(facts, source).read(tree) for tree in trees]
+    readers = [Elaborator(facts, source) for _ in trees]
+    for reader, tree in zip(readers, trees, strict=True):
+        reader.survey(tree)
+    facts.settle()
+    drafts = [reader.read(tree) for reader, tree in zip(readers, trees, strict=True)]
     if not facts.matrices:
         return [[draft.equation()] for draft in drafts]
     return _written(drafts, facts, source, {})
@@ -79,7 +81,6 @@ class Elaborator(ExpressionReader):
     def read(self, tree: Tree[Token]) -> Draft:
         """`left = … = right`: the last member defines the left side; those between are not kept."""
         left, right = tree.children[0], tree.children[-1]
-        self.survey(tree)
         if not isinstance(left, Tree) or left.data != "reference":
             message = "the left side must be one tensor, such as `h[b,t,j]`"
             quotient = isinstance(left, Tree) and left.data == "divide"

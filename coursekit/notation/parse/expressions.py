@@ -1,7 +1,5 @@
 """Expressions: each rule of the grammar becomes its node."""
 
-from __future__ import annotations
-
 import operator
 import re
 from dataclasses import replace
@@ -18,7 +16,7 @@ from ..indices import each
 from ..names import capital_of
 from ..show import show
 from ..sums import is_capital, opens
-from .build import add, divide, multiply, negate, reduction
+from .build import add, both, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
 from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
 from .positions import matters
@@ -144,58 +142,41 @@ class ExpressionReader(ReferenceReader):
         return T.Pow(self.expr(base), self.expr(exponent), span=self.span(tree))
 
     def x_call(self, tree: Tree[Token]) -> T.Expr:
+        """`exp(x)`, `clip(x, 0, 1)`, `tanh^2(x)`, `log_2(x)`, and the slope `tanh'(x)`."""
         head, rest = cast("tuple[Token, Tree[Token]]", tree.children)
         nodes = cast("list[Tree[Token]]", rest.children) if rest.data == "arguments" else [rest]
         marks = re.fullmatch(r"(\w+?)((?:\^|_)\d+)?(')?", str(head))
-        function, power, primes = cast("re.Match[str]", marks).groups()
-        if power or primes:
-            return self.marked(function, power, nodes, tree)
+        function, power, prime = cast("re.Match[str]", marks).groups()
+        span, many = self.span(tree), str(head) in ("min", "max")
+        wanted, meaning = SAID.get(function, ((1,), None))
         if function == "turned":  # (a - b)^T
-            return self.transposed(self.expr(nodes[0]), self.span(tree))
-        if function in SAID:
-            return self.said(function, nodes, tree)
+            return self.transposed(self.expr(nodes[0]), span)
         if function in ("trace", DIAG) and not self.facts.matrices:
             entries = "sum[i](A[i,i])" if function == "trace" else "a[i] * [i == j]"
             raise self.error(f"`{head}` needs known shapes; write `{entries}` for its entries", tree)
-        if len(nodes) != 1 and function not in ("min", "max"):
-            raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
-        if len(nodes) == 1 and function in ("min", "max"):
-            value = self.expr(nodes[0])
-            if self.facts.matrices:
-                return self.over_all(function, value, tree)
-            over = self.left_over(value, nodes[0])
-            if not self.left.issuperset(over):
-                return reduction(function, over, value, None, self.span(tree))
-            hint = f"`{function}` needs two arguments, `{function}(a, b)`, or an index, `{function}[t](…)`"
-            raise self.error(hint, head)
-        return T.Call(function, tuple(self.expr(a) for a in nodes), span=self.span(tree))
-
-    def said(self, function: str, nodes: list[Tree[Token]], tree: Tree[Token]) -> T.Expr:
-        """A function that others can say."""
-        wanted, meaning = SAID[function]
         if len(nodes) == 1 and function == "leakyrelu":
             raise self.error("which slope has it? Write `LeakyReLU(x, 0.01)`, or with another number", tree)
-        if len(nodes) not in wanted:
-            message = f"`{function}` takes {wanted[-1]} arguments, you wrote {len(nodes)}"
-            raise self.error(message.replace("1 arguments", "one argument"), tree)
-        return replace(meaning(*map(self.expr, nodes)), span=self.span(tree))
-
-    def marked(self, function: str, power: str | None, nodes: list[Tree[Token]], tree: Tree[Token]) -> T.Expr:
-        """`tanh^2(x)`, `log_2(x)`, and the slope `tanh'(x)`."""
-        if len(nodes) != 1:
-            raise self.error(f"`{function}` takes one argument, you wrote {len(nodes)}", tree)
-        span = self.span(tree)
-        argument = self.expr(nodes[0])
-        said = self.said(function, nodes, tree) if function in SAID else None
-        value = said or T.Call(function, (argument,), span=span)
-        if power is None and said:
+        if len(nodes) not in wanted and not many:
+            count = "one argument" if wanted[-1] == 1 else f"{wanted[-1]} arguments"
+            raise self.error(f"`{function}` takes {count}, you wrote {len(nodes)}", tree)
+        args = tuple(map(self.expr, nodes))
+        if len(nodes) == 1 and many:
+            if self.facts.matrices:
+                return self.over_all(function, args[0], tree)
+            over = self.left_over(args[0], nodes[0])
+            if not self.left.issuperset(over):
+                return reduction(function, over, args[0], None, span)
+            hint = f"`{function}` needs two arguments, `{function}(a, b)`, or an index, `{function}[t](…)`"
+            raise self.error(hint, head)
+        value = replace(meaning(*args), span=span) if meaning else T.Call(function, args, span=span)
+        if prime and meaning:
             raise self.error(f"the slope of `{function}` has no sign of its own; write it out", tree)
-        if power is None:
-            return FUNCTIONS[function].slope(argument, value)
-        number = T.Num(Fraction(power[1:]), span=span)
-        if power[0] == "^":
-            return T.Pow(value, number, span=span)
-        return divide(value, T.Call("log", (number,), span=span), span)
+        if prime:
+            return FUNCTIONS[function].slope(args[0], value)
+        number = T.Num(Fraction(power[1:] if power else 1), span=span)
+        if power and power[0] == "_":
+            return divide(value, T.Call("log", (number,), span=span), span)
+        return T.Pow(value, number, span=span) if power else value
 
     def x_norm(self, tree: Tree[Token]) -> T.Expr:
         body = self.expr(tree.children[0])
@@ -219,9 +200,7 @@ class ExpressionReader(ReferenceReader):
         return T.Call(BARS if self.facts.matrices else "abs", (self.expr(inner),), span=self.span(tree))
 
     def x_iverson(self, tree: Tree[Token]) -> T.Expr:
-        tests = cast("list[Tree[Token]]", tree.children)
-        whole = Tree("both", [p for c in tests for p in (c.children if c.data == "both" else [c])])
-        return T.Iverson(self.condition(whole), span=self.span(tree))
+        return T.Iverson(self.condition(*tree.children), span=self.span(tree))
 
     x_holds = x_iverson
 
@@ -231,13 +210,12 @@ class ExpressionReader(ReferenceReader):
         for branch in others:
             if branch.data == "otherwise":
                 raise self.error("`otherwise` must be the last case", branch)
-            value, test = cast("list[Tree[Token]]", branch.children)
+            value, test = branch.children
             branches.append((self.expr(value), self.condition(test)))
-        if last.data != "otherwise" and branches:
-            other = self.condition(cast("Tree[Token]", last.children[1]))
-            if _exhaust([*(test for _, test in branches), other]):
-                return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
-        if last.data != "otherwise" or not branches:
+        tests = [test for _, test in branches]
+        if last.data != "otherwise" and tests:
+            tests.append(self.condition(last.children[1]))
+        if not branches or (last.data != "otherwise" and not _exhaust(tests)):
             raise self.error("cases end with `otherwise`: `cases(a if t == 0, b otherwise)`", last)
         return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
 
@@ -251,33 +229,26 @@ class ExpressionReader(ReferenceReader):
     def heads(self, tree: Tree[Token]) -> T.Expr:
         """`a[0,t,I]; …; a[K-1,t,I]`: one part for each value of the index that changes."""
         shape = [p.data for p in cast("list[Tree[Token]]", tree.children)]
-        message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"
+        body = self.expr(tree.children[0])
         if edge(tree, -1) == "family":  # head[H]; …: as `scripts.families` writes it
-            body = self.expr(tree.children[0])
             return T.Flatten("", tuple(opens(body)), body, span=self.span(tree))
-        if len(shape) not in (3, 4) or shape.count("dots") != 1 or shape[-2] != "dots":
-            raise self.error(message, tree)
-        first, last = (unmarked(self.expr(tree.children[k])) for k in (0, -1))
-        if not (isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name):
-            raise self.error(message, tree)
-        pairs = enumerate(zip(first.indices, last.indices, strict=False))
-        differ = [(k, a, b) for k, (a, b) in pairs if a != b]
-        if (
-            len(first.indices) != len(last.indices)
-            or len(differ) != 1
-            or differ[0][1] != T.Affine(())
-            or len(differ[0][2].terms) != 1
-        ):
-            raise self.error(message, tree)
-        k = differ[0][0]
-        if last.indices[k].const != -1:
-            raise self.error(message, tree)
-        size = last.indices[k].terms[0][1]
-        head = size.name if isinstance(size, T.SizeOf) else str(size)
-        indices = (*first.indices[:k], T.Affine(((1, head),)), *first.indices[k + 1 :])
-        body = replace(first, indices=indices)
-        inner = [c for c in opens(body) if c != head]
-        return T.Flatten("", (head, *inner), body, span=self.span(tree))
+        well = len(shape) in (3, 4) and shape.count("dots") == 1 and shape[-2] == "dots"
+        first, last = unmarked(body), unmarked(self.expr(tree.children[-1])) if well else None
+        if isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name:
+            pairs = enumerate(zip(first.indices, last.indices, strict=False))
+            differ = [(k, a, b) for k, (a, b) in pairs if a != b]
+            match differ:
+                case [(k, T.Affine((), 0), T.Affine(((_, size),), -1))] if len(first.indices) == len(
+                    last.indices
+                ):
+                    head = size.name if isinstance(size, T.SizeOf) else str(size)
+                    body = replace(
+                        first, indices=(*first.indices[:k], T.index(head), *first.indices[k + 1 :])
+                    )
+                    inner = [c for c in opens(body) if c != head]
+                    return T.Flatten("", (head, *inner), body, span=self.span(tree))
+        message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"
+        raise self.error(message, tree)
 
     def x_dots(self, tree: Tree[Token]) -> T.Expr:
         message = "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`"
@@ -338,25 +309,21 @@ class ExpressionReader(ReferenceReader):
                 names.append(self.name_of(item.children[0]))
                 conditions += self.limits(names[-1], item, upto)
             elif isinstance(item, Tree) and item.data in ("comparison", "both"):
-                parts = cast("list[Tree[Token]]", item.children) if item.data == "both" else [item]
                 if not explicit & {t.value.index for t in names_in(item)}:
                     if not (found := bound_names(item)):
                         message = "a condition under a sum begins with the index it binds: `sum[t2 <= t1](…)`"
                         raise self.error(message, item)
                     names += found
-                    names += self.both(item, found, body)
-                for part in parts:
+                    names += self.pairs(item, found, body)
+                for part in _each(item):
                     conditions += self.comparisons(part)
             else:
                 names.append(self.name_of(item))
         if len(set(names)) < len(names):
             raise self.error("an index is bound twice here", indices)
-        where: T.Condition | None = None
-        if conditions:
-            where = conditions[0] if len(conditions) == 1 else T.And(tuple(conditions))
-        return tuple(names), where
+        return tuple(names), both(conditions) if conditions else None
 
-    def both(self, item: Tree[Token], found: list[str], body: Tree[Token]) -> list[str]:
+    def pairs(self, item: Tree[Token], found: list[str], body: Tree[Token]) -> list[str]:
         """The j of `sum_{i < j} w_ij`, which nothing else tells: the sum runs over pairs."""
         letters = {own.index for side in item.children[0::2] if (own := bare_name(side)) and not own.capital}
         letters -= {*found, *self.left, *self.around} | self.facts.sizes | self.facts.tensors
@@ -431,10 +398,9 @@ class ExpressionReader(ReferenceReader):
             return name.index
         raise self.error("an index name must stand here: `sum[i](…)`", item)
 
-    def condition(self, tree: Tree[Token]) -> T.Condition:
-        parts = cast("list[Tree[Token]]", tree.children) if tree.data == "both" else [tree]
-        found = [c for part in parts for c in self.comparisons(part)]
-        return found[0] if len(found) == 1 else T.And(tuple(found))
+    def condition(self, *trees: Tree[Token] | Token) -> T.Condition:
+        """All of them hold."""
+        return both([c for tree in trees for part in _each(tree) for c in self.comparisons(part)])
 
     def comparisons(self, tree: Tree[Token]) -> list[T.Compare]:
         sides, operators = tree.children[0::2], cast("list[Token]", tree.children[1::2])
@@ -459,6 +425,12 @@ class ExpressionReader(ReferenceReader):
 
     def x_reference(self, tree: Tree[Token]) -> T.Expr:
         return self.reference(tree)
+
+
+def _each(tree: Tree[Token] | Token) -> list[Tree[Token]]:
+    """The comparisons of a condition."""
+    assert isinstance(tree, Tree)
+    return cast("list[Tree[Token]]", tree.children) if tree.data == "both" else [tree]
 
 
 def _is_limit(item: Tree[Token]) -> bool:

@@ -1,7 +1,7 @@
-"""What the whole program tells about its names, read off the grammar's trees before any name is decided."""
+"""What a whole text tells about its names: `Seen` by its tokens, before any is decided, `Facts` by the trees."""
 
-from __future__ import annotations
-
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import permutations
@@ -9,10 +9,157 @@ from typing import cast
 
 from lark import Token, Tree
 
-from ..names import Name, small_of
+from ..names import Group, Name, small_of
 from ..sums import is_capital
 from ..tree import Directive
-from .signature import Signature
+from .lexer import Signature
+from .tokens import Tokens, kind_at, level
+
+ATOM = re.compile(r"[A-Za-z]+\d*'*")
+
+
+@dataclass
+class Seen:
+    """What the tokens of a whole text tell about its names."""
+
+    names: list[Name] = field(default_factory=list)  # outside square brackets
+    lefts: list[Name] = field(default_factory=list)  # that begin a statement
+    bare: set[str] = field(default_factory=set)  # without scripts and brackets
+    tensors: set[str] = field(default_factory=set)  # with square brackets
+    indices: set[str] = field(default_factory=set)  # in square brackets
+    bound: set[str] = field(default_factory=set)  # under a sum, a maximum, a softmax
+    upto: set[str] = field(default_factory=set)  # in the upper limit of a sum
+    time: set[str] = field(default_factory=set)  # letters that are indices in sub- and superscripts
+    above: bool = False  # a left side carries its index above: `h^{i,j}`
+    matrix: bool = False  # indices above: bare capitals are matrices
+    layers: bool = False  # numbers alone stand in round brackets, on a left side too: `a^{(1)} = …`
+    raised: dict[str, set[str]] = field(default_factory=dict)  # letters above the name of a left side: `c^t`
+
+
+def depths(tokens: Tokens) -> Iterator[tuple[int, Token, str]]:
+    """Each token with its number and the innermost square bracket around it: `index`, `bound` or none."""
+    stack: list[str] = []
+    for k, token in enumerate(tokens):
+        if level(token) < 0 and stack:
+            stack.pop()
+        yield k, token, next((s for s in reversed(stack) if s), "")
+        if level(token) > 0:
+            before = tokens[k - 1].type if k and token.type == "LSQ" else ""
+            stack.append({"": "", "NAME": "index", "RPAR": "index", "RSUB": "index"}.get(before, "bound"))
+
+
+def survey(statements: list[Tokens]) -> Seen:
+    seen = Seen()
+    for tokens in statements:
+        upto = False
+        for k, token, inside in depths(tokens):
+            following = kind_at(tokens, k + 1)
+            upto = (upto or token.type == "UPTO") and token.type != "RSQ"
+            if token.type != "NAME":
+                continue
+            name: Name = token.value
+            if inside == "index":
+                seen.indices.add(name.index)
+            elif inside == "bound":
+                first = tokens[k - 1].type == "LSQ"  # the w_s of `s: w_s = v` is no index of the sum
+                if not name.capital and (first or name.plain):
+                    (seen.upto if upto else seen.bound).add(name.index)
+            else:
+                seen.names.append(name)
+                if k == 0:
+                    seen.lefts.append(name)
+            if following in ("EQ", "CMP") and kind_at(tokens, k + 2) == "NAME":
+                other = tokens[k + 2].value  # `1 if i = l and j = k`: letters that are compared
+                seen.bound |= {n.base for n in (name, other)} if _letter(name) and _letter(other) else set()
+            if following == "LSQ":
+                seen.tensors.add(name.text)
+            elif name.plain and following != "LPAR":
+                seen.bare.add(name.text)
+    upper = {n.base for n in seen.lefts if n.sups}
+    rounds = [g.items for n in seen.names for g in (*n.sups, *n.subs) if g.round]
+    led = any(g.round for n in seen.lefts for g in (*n.sups, *n.subs))
+    seen.layers = led and all(item.isdigit() for items in rounds for item in items)
+    seen.above = any(_shifted(g) for n in seen.names if n.base in upper for g in n.sups)
+    seen.time = _script_indices(seen, seen.bound - seen.indices)
+    seen.matrix = any(_shifted(g) for n in seen.names for g in n.sups if g.round or seen.above)
+    seen.matrix |= not seen.tensors and any(_shifted(g) for n in seen.names for g in n.subs)
+    return seen
+
+
+def _letter(name: Name) -> bool:
+    return name.plain and len(name.base) == 1 and name.base.islower()
+
+
+def _shifted(group: Group) -> set[str]:
+    """`h_{t-1}`, `h^{(t)}`; a layer's `ℓ` stays a name."""
+    letters = {m.group(1) for item in group.items if (m := re.fullmatch(r"([a-z]\d?)([+-]\d+)?", item))}
+    whole = len(letters) == len(group.items)
+    return letters - {"l"} if whole and (group.arithmetic or group.round) else set()
+
+
+def _script_indices(seen: Seen, bound: set[str]) -> set[str]:
+    """The letters that a script by itself shows to be indices, or a sum over them, then its neighbours in the same
+    name (`W_{lk}`, `x_{t-k}`), other letters in the same place (`x_i` beside `x_l`), and those of a left side that
+    limit a sum or stand beside an index above (`y_t = \\sum_{s=0}^t a^{t-s} x_s`)."""
+    names = seen.names
+    scripts = (g for n in names for g in (*n.subs, *(g for g in n.sups if g.round or seen.above)))
+    found = {c for g in scripts for c in _shifted(g)}
+    bases = {n.base for n in names}
+    if not seen.tensors:  # indices are nowhere in brackets: a subscript with commas is a list of them
+        lists = [letters_in(g) for n in names for g in n.subs if len(g.items) > 1]
+        found |= {c for letters in lists if not letters & bases for c in letters}
+    groups = [letters_in(g) for n in names for g in (*n.sups, *n.subs)]
+    atoms = {a for n in names for g in n.subs for item in g.items for a in ATOM.findall(item) if not g.word}
+    found |= {b for b in bound if b in atoms or any(b in letters for letters in groups)}
+    beside = [set(ATOM.findall(item)) for n in names for g in n.subs for item in g.items if g.arithmetic]
+    above = [set(ATOM.findall(item)) for n in names for g in n.sups for item in g.items if g.arithmetic]
+    led = {c for n in seen.lefts for g in n.subs for c in letters_in(g)}
+    found |= led & seen.upto
+    while True:
+        known = {n.without(g).text for n in names for g in n.subs if letters_in(g) & found}
+        more = found.union(*(letters for letters in beside if letters & found))
+        more |= {c for letters in above if letters & found for c in letters & led}
+        for name in names:
+            own = [letters_in(g) for g in name.subs]
+            if any(letters & bound for letters in own):
+                more |= {letter for letters in own for letter in letters}
+            for g, letters in zip(name.subs, own, strict=True):
+                if name.without(g).text in known and (len(letters) == 1 or not seen.tensors):
+                    more |= letters
+        if more == found:
+            return found
+        found = more
+
+
+def letters_in(group: Group) -> set[str]:
+    """The single small letters that a group could be made of, as indices: `lk` -> l, k."""
+    letters: set[str] = set()
+    for item in () if group.word else group.items:
+        if re.fullmatch(r"[a-z]|(?!in|to|up|of)[a-z]{2}", item) and (len(item) == 1 or len(group.items) == 1):
+            letters |= set(item)
+        elif match := re.fullmatch(r"([a-z]\d?'?)([+-]\d+)?", item):
+            letters.add(match.group(1))
+        else:
+            return set()
+    return letters
+
+
+def made_of(group: Group, letters: set[str]) -> bool | None:
+    """Is a group made of these indices: False as it stands, True letter by letter (`lk`), None not at all?"""
+    apart = False
+    for item in group.items:
+        number = item.isdigit() and (group.round or len(group.items) > 1)
+        if group.word or (not (found := ATOM.findall(item)) and not number):
+            return None
+        if all(a in letters for a in found):
+            continue
+        if not re.fullmatch(r"(?!(?:in|to|up|of|out)$)[a-z]{2,4}", item) or not set(item) <= letters:
+            return None
+        apart = True
+    return apart if group.items else None
+
+
+# ── trees ────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass
@@ -30,6 +177,7 @@ class Facts:
     looked: set[str] = field(default_factory=set)  # numbers that are given and stand as an index
     counts: dict[str, str] = field(default_factory=dict)  # the `N` of `1/N sum_i` -> `i`
     ends: dict[str, set[str]] = field(default_factory=dict)  # the T of `b[T-1,i] = 1` beside `b[t,i] = …`
+    tops: dict[str, str] = field(default_factory=dict)  # in the upper limit of a sum -> the index of that sum
     base: int | None = None  # the first position, where a line tells it
     matrix: bool = False  # superscript indices: bare capitals are matrices whose shapes are to be declared
 
@@ -37,6 +185,13 @@ class Facts:
     def matrices(self) -> bool:
         """May a name without brackets be a vector or a matrix?"""
         return bool(self.shapes) or bool(self.signature)
+
+    def settle(self) -> None:
+        """What follows, once every statement has been surveyed."""
+        tops = {t: i for t, i in self.tops.items() if is_capital(t) or t not in self.indices}
+        self.sizes |= tops.keys()
+        free = (t for t in tops if small_of(t) not in self.stems and t not in self.indices)
+        self.limits = {top: tops[top] for top in free}
 
     def is_size(self, index: str) -> bool:
         if index in self.sizes:
@@ -118,45 +273,13 @@ def bound_names(item: Tree[Token] | Token) -> list[str]:
 
 
 def gather(trees: list[Tree[Token]], said: list[Directive], matrix: bool, signature: Signature) -> Facts:
-    """Read the facts off the grammar's trees, what is said of the system and the signature."""
-    facts = Facts(matrix=matrix, signature=signature)
+    """What is said of the system, what its tokens and its left sides tell, and the signature."""
+    facts = Facts(matrix=matrix, signature=signature, ends=_ends(trees))
     facts.base = next((int(d.values[0]) for d in said if d.word == "positions"), None)
     for directive in (d for d in said if d.word == "shape"):
         for name, dims in zip(directive.names, directive.values, strict=True):
             facts.shapes[name] = tuple(d for d in dims.split(",") if d)
             facts.sizes |= {d for d in facts.shapes[name] if not d.isdigit()}
-    bound: set[str] = set()
-    tops: dict[str, str] = {}  # what stands in the upper limit of a sum -> the index of that sum
-    for tree in trees:
-        made = all_rules(tree)
-        left = tree.children[0]
-        if isinstance(left, Tree) and left.data == "reference" and len(tree.children) > 1:
-            facts.tensors.add(parts_of(left)[0].value.text)
-        for ref in made.get("reference", []):
-            token, script, _, square = parts_of(ref)
-            for part in (script, square):
-                if part is not None:
-                    facts.tensors.add(token.value.text)
-                    facts.ranked.add(token.value.text)
-                    facts.indices |= {n.value.index for n in names_in(part)}
-        for node in made.get("indices", []):
-            *items, upto = node.children
-            found = [index for item in items for index in bound_names(item)]
-            bound |= set(found)
-            if upto is not None:
-                tops |= {n.value.index: found[0] for n in names_in(upto) if found}
-        for node in made.get("comparison", []):  # `1 if i = l and j = k`: letters that are compared
-            sides = [own for side in node.children[0::2] if (own := bare_name(side))]
-            letters = {own.base for own in sides if own.plain and len(own.base) == 1}
-            if len(letters) == 2:
-                bound |= {letter for letter in letters if letter.islower()}
-    facts.ends = _ends(trees)
-    facts.indices |= bound
-    tops = {top: index for top, index in tops.items() if is_capital(top) or top not in facts.indices}
-    facts.sizes |= tops.keys()
-    facts.limits = {
-        t: i for t, i in tops.items() if small_of(t) not in facts.stems and t not in facts.indices
-    }
     return facts
 
 
@@ -164,9 +287,8 @@ def _ends(trees: list[Tree[Token]]) -> dict[str, set[str]]:
     """The sizes on left sides, by tensor: `b[T-1,i] = 1`, where another line defines b at every t."""
     found: dict[str, set[str]] = {}
     rows: dict[str, list[list[list[str]]]] = {}
-    for left in (
-        t.children[0] for t in trees if isinstance(t.children[0], Tree) and t.children[0].data == "reference"
-    ):
+    lefts = (tree.children[0] for tree in trees)
+    for left in (t for t in lefts if isinstance(t, Tree) and t.data == "reference"):
         token, *brackets = parts_of(left)
         arguments = (a for b in brackets if b is not None for a in arguments_of(b))
         own = [[n.value.index for n in names_in(a)] for a in arguments]

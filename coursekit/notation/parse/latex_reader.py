@@ -1,26 +1,13 @@
 """LaTeX to the tokens of the ASCII forms: `\\frac`, `\\underset`, `\\sum_…^…`, accents, cases, displays."""
 
-from __future__ import annotations
-
 import re
 
 from lark import Token
 
 from ..errors import NotationError
 from ..names import ACCENTS, GREEK, Name
+from . import symbols as S
 from .scanner import COMMAND, KEYWORDS, Scanner
-from .symbols import (
-    DROPPED_WITH_ARGUMENT,
-    ENVIRONMENTS,
-    FUNCTIONS,
-    LETTERS,
-    OPERATORS,
-    REDUCERS,
-    REFUSED,
-    SPACES,
-    WRAPPERS,
-    unknown_command,
-)
 
 _INDICATED = ((r"\\\{", r"\\\}"), (r"_\{\s*\[", r"\]\s*\}"), (r"_\{", r"\}"), (r"\[", r"\]"), (r"\(", r"\)"))
 
@@ -32,16 +19,16 @@ class LatexReader(Scanner):
 
     def command(self) -> None:
         start = self.pos
-        if self.text[start] in LETTERS:
-            name, self.pos = LETTERS[self.text[start]], start + 1
+        if self.text[start] in S.LETTERS:
+            name, self.pos = S.LETTERS[self.text[start]], start + 1
         else:
             match = COMMAND.match(self.text, start, self.end)
             if match is None:
                 raise self.error("a command is missing after `\\`", start)
             name, self.pos = match.group(1), match.end()
         if name == "\\":
-            self.newline(start)
-        elif name in "()[]" or name in SPACES or name == "\n":
+            self.emit("COMMA" if self.cases else "NEWLINE", "\\\\", start)
+        elif name in "()[]" or name in S.SPACES or name == "\n":
             if name in ("left", "right") and self.follows("."):
                 self.pos += 1
         elif name in ("quad", "qquad"):
@@ -55,9 +42,9 @@ class LatexReader(Scanner):
             self.emit("NUMBER", "inf", start)
         elif name == "-":
             self.operator("-", start, 1)
-        elif name in OPERATORS:
-            self.operator(OPERATORS[name], start, self.pos - start)
-        elif name in DROPPED_WITH_ARGUMENT:
+        elif name in S.OPERATORS:
+            self.operator(S.OPERATORS[name], start, self.pos - start)
+        elif name in S.DROPPED_WITH_ARGUMENT:
             self.argument()
         elif name in ("begin", "end"):
             self.environment(name, start)
@@ -76,8 +63,8 @@ class LatexReader(Scanner):
         elif name in ("underset", "overset"):
             self.underset(start)
         elif name == "mathbb" and self.ahead(r"\s*\{?E\}?\s*[_\[(]"):
-            raise self.error(REFUSED["expectation"], start, self.pos - start)
-        elif name in WRAPPERS:
+            raise self.error(S.REFUSED["expectation"], start, self.pos - start)
+        elif name in S.WRAPPERS:
             self.wrapped(start)
         elif name in ACCENTS:
             self.accent(ACCENTS[name], start)
@@ -86,7 +73,7 @@ class LatexReader(Scanner):
         elif name == "Delta" and (word := self.ahead(r"\s*([A-Za-z])(?![A-Za-z])")):
             self.pos = word.end()
             self.finish(Name("d" + word.group(1)), start)
-        elif name in GREEK or name in FUNCTIONS or name in REDUCERS or name == "arg":
+        elif name in GREEK or name in S.FUNCTIONS or name in S.REDUCERS or name == "arg":
             self.finish(Name(name), start)
         elif name in ("in", "land", "wedge"):
             self.keyword("in" if name == "in" else "and", start)
@@ -94,10 +81,10 @@ class LatexReader(Scanner):
             pass  # \\sum_{\\forall j}
         elif name == "forall":
             self.for_all(start)
-        elif name in REFUSED:
-            raise self.error(REFUSED[name], start, self.pos - start)
+        elif name in S.REFUSED:
+            raise self.error(S.REFUSED[name], start, self.pos - start)
         else:
-            raise self.error(unknown_command(name), start, self.pos - start)
+            raise self.error(S.unknown_command(name), start, self.pos - start)
 
     def braced(self) -> None:
         """Emit `{` tokens of the next argument `}`."""
@@ -123,12 +110,6 @@ class LatexReader(Scanner):
         for _ in "}}":
             self.emit("RBRACE", "}", start, after)
 
-    def newline(self, start: int) -> None:
-        if self.cases:
-            self.emit("COMMA", ",", start)
-        else:
-            self.emit("NEWLINE", "\\\\", start)
-
     def skip_number(self) -> None:
         """Leave out an equation's number: `\\quad (7)` at the end of a line."""
         number = self.ahead(r"\s*\(\d+\)\s*(?=\$|\n|\\\\|\\end|\Z)")
@@ -149,14 +130,14 @@ class LatexReader(Scanner):
                 if self.last == "COMMA":
                     self.out.pop()
                 self.emit("RPAR", ")", start)
-        elif name in ENVIRONMENTS:
+        elif name in S.ENVIRONMENTS:
             self.display = max(0, self.display + (1 if which == "begin" else -1))
             if name == "array" and which == "begin":
                 self.argument()
             if self.last != "NEWLINE":
                 self.emit("NEWLINE", "", start)
         elif name.endswith("matrix"):
-            raise self.error(REFUSED["matrix"], start, self.pos - start)
+            raise self.error(S.REFUSED["matrix"], start, self.pos - start)
         else:
             raise self.error(f"the environment `{name}` is not known", start, self.pos - start)
 
@@ -184,12 +165,12 @@ class LatexReader(Scanner):
         head = self.argument()
         # \\operatorname{argmin} -> argmin
         word = re.sub(r"\\[A-Za-z]+\*?\s*(?=\{)|[{}\\\s]", "", self.text[slice(*head)])
-        if word in REFUSED:
-            raise self.error(REFUSED[word], start, self.pos - start)
-        if word not in REDUCERS:
+        if word in S.REFUSED:
+            raise self.error(S.REFUSED[word], start, self.pos - start)
+        if word not in S.REDUCERS:
             raise self.error(f"`{word}` takes no index below it", start, self.pos - start)
         after = self.pos
-        self.emit("BIGOP" if word in ("sum", "prod") else "REDUCER", REDUCERS[word], start)
+        self.emit("BIGOP" if word in ("sum", "prod") else "REDUCER", S.REDUCERS[word], start)
         self.bracketed(sub, None)
         self.pos = after
 
@@ -231,8 +212,8 @@ class LatexReader(Scanner):
                 break
         after = self.pos
         if word == "argmin" and sub and not re.fullmatch(r"[a-z]'?", self.text[slice(*sub)].strip()):
-            raise self.error(REFUSED[word], start, self.pos - start)
-        if sub is None and word in FUNCTIONS and not self.follows("["):
+            raise self.error(S.REFUSED[word], start, self.pos - start)
+        if sub is None and word in S.FUNCTIONS and not self.follows("["):
             return self.emit("FUNC", word, start, stop)
         self.emit("BIGOP" if big else "REDUCER", word, start, stop)
         if sub is not None:

@@ -9,8 +9,6 @@ vectors of one shape side by side are multiplied entry by entry. The shapes of o
 leave its axes without names (`?W.0`): such a name stands for whichever size it meets first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -58,6 +56,10 @@ class Shapes:
         self.inner: frozenset[str] = frozenset()  # the signs that make a number of two vectors, here
         self.pairs: set[str] = set()  # the signs that stand between two vectors in it
         self.joined: list[tuple[T.Ref, T.Expr]] = []  # concatenations inside a product: lines of their own
+        # of the equation that is written: its indices, is it more than one number, how often each capital is used
+        self.taken: set[str] = set()
+        self.entries = False
+        self.capitals: dict[str, int] = {}
 
     def learn(self, equations: Sequence[tuple[T.Ref, T.Expr, bool]]) -> None:
         """Find the shape of each marked tensor; (left side, right side, is the left side marked?)."""
@@ -120,55 +122,54 @@ class Shapes:
 
     def shape(self, node: T.Expr, wanted: Shape | None = None) -> Shape | None:
         """A node's shape, or None while it is not known; `wanted` tells an unknown tensor its shape."""
-        if isinstance(node, T.Call) and node.function == MARK:
-            ref = node.args[0]
-            assert isinstance(ref, T.Ref)
-            own = self.lefts.get(ref.name, None if self.full else len(ref.indices))
-            wanted = wanted if self.guesses else None
-            if wanted is not None and ref.name not in self.full and own == len(ref.indices):
-                self.known.setdefault(ref.name, wanted)
-            elif wanted is not None and self.full and own == len(wanted) and not ref.indices:
-                self.full.setdefault(ref.name, wanted)  # M, whose line is M_{ij} = …
-            return self.of(ref)
-        if isinstance(node, T.Call) and node.function == "transpose":
-            inner = self.shape(node.args[0], _transposed(wanted) if wanted else None)
-            return None if inner is None else _transposed(inner)
-        if isinstance(node, T.Call) and node.function.startswith(WHOLE):
-            self.shape(node.args[0])
-            return ()
-        if isinstance(node, T.Call) and node.function == BARS and _axes(self.shape(node.args[0]) or ()):
-            raise self.error("`|x|` of a vector can be its length, `||x||`, or of each entry, `abs(x)`", node)
-        if isinstance(node, T.Call) and node.function in SIGNS:
-            return self.product(node.args, node.function)
-        if isinstance(node, T.Call) and node.function == ENTRY:
-            inner = self.shape(node.args[0])
-            return None if inner is None else _axes(inner)[len(cast(T.Ref, node.args[1]).indices) :]
-        if isinstance(node, T.Pow) and len(_axes(self.shape(node.base) or ())) > 1:
-            message = "the power of a matrix can be of its entries or a product; write `A[i,j]^2` or `A[i,K] A[K,j]`"
-            raise self.error(message, node)
-        if isinstance(node, T.Call) and node.function == "trace":
-            self.shape(node.args[0])
-            return ()
-        if isinstance(node, T.Call) and node.function == DIAG:
-            inner = self.shape(node.args[0])
-            return None if inner is None else inner[:1] * 2 if len(_axes(inner)) == 1 else inner[:1]
-        if isinstance(node, T.Concat):
-            parts = [self.shape(part) for _, part in node.parts]
-            whole = (f"?{node.span.line}.{node.span.column}",)
-            return None if None in parts else whole if any(parts) else ()  # entries: h[t-1,J]; x[t,K]
-        if isinstance(node, T.Flatten):
-            inner = self.shape(node.body)
-            return (*inner[:-1], f"?{node.span.line}.{node.span.column}") if inner else inner
-        if isinstance(node, (T.Add, T.Call, T.Neg, T.Pow, T.Div, T.Cases, T.Iverson)):
-            return self.common(node, wanted)
-        if isinstance(node, T.Mul):
-            return self.product(node.factors)
-        if isinstance(node, (T.Sum, T.Reduce, T.Softmax)):
-            return self.shape(node.body, wanted)
-        if isinstance(node, T.Apply):
-            for argument in node.args:
-                self.shape(argument)
+        match node:
+            case T.Call(function, (T.Ref() as ref,)) if function == MARK:
+                return self.marked(ref, wanted if self.guesses else None)
+            case T.Call("transpose", (body,)):
+                return _transposed(self.shape(body, _transposed(wanted)))
+            case T.Call(function, (body, *_)) if function == "trace" or function.startswith(WHOLE):
+                self.shape(body)
+                return ()
+            case T.Call(function, (body,)) if function == BARS and _axes(self.shape(body)):
+                raise self.error(
+                    "`|x|` of a vector can be its length, `||x||`, or of each entry, `abs(x)`", node
+                )
+            case T.Call(function, args) if function in SIGNS:
+                return self.chain(args, function)
+            case T.Call(function, (body, T.Ref(_, indices))) if function == ENTRY:
+                inner = self.shape(body)
+                return None if inner is None else _axes(inner)[len(indices) :]
+            case T.Call(function, (body,)) if function == DIAG:
+                inner = self.shape(body)
+                return None if inner is None else inner[:1] * 2 if len(_axes(inner)) == 1 else inner[:1]
+            case T.Pow(base) if len(_axes(self.shape(base))) > 1:
+                message = "the power of a matrix can be of its entries or a product; write `A[i,j]^2` or "
+                raise self.error(f"{message}`A[i,K] A[K,j]`", node)
+            case T.Concat(_, both):
+                parts = [self.shape(part) for _, part in both]
+                whole = (f"?{node.span.line}.{node.span.column}",)
+                return None if None in parts else whole if any(parts) else ()  # entries: h[t-1,J]; x[t,K]
+            case T.Flatten(_, _, body):
+                inner = self.shape(body)
+                return (*inner[:-1], f"?{node.span.line}.{node.span.column}") if inner else inner
+            case T.Add() | T.Call() | T.Neg() | T.Pow() | T.Div() | T.Cases() | T.Iverson():
+                return self.common(node, wanted)
+            case T.Mul(factors):
+                return self.chain(factors)
+            case T.Sum(_, body) | T.Reduce(_, _, body) | T.Softmax(_, body):
+                return self.shape(body, wanted)
+            case T.Apply(_, args):
+                for argument in args:
+                    self.shape(argument)
         return ()
+
+    def marked(self, ref: T.Ref, wanted: Shape | None) -> Shape | None:
+        own = self.lefts.get(ref.name, None if self.full else len(ref.indices))
+        if wanted is not None and ref.name not in self.full and own == len(ref.indices):
+            self.known.setdefault(ref.name, wanted)
+        elif wanted is not None and self.full and own == len(wanted) and not ref.indices:
+            self.full.setdefault(ref.name, wanted)  # M, whose line is M_{ij} = …
+        return self.of(ref)
 
     def common(self, node: T.Expr, wanted: Shape | None) -> Shape | None:
         """Entry by entry: the parts have one shape, or are single numbers."""
@@ -178,13 +179,13 @@ class Shapes:
         if found:
             shapes = [self.shape(p, found) if s is None else s for p, s in zip(parts, shapes, strict=True)]
         for part, own in zip(parts, shapes, strict=True):
-            last = _axes(found or ())[len(_axes(found or ())) - len(_axes(own or ())) :]
+            last = _axes(found)[len(_axes(found)) - len(_axes(own)) :]
             if own and found and not self.fit(_axes(own), last):
                 message = f"shapes {_text(found)} and {_text(own)} cannot be added or combined"
                 raise self.error(f"{message}; write indices: `W[j,I] x[I]`", part)
         return found if found else None if None in shapes else ()
 
-    def product(self, factors: tuple[T.Expr, ...], sign: str = "") -> Shape | None:
+    def chain(self, factors: tuple[T.Expr, ...], sign: str = "") -> Shape | None:
         """From the left; a tensor beside a matrix is a vector that fits it."""
         total = self.shape(factors[0])
         for k, factor in enumerate(factors[1:]):
@@ -315,33 +316,33 @@ class Shapes:
 
     # ── indices ──────────────────────────────────────────────────────────────────────────────
 
-    def letter(self, size: str, taken: set[str]) -> str:
+    def letter(self, size: str) -> str:
         """One small letter for each size, the same in every equation."""
         size = self.find(size)
         if size not in self.letters:
             pool = [*(c.lower() for c in size[:1] if c.isalpha()), *"ijkmnpqrsuvwxyz"]
-            used = taken | set(self.letters.values())
+            used = self.taken | set(self.letters.values())
             self.letters[size] = next((c for c in pool if c not in used), f"a{len(self.letters)}")
         return self.letters[size]
 
     def equation(self, left: T.Ref, body: T.Expr, marked: bool) -> tuple[T.Ref, T.Expr]:
         """The equation with every axis written out."""
         self.settle(left, body, marked)
-        taken = {a for side in (left, body) for n in walk(side) for a in _names(n)}
-        taken |= {n.name for n in walk(body) if isinstance(n, T.SizeOf)}  # `j` may be a size's own name
+        self.taken = {a for side in (left, body) for n in walk(side) for a in _names(n)}
+        self.taken |= {n.name for n in walk(body) if isinstance(n, T.SizeOf)}  # `j` may be a size's own name
         shape = (self.of(left) or ()) if marked else ()
         if not shape:
             self.used_up(body)
-        axes = tuple(None if s == "1" else self.letter(s, taken) for s in shape)
+        axes = tuple(None if s == "1" else self.letter(s) for s in shape)
         for k, axis in enumerate(axes):  # a square matrix needs two names
             if axis is not None and axis in axes[:k]:
                 axes = (*axes[:k], axis + "'", *axes[k + 1 :])
-        writer = _Writer(self, taken, bool(left.indices) or any(axes))
+        self.entries, self.capitals = bool(left.indices) or any(axes), {}
         if isinstance(body, (T.Concat, T.Flatten)) and any(axes):
-            return self.laid(left, [a for a in axes if a], body, writer)
+            return self.laid(left, [a for a in axes if a], body)
         if isinstance(body, T.Concat):
-            return left, replace(body, parts=tuple((a, writer.write(part, ())) for a, part in body.parts))
-        return _with(left, axes), writer.write(body, axes)
+            return left, replace(body, parts=tuple((a, self.write(part, ())) for a, part in body.parts))
+        return _with(left, axes), self.write(body, axes)
 
     def used_up(self, body: T.Expr) -> None:
         """All axes of the right side must be gone where the left side is a number."""
@@ -353,56 +354,46 @@ class Shapes:
                 message += f"side is a {'vector' if len(loose) == 1 else 'matrix'}, the left side a number; sum over "
                 raise self.error(f"{message}what is left, `sum[i](…)`, or put its index on the left", ref)
 
-    def laid(
-        self, left: T.Ref, axes: list[str], body: T.Concat | T.Flatten, writer: _Writer
-    ) -> tuple[T.Ref, T.Expr]:
+    def laid(self, left: T.Ref, axes: list[str], body: T.Concat | T.Flatten) -> tuple[T.Ref, T.Expr]:
         """A concatenation of vectors, each with an index of its own."""
         full = _with(left, axes)
         if isinstance(body, T.Flatten):  # of matrices: side by side
-            last = writer.summed((self.shape(body.body) or ("1",))[-1])
+            last = self.summed((self.shape(body.body) or ("1",))[-1])
             indices = (*body.indices, *([last] if last else []))
-            return full, replace(body, indices=indices, body=writer.write(body.body, (*axes[:-1], last)))
+            return full, replace(body, indices=indices, body=self.write(body.body, (*axes[:-1], last)))
         parts = []
         for _, part in body.parts:
             shape = self.shape(part) or ()
             if len(_axes(shape)) != 1:
                 raise self.error("vectors are laid end to end, `[a; b]`; this is none", part)
-            parts.append(("", writer.write(part, tuple(writer.summed(s) for s in shape))))
+            parts.append(("", self.write(part, tuple(self.summed(s) for s in shape))))
         return full, replace(body, parts=tuple(parts))
-
-
-class _Writer:
-    def __init__(self, shapes: Shapes, taken: set[str], entries: bool) -> None:
-        self.entries = entries  # is the left side more than one number?
-        self.shapes = shapes
-        self.taken = taken
-        self.seen: dict[str, int] = {}
 
     def summed(self, size: str) -> str | None:
         """A capital for a contraction over a size, a new one each time."""
         if size == "1":
             return None
-        capital = self.shapes.letter(size, self.taken).upper()
-        self.seen[capital] = self.seen.get(capital, -1) + 1
-        return capital + "'" * self.seen[capital]
+        capital = self.letter(size).upper()
+        self.capitals[capital] = self.capitals.get(capital, -1) + 1
+        return capital + "'" * self.capitals[capital]
 
     def write(self, node: T.Expr, axes: tuple[str | None, ...]) -> T.Expr:
         """The node with the indices `axes`, one for each size of its shape (None for a size of 1)."""
-        axes = _fit(axes, self.shapes.shape(node) or ())
+        axes = _fit(axes, self.shape(node) or ())
         if isinstance(node, T.Call) and node.function == MARK:
             return _with(cast(T.Ref, node.args[0]), axes)
         if isinstance(node, T.Call) and node.function == "transpose":
             return self.write(node.args[0], axes[::-1])
         if isinstance(node, T.Call) and node.function.startswith(WHOLE):
-            own = tuple(self.summed(size) for size in self.shapes.shape(node.args[0]) or ())
+            own = tuple(self.summed(size) for size in self.shape(node.args[0]) or ())
             left = (a.plain or "" for a in cast(T.Ref, node.args[1]).indices)
             over = tuple(name for name in own if name) or tuple(left)
             word = node.function.removeprefix(WHOLE)
             if not over:
-                raise self.shapes.error(f"`{word}` needs its index: `{word}[i](…)`", node)
+                raise self.error(f"`{word}` needs its index: `{word}[i](…)`", node)
             if self.entries and len(over) > 1 and word != "norm":  # of each row, or of all entries?
                 message = f"over which axes is this {word}? Write its indices, `{word}[i](x[t,i])`, or give it a line "
-                raise self.shapes.error(f"{message}of its own where it is one number: `m = {word}(x)`", node)
+                raise self.error(f"{message}of its own where it is one number: `m = {word}(x)`", node)
             return reduction(word, over, self.write(node.args[0], own), None, node.span)
         if isinstance(node, T.Call) and node.function == ENTRY:
             chosen = tuple(a.plain for a in cast(T.Ref, node.args[1]).indices)
@@ -427,23 +418,23 @@ class _Writer:
         if isinstance(node, T.Add) and len(axes) == 2 and None not in axes:
             node = replace(node, terms=tuple(self.identity(t, axes) for t in node.terms))
         if isinstance(node, T.Apply):
-            wholes = [tuple(map(self.summed, self.shapes.shape(a) or ())) for a in node.args]
+            wholes = [tuple(map(self.summed, self.shape(a) or ())) for a in node.args]
             return replace(node, args=tuple(map(self.write, node.args, wholes)))
         return self.below(node, axes)
 
     def diagonal(self, node: T.Call, axes: tuple[str | None, ...]) -> T.Expr:
         """`tr(A)`, the diagonal of a matrix, and the matrix with a vector on its diagonal."""
         (body,) = node.args
-        shape = self.shapes.shape(body) or ()
-        if len(shape) == 2 and not self.shapes.fit(shape[:1], shape[1:]):
-            raise self.shapes.error(f"this is no square matrix, it is {_text(shape)}", node)
+        shape = self.shape(body) or ()
+        if len(shape) == 2 and not self.fit(shape[:1], shape[1:]):
+            raise self.error(f"this is no square matrix, it is {_text(shape)}", node)
         if node.function == "trace" and len(shape) == 2:
             over = self.summed(shape[0])
             return reduction("sum", (over or "",), self.write(body, (over, over)), None, node.span)
         if len(shape) not in (1, 2) or node.function == "trace":
-            raise self.shapes.error("a diagonal is that of a matrix; write indices: `A[i,i]`", node)
+            raise self.error("a diagonal is that of a matrix; write indices: `A[i,i]`", node)
         if len(axes) != 3 - len(shape):  # beside what has other axes
-            raise self.shapes.error("write the entries of this diagonal: `v[i] * [i == j]` or `A[i,i]`", node)
+            raise self.error("write the entries of this diagonal: `v[i] * [i == j]` or `A[i,i]`", node)
         if len(shape) == 2:
             return self.write(body, axes * 2)
         return multiply([_same(axes, node.span), self.write(body, axes[:1])], node.span)
@@ -452,7 +443,7 @@ class _Writer:
         """The I of `I - K H` and of `X^T X + lam I`: a number would not be added to a matrix."""
         if isinstance(node, T.Size) and node.name in ("I", "i"):
             return _same(axes, node.span)
-        if isinstance(node, (T.Neg, T.Mul)) and not self.shapes.shape(node):
+        if isinstance(node, (T.Neg, T.Mul)) and not self.shape(node):
             return T.mapped(node, lambda below: self.identity(below, axes))
         return node
 
@@ -472,14 +463,14 @@ class _Writer:
         refs = [n.name for n in walk(node) if isinstance(n, T.Ref)]
         name = "".join(refs) if 1 < len(refs) < 4 else (*refs, "v")[0] + "_all"
         left = T.Ref(name, tuple(T.Affine(((1, i),)) for i in free), span=node.span)
-        own = [self.shapes.letter(size, self.taken) for size in self.shapes.shape(node) or ("?",)]
-        lines, tensors = self.shapes.lines, {**self.shapes.lefts, **self.shapes.full, **self.shapes.known}
+        own = [self.letter(size) for size in self.shape(node) or ("?",)]
+        lines, tensors = self.lines, {**self.lefts, **self.full, **self.known}
         while (name in tensors and name not in lines) or lines.setdefault(name, node) != node:
             name += "'"
         left = replace(left, name=name)
-        if name not in self.shapes.lefts:
-            self.shapes.lefts[name] = len(free)
-            self.shapes.joined.append(self.shapes.laid(left, own, node, self))
+        if name not in self.lefts:
+            self.lefts[name] = len(free)
+            self.joined.append(self.laid(left, own, node))
         return _with(left, axes)
 
     def product(
@@ -489,8 +480,8 @@ class _Writer:
         *first, last = factors
         if not first:
             return self.write(last, axes)
-        a, b = self.shapes.product(tuple(first), sign) or (), self.shapes.shape(last) or ()
-        way = self.shapes.way(a, b, last, sign)
+        a, b = self.chain(tuple(first), sign) or (), self.shape(last) or ()
+        way = self.way(a, b, last, sign)
         if way == "number":
             left, right = (axes if _axes(a) else ()), (axes if _axes(b) else ())
         elif way == "entries":
@@ -542,12 +533,12 @@ def _fit(axes: tuple[str | None, ...], shape: Shape) -> tuple[str | None, ...]:
     return tuple(None if size == "1" else real.pop(0) for size in shape)
 
 
-def _transposed(shape: Shape) -> Shape:
-    return ("1", *shape) if len(shape) == 1 else shape[::-1]
+def _transposed(shape: Shape | None) -> Shape | None:
+    return ("1", *shape) if shape and len(shape) == 1 else shape and shape[::-1]
 
 
-def _axes(shape: Shape) -> Shape:
-    return tuple(s for s in shape if s != "1")
+def _axes(shape: Shape | None) -> Shape:
+    return tuple(s for s in shape or () if s != "1")
 
 
 def _text(shape: Shape) -> str:

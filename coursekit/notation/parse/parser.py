@@ -6,9 +6,9 @@ The way there: characters to tokens (`lexer`), brackets paired (`brackets`), one
 the grammar (`grammar.lark`, LALR), and names given their meaning from the whole program (`elaborate`).
 """
 
-from __future__ import annotations
-
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise, takewhile
@@ -17,17 +17,17 @@ from lark import Lark, Token, Tree, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
 
 from ..errors import NotationError
-from ..tree import Directive, Program, Statement
+from ..names import Name
+from ..tree import Directive, Program, Span, Statement
 from .brackets import conditions, pair, slices
 from .calls import Calls, expand
 from .elaborate import equations
 from .facts import gather
-from .lexer import SHAPE, directive, lex, statements
+from .lexer import Axes, Signature, lex
 from .positions import positions
 from .scripts import Scripts
-from .signature import Axes, Signature
-from .symbols import program
-from .tokens import as_, closing, level, refuse, split
+from .symbols import DIRECTIVES, program
+from .tokens import as_, closing, kind_at, level, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -89,6 +89,154 @@ def _grammar() -> Lark:
     return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True)
 
 
+def statements(tokens: list[Token]) -> Iterator[list[Token]]:
+    """Split the tokens at line ends. Inside brackets a line goes on; so it does before `=`, and before and after a
+    sign, where the next line is no equation of its own."""
+    tokens = [t for k, t in enumerate(tokens) if t.type != "NEWLINE" or kind_at(tokens, k + 1) != "NEWLINE"]
+    current: list[Token] = []
+    depth = 0
+    for k, token in enumerate(tokens):
+        if token.type == "NEWLINE":
+            rest = tokens[k + 1 :]
+            torn = depth > 0 or (current and current[-1].type in _SIGNS) or kind_at(rest, 0) in _SIGNS
+            defines = any(t.type == "EQ" for t in takewhile(lambda t: t.type != "NEWLINE", rest))
+            goes_on = kind_at(rest, 0) == "EQ" or (torn and not defines)
+            if current and not goes_on:
+                yield from clauses(current)
+                current, depth = [], 0
+            continue
+        depth += level(token)
+        current.append(token)
+    if current:
+        yield from clauses(current)
+
+
+def clauses(tokens: list[Token]) -> Iterator[list[Token]]:
+    """One line may hold several equations, apart by commas, semicolons or `\\quad`, and say over what an index runs
+    (`t = 1, \\dots, T`), which is what it runs over anyway."""
+    part: list[Token] = []
+    depth = k = 0
+    while k < len(tokens):
+        kind = tokens[k].type
+        if depth == 0 and kind in ("COMMA", "SEMI", "QUAD", "IF"):
+            apart = ("COMMA", "SEMI", "QUAD")
+            after = next((n for n in range(k, len(tokens)) if tokens[n].type not in apart), k)
+            if length := _range(tokens[after:]):
+                k = after + length
+                continue
+            said = {t.type for t in part} & {"EQ", "SHAPE"}
+            follows = _begins_one(tokens[after:])
+            if kind != "IF" and said and follows and (said, follows) != ({"SHAPE"}, "IN"):
+                yield part
+                part, k = [], after
+                continue
+        depth += level(tokens[k])
+        if kind != "QUAD":
+            part.append(tokens[k])
+        k += 1
+    if part:
+        yield part
+
+
+_SIGNS = ("PLUS", "MINUS", "STAR", "SLASH", "EQ")
+_RANGE = re.compile(
+    r"NAME IN (?:LPAR|LGRP) NUMBER COMMA (?:DOTS COMMA )?NAME (?:RPAR|RSQ)\b"
+    r"|(?:IF )?NAME EQ NUMBER (?:COMMA )?DOTS (?:COMMA )?NAME\b"
+)
+
+
+def _range(tokens: list[Token]) -> int:
+    """How many tokens say that an index takes all its values: `for t = 1, \\dots, T`."""
+    said = _RANGE.match(" ".join("COMMA" if t.type == "QUAD" else t.type for t in tokens[:9]))
+    whole = next((t.value for t in tokens if t.type == "NUMBER"), "") in ("0", "1")
+    return len(said.group().split()) if said and whole else 0
+
+
+def _begins_one(tokens: list[Token]) -> str:
+    """`EQ` where a tensor and its `=` come next, `IN` for its shape, else nothing."""
+    at = 1
+    while at < len(tokens) and level(tokens[at]) > 0:
+        at = closing(tokens, at) + 1
+    named = kind_at(tokens, 0) in ("NAME", "FUNC") and kind_at(tokens, at) in ("EQ", "IN")
+    return kind_at(tokens, at) if named else ""
+
+
+# ── statements about the system that are no equations ────────────────────────────────────────
+
+MAX_SIZE = 1_000_000
+SHAPE = "after `in` comes a shape: `W in R^{n x m}`, or `W in R` for a number"
+# What follows each word, and what is said where something else does.
+_FORMS = {
+    "positions": ("NAME NUMBER", "the first position is told by `positions from 0` or `positions from 1`"),
+    "size": ("NAME EQ NUMBER", "`size` is written `size t = 5`"),
+    "shape": ("NAME EQ (NAME|NUMBER)( COMMA (NAME|NUMBER))*", "`shape` is written `shape W = n, m`"),
+}
+
+
+def directive(tokens: list[Token], source: str) -> Directive | None:
+    """The directive that a statement's tokens are, or None if they are an equation."""
+    first, kinds = tokens[0], [t.type for t in tokens]
+    span = Span(first.line or 0, first.column or 0, (first.end_column or 0) - (first.column or 0))
+    if not isinstance(first.value, Name):
+        return None
+    word = first.value.text
+    if word in DIRECTIVES and (kinds[1:2] in ([], ["NAME"]) or not {"EQ", "LSQ"} & set(kinds)):
+        return replace(_word("centered" if word == "centred" else word, tokens, source), span=span)
+    if word == "Phi" and kinds[1:3] == ["EQ", "LPAR"]:  # (W[Δx,j,j'], B[j], …)
+        listed = (p[0].value.text for p in split(tokens[3:]) if p and p[0].type == "NAME")
+        return Directive("parameters", tuple(listed), span=span)
+    if "IN" in kinds and set(kinds[: kinds.index("IN")]) <= {"NAME", "COMMA"}:
+        return replace(_shapes(tokens, source), span=span)
+    return None
+
+
+def _word(word: str, tokens: list[Token], source: str) -> Directive:
+    """`pad L`, `parameters W, B`, `size t = 5`, `shape W = n, m`, `positions from 1`."""
+    sentence = f"after `{word}` comes a list of names: `{word} W, B`"
+    form, sentence = _FORMS.get(word, ("NAME( COMMA NAME)*", sentence))
+    kinds, said = (
+        " ".join(t.type for t in tokens[1:]),
+        [t for t in tokens[1:] if t.type in ("NAME", "NUMBER")],
+    )
+    numbers = [str(t) for t in said if t.type == "NUMBER"]
+    well = (re.fullmatch(form, kinds) or (word == "pad" and not kinds)) and all(map(str.isdigit, numbers))
+    if not well or (word == "positions" and (said[0] != "from" or numbers[0] not in ("0", "1"))):
+        raise refuse(sentence, source, tokens[0])
+    if word == "size" and not 0 < int(numbers[0]) <= MAX_SIZE:
+        raise refuse(f"a size is a number from 1 to {MAX_SIZE}", source, said[1])
+    if word == "positions":
+        return Directive(word, (), (numbers[0],))
+    spelt = [t.value.index if t.type == "NAME" else str(t) for t in said]
+    names = spelt if word in ("size", "centered") else [t.value.text for t in said if t.type == "NAME"]
+    return (
+        Directive(word, (names[0],), (",".join(spelt[1:]),)) if word in _FORMS else Directive(word, (*names,))
+    )
+
+
+def _shapes(tokens: list[Token], source: str) -> Directive:
+    """`L in R^{V x d}  H, U in R^{D x D}`: names, and for each a comma-separated shape."""
+    names: list[str] = []
+    values: list[str] = []
+    waiting: list[str] = []
+    rest = iter([t for t in tokens if t.type != "COMMA"])
+    for token in rest:
+        if token.type == "NAME":
+            waiting.append(token.value.text)
+            continue
+        shape = next(rest, token)
+        if not waiting or (token.type, shape.type) != ("IN", "SHAPE"):
+            raise refuse(SHAPE, source, token)
+        names += waiting
+        values += [",".join(shape.value)] * len(waiting)
+        waiting = []
+    if waiting:
+        raise refuse("a shape is written `W in R^{n x m}`", source, tokens[-1])
+    return Directive("shape", tuple(names), tuple(values))
+
+
+# ── one equation ─────────────────────────────────────────────────────────────────────────────
+
+
 def _rest(tokens: list[Token], others: list[list[Token]]) -> list[Token]:
     """`x[l] = … for l > 0` without its condition, where another line begins with `x[0] =`."""
     test = tokens[-4:]
@@ -134,12 +282,6 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
     return paired
 
 
-_WORDS = {
-    "_EQ": "`=`", "EQ": "`=`", "_PLUS": "`+`", "_MINUS": "`-`", "_STAR": "`*`", "_SLASH": "`/`", "_COMMA": "`,`",
-    "_RPAR": "`)`", "_RSQ": "`]`", "_RBRACE": "`}`", "_RGRP": "`]`", "_SEMI": "`;`", "_CARET": "`^`",
-}  # fmt: skip
-
-
 def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError:
     """What is wrong at a token that the grammar cannot take, and how to repair it."""
     if token.type == "$END":
@@ -149,18 +291,17 @@ def _unexpected(token: Token, tokens: list[Token], source: str) -> NotationError
     kind = token.type.lstrip("_")
     same = [t.start_pos == token.start_pos and t.type.lstrip("_") == kind for t in tokens]
     at = same.index(True)
-    what = _WORDS.get(token.type, f"`{token}`")
     if kind == "DOTS":
         return refuse("dots cannot be run; write a sum: `sum[i](x[i] w[i])`", source, token)
     if token.type == "_EQ" and at == 0:
         return refuse("the left side of `=` is missing", source, token)
     if at and tokens[at - 1].type in _HUNGRY:
-        return refuse(f"something is missing between `{tokens[at - 1]}` and {what}", source, token)
+        return refuse(f"something is missing between `{tokens[at - 1]}` and `{token}`", source, token)
     headless = [a for a, b in pairwise(tokens[:at]) if a.type == "REDUCER" and b.type == "LPAR"]
     if kind in ("COMMA", "EQ") and headless:
         message = "`{0}` takes its index in square brackets: `{0}[i](…)`"
         return refuse(message.format(headless[-1]), source, headless[-1])
-    sentence = _REPAIRS.get(kind, f"{what} was not expected here")
+    sentence = _REPAIRS.get(kind, f"`{token}` was not expected here")
     if kind == "CMP":
         sentence += "; a condition in square brackets is 1 where it holds: `[x[i] > 0]`"
     return refuse(sentence, source, token)

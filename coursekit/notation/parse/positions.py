@@ -7,8 +7,6 @@ becomes one equation in which `h[t-1,I]` is `h0[I]` where t is 0. With the line 
 the text is one more than here: `h[0,j]` is then what stands before the first.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 
@@ -29,7 +27,7 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
     statements = [s for s in statements if s not in lines]
     if told == "1":
         statements = [_from_zero(s) if isinstance(s, T.Equation) else s for s in statements]
-    statements = _residues(_entries(statements))
+    statements = _gathered(statements)
     mains = [e.left for e in statements if isinstance(e, T.Equation) and _fixed(e) is None]
     ranks = {left.name: len(left.indices) for left in mains}
     starts: dict[str, list[Start]] = {}
@@ -56,62 +54,51 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
     return [T.Directive("pad", (name,)) for name in sorted(zero)] + out
 
 
-def _entries(statements: list[T.Statement]) -> list[T.Statement]:
-    """`y[m,0] = …` and `y[m,1] = …`, where nothing else defines y: one equation with a case for each entry."""
+def _gathered(statements: list[T.Statement]) -> list[T.Statement]:
+    """Several lines of one tensor, where nothing else defines it, as one: `y[m,0] = …` and `y[m,1] = …` by a case for
+    each entry; `y[2*i] = a[i]` and `y[2*i+1] = b[i]` laid end to end where a tensor tells how far i runs, and else by
+    finding the i of each entry."""
     lines: dict[str, list[T.Equation]] = {}
     for equation in (s for s in statements if isinstance(s, T.Equation)):
         lines.setdefault(equation.left.name, []).append(equation)
     used = {i for s in statements for n in walk(s) for i in named(n)}
     for own in lines.values():
-        places = [_fixed(e) for e in own]
-        (axis, _), ranks = places[0] or (0, None), {len(e.left.indices) for e in own}
-        if len(own) < 2 or len(ranks) > 1 or places != [(axis, T.Affine((), k)) for k in range(len(own))]:
+        found = [_strided(e) or (*(_fixed(e) or (-1, T.Affine(()))), "") for e in own]
+        (axis, at, index), ranks = found[0], {len(e.left.indices) for e in own}
+        alike = {(axis, replace(at, const=0), index)} == {(a, replace(p, const=0), i) for a, p, i in found}
+        order = sorted(zip((p.const for _, p, _ in found), own, strict=True), key=lambda pair: pair[0])
+        whole = [k for k, _ in order] == list(range(at.terms[0][0] if index else len(own)))
+        if len(own) < 2 or len(ranks) > 1 or not alike or not whole or (at.terms and not index):
             continue
-        letter = _fresh("ijkmnpqr", used)
-        left = _put(own[0].left, axis, T.index(letter))
-        values = [_at(e, left) for e in own]
-        tests = [T.Compare(T.index(letter), "==", T.Affine((), k)) for k in range(len(own))]
-        right = T.Cases(tuple(zip(values, tests, strict=True))[:-1], values[-1], span=own[0].right.span)
-        whole = replace(own[0], left=left, right=right)
-        kept = [whole if s is own[0] else s for s in statements if s is own[0] or s not in own]
-        statements = [T.Directive("size", (letter,), (str(len(own)),)), *kept]
+        first, letter = own[0], _fresh("ckmnpqr" if index else "ijkmnpqr", used)
+        left, part = _put(first.left, axis, T.index(letter)), letter + "'" * bool(index)
+        values = [_at(e, left) for _, e in order]
+        body, size = _cases(part, values, first.right.span), [T.Directive("size", (part,), (str(len(own)),))]
+        if index and any(index in free_indices(r) for v in values for r in references(v)):
+            body = T.Flatten(letter, (index, part), body, span=first.span)
+        elif index:
+            places = (T.Compare(T.index(letter), "==", e.left.indices[axis]) for _, e in order)
+            terms = [multiply([v, T.Iverson(test)]) for v, test in zip(values, places, strict=True)]
+            body, size = T.Sum((index,), add(terms, first.span), span=first.span), []
+        others = [id(e) for e in own[1:]]
+        one = replace(first, left=left, right=body)
+        statements = [*size, *(one if s is first else s for s in statements if id(s) not in others)]
     return statements
 
 
-def _residues(statements: list[T.Statement]) -> list[T.Statement]:
-    """`y[2*i] = a[i]` and `y[2*i+1] = b[i]`: one equation, which lays them end to end where a tensor tells how far i
-    runs, and otherwise finds the i of each entry."""
-    lines: dict[str, list[tuple[int, int, str, T.Equation]]] = {}
-    for equation in (s for s in statements if isinstance(s, T.Equation)):
-        for axis, affine in enumerate(equation.left.indices):
-            if len(affine.terms) == 1 and affine.terms[0][0] > 1 and isinstance(affine.terms[0][1], str):
-                found = axis, affine.terms[0][0], affine.terms[0][1], equation
-                lines.setdefault(equation.left.name, []).append(found)
-    used = {i for s in statements for n in walk(s) for i in named(n)}
-    for own in lines.values():
-        axis, stride, index, first = own[0]
-        places = [e.left.indices[axis].const for _, _, _, e in own]
-        alike = {(a, s, i) for a, s, i, _ in own} == {(axis, stride, index)}
-        if not alike or sorted(places) != list(range(stride)):
-            continue
-        letter = _fresh("ckmnpqr", used)
-        left = _put(first.left, axis, T.index(letter))
-        values = [_at(e, left) for _, _, _, e in own]
-        if any(index in free_indices(r) for v in values for r in references(v)):
-            order = sorted(zip(places, values, strict=True), key=lambda pair: pair[0])
-            part = f"{letter}'"
-            cases = tuple((v, T.Compare(T.index(part), "==", T.Affine((), k))) for k, v in order[:-1])
-            entry = T.Cases(cases, order[-1][1], span=first.span)
-            body: T.Expr = T.Flatten(letter, (index, part), entry, span=first.span)
-            statements = [T.Directive("size", (part,), (str(stride),)), *statements]
-        else:
-            tests = [T.Compare(T.index(letter), "==", e.left.indices[axis]) for _, _, _, e in own]
-            terms = [multiply([v, T.Iverson(test)]) for v, test in zip(values, tests, strict=True)]
-            body = T.Sum((index,), add(terms, first.span), span=first.span)
-        whole = replace(first, left=left, right=body)
-        others = [e for *_, e in own if e is not first]
-        statements = [whole if s is first else s for s in statements if all(s is not e for e in others)]
-    return statements
+def _strided(equation: T.Equation) -> tuple[int, T.Affine, str] | None:
+    """The axis, the place and the index of `y[2*i+1]`."""
+    for axis, at in enumerate(equation.left.indices):
+        match at.terms:
+            case ((factor, str() as index),) if factor > 1:
+                return axis, at, index
+    return None
+
+
+def _cases(index: str, values: list[T.Expr], span: T.Span) -> T.Expr:
+    """A value for each position."""
+    tests = (T.Compare(T.index(index), "==", T.Affine((), k)) for k in range(len(values)))
+    return T.Cases(tuple(zip(values, tests, strict=False))[:-1], values[-1], span=span)
 
 
 def _fresh(letters: str, used: set[str]) -> str:

@@ -1,7 +1,5 @@
 """Names and indices in an expression: `t-1`, `2*t+dt`, the lookup `w_t`; a tensor's entry, a size, a matrix."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -60,32 +58,39 @@ class ReferenceReader:
         return NotationError(message, self.source, span.line, span.column, span.width, repairs)
 
     def survey(self, tree: Tree[Token]) -> None:
-        """Collect the statement's index names before any name is decided."""
-        made = all_rules(tree)
-        left = tree.children[0]
+        """The statement's index names, and what it tells about the program's, before any name is decided."""
+        facts, made, left = self.facts, all_rules(tree), tree.children[0]
+        ends: set[str] = set()
         if isinstance(left, Tree) and left.data == "reference":
-            self.own = "" if any(left.children[1:]) else parts_of(left)[0].value.text
-            ends = self.facts.ends.get(parts_of(left)[0].value.text, set())
-            for child in left.children[1:]:
-                if child is not None:
-                    self.left |= {n.value.index for n in names_in(child)} - ends
-        self.known |= self.left
+            token, *brackets = parts_of(left)
+            self.own = "" if any(brackets) else token.value.text
+            ends = facts.ends.get(token.value.text, ends)
+            self.left = {n.value.index for part in brackets for n in names_in(part)} - ends
+            facts.tensors.add(token.value.text)
         for node in made.get("indices", []):
-            for item in node.children[:-1]:
-                found = bound_names(item)
-                self.summed |= set(found)
-                first = edge(node, 0)
-                self.sums += [(first.start_pos or 0, i) for i in found if first is not None]
-        self.known |= self.summed
+            *items, upto = node.children
+            found = [index for item in items for index in bound_names(item)]
+            self.summed |= set(found)
+            self.sums += [(cast(Token, edge(node, 0)).start_pos or 0, index) for index in found]
+            facts.tops |= {n.value.index: found[0] for n in names_in(upto) if found}
         for ref in made.get("reference", []):
-            for part in parts_of(ref)[1:]:
-                if part is None:
-                    continue
-                for argument in arguments_of(part):
-                    self.letters |= {n.value.index for n in names_in(argument)}
-                    if (name := bare_name(argument)) and (ref is not left or name.index not in ends):
-                        self.whole.add(name.index)
+            token, script, round_, square = parts_of(ref)
+            for part in (p for p in (script, round_, square) if p is not None):
+                inside = {n.value.index for n in names_in(part)}
+                self.letters |= inside
+                bare = {name.index for argument in arguments_of(part) if (name := bare_name(argument))}
+                self.whole |= bare - ends if ref is left else bare
+                if part is not round_:
+                    facts.ranked.add(token.value.text)
+                    facts.indices |= inside
+        for node in made.get("comparison", []):  # `1 if i = l and j = k`: letters that are compared
+            sides = (own for side in node.children[0::2] if (own := bare_name(side)))
+            letters = {own.base for own in sides if own.plain and len(own.base) == 1}
+            facts.indices |= {letter for letter in letters if letter.islower() and len(letters) == 2}
+        self.known = self.left | self.summed
         self.letters |= self.known
+        facts.tensors |= facts.ranked
+        facts.indices |= self.summed
 
     def affine(self, tree: Tree[Token] | Token) -> T.Affine:
         terms, const = self.linear(tree)

@@ -1,7 +1,5 @@
 """Characters to tokens: numbers, signs, and names with their sub- and superscripts and primes."""
 
-from __future__ import annotations
-
 import bisect
 import re
 from dataclasses import replace
@@ -11,20 +9,8 @@ from lark import Token
 from .. import functions
 from ..errors import NotationError
 from ..names import ACCENTS, Group, Name
-from .symbols import (
-    ABSENT,
-    FUNCTIONS,
-    LETTERS,
-    PACKAGES,
-    REDUCERS,
-    REFUSED,
-    SPACES,
-    UNSEEN,
-    WRAPPERS,
-    escaped,
-    stranger,
-)
-from .tokens import as_, level, opening
+from . import symbols as S
+from .tokens import as_, opening
 
 MAX_DEPTH = 40
 MAX_SCRIPTS = 8
@@ -77,7 +63,7 @@ class Scanner:
         # words that are tensors here, whatever they mean elsewhere
         words = [(w, w.split("_")[0]) for w in _DEFINED.findall(text)]
         self.defined = {first if first in functions.DEFINED else w for w, first in words}
-        self.defined |= {w for w in _ENTRY.findall(text) if w in REDUCERS}
+        self.defined |= {w for w in _ENTRY.findall(text) if w in S.REDUCERS}
         self.lines = [0] + [m.end() for m in re.finditer("\n", text)]
         self.out: list[Token] = []
         self.depth = 0
@@ -134,9 +120,9 @@ class Scanner:
             self.pos += 1
             if not self.cases and not self.display:
                 self.emit("NEWLINE", "\n", start)
-        elif char in "\a\b\f\v\t\r" and (slip := escaped(self.text, start, self.end)):
+        elif char in "\a\b\f\v\t\r" and (slip := S.escaped(self.text, start, self.end)):
             raise self.error(slip[0], start, slip[1])
-        elif char.isspace() or char in "$~" or char in UNSEEN or (char == "&" and not self.cases):
+        elif char.isspace() or char in "$~" or char in S.UNSEEN or (char == "&" and not self.cases):
             self.pos += 1
         elif char == "%" and self.ahead(_REMAINDER) and self.operand():
             hint = "`%` begins a comment, as in LaTeX; for a remainder give each its own place: `y[t,0] = x[2*t]` and "
@@ -144,7 +130,7 @@ class Scanner:
         elif char in "#%":
             newline = self.text.find("\n", self.pos, self.end)
             self.pos = self.end if newline < 0 else newline
-        elif char == "\\" or char in LETTERS:
+        elif char == "\\" or char in S.LETTERS:
             self.command()
         elif number := self.ahead(_NUMBER):
             self.pos = number.end()
@@ -152,13 +138,10 @@ class Scanner:
             if len(digits) > MAX_DIGITS or len(exponent) > 4 or abs(int(exponent or 0)) > MAX_DIGITS:
                 raise self.error(f"a number has at most {MAX_DIGITS} digits", start, self.pos - start)
             self.emit("NUMBER", number.group(), start)
-        elif char in "tnjmF" and (package := self.ahead(PACKAGES)):
+        elif char in "tnjmF" and (package := self.ahead(S.PACKAGES)):
             self.pos = package.end()
         elif word := self.ahead(_WORD):
             self.pos = word.end()
-            if word.group() == "log" and self.text.startswith("_softmax", self.pos):
-                self.pos += 1
-                return self.emit("FUNC", "log", start)
             self.word(word.group(), start)
         elif char == "." and self.ahead(_STOP):
             self.pos += 1  # the full stop of a sentence
@@ -211,18 +194,12 @@ class Scanner:
             self.pos += 1
             self.emit("COMMA", ",", start)
         else:
-            raise self.error(stranger(char), start)
+            raise self.error(S.stranger(char), start)
 
     def option(self, option: re.Match[str]) -> None:
         """`softmax(S, dim=-1)`: over the last axis, as it is anyway."""
-        opened: list[int] = []
-        for k, token in enumerate(self.out):
-            if level(token) > 0:
-                opened.append(k)
-            elif level(token) < 0 and opened:
-                opened.pop()
-        start = opened[-1] if opened else 0
-        if not (start and self.out[start - 1] == "softmax" and option[1] == "-1"):
+        start = opening([*self.out, as_("RPAR", self.out[-1])]) if self.out else 0
+        if not (start and self.out[start - 1] in functions.SOFT and option[1] == "-1"):
             message = "an axis is told by its index: `sum[i](x[t,i])`, `softmax[i](x[t,i])`"
             raise self.error(message, option.start(), len(option[0]))
         self.pos = option.end()
@@ -333,33 +310,33 @@ class Scanner:
 
     def finish(self, name: Name, start: int) -> None:
         """Read sub- and superscripts, primes and `.grad`, then emit the name or what it turns out to be."""
-        often = REDUCERS.get(name.base) in _OFTEN_NAMES
+        often = S.REDUCERS.get(name.base) in _OFTEN_NAMES
         own = name.base in self.defined or (often and not self.ahead(_INDEXED) and not self.follows("("))
         whole = start == 0 and self.pos == self.end  # the name of a tensor, and no text
-        tensor = FUNCTIONS.get(name.base) in functions.SAID and self.follows("[")  # power[t]
+        tensor = S.FUNCTIONS.get(name.base) in functions.SAID and self.follows("[")  # power[t]
         tensor |= name.base == "sigma" and self.ahead(_ENTRIES) is not None
         own = own or whole or tensor
         if found := self.ahead(_JOINED):  # leaky_relu, log_softmax
             joined = (name.base + found.group(1)).lower()
-            if joined in FUNCTIONS or joined in REDUCERS:
+            if joined in S.FUNCTIONS or joined in S.REDUCERS:
                 name, self.pos = replace(name, base=joined), found.end()
-        if name.plain and name.base in ABSENT and not own and not self.follows("[", "_", "^"):
-            raise self.error(f"`{name.base}` is no function of this language; {ABSENT[name.base]}", start)
-        if not own and len(name.base) > 2 and name.base.lower() in FUNCTIONS and self.opens():
-            name = replace(name, base=FUNCTIONS[name.base.lower()])  # Softplus, Tanh
-        if name.plain and name.base in REDUCERS and not own:
-            return self.reducer(REDUCERS[name.base], start, big=False)
+        if name.plain and name.base in S.ABSENT and not own and not self.follows("[", "_", "^"):
+            raise self.error(f"`{name.base}` is no function of this language; {S.ABSENT[name.base]}", start)
+        if not own and len(name.base) > 2 and name.base.lower() in S.FUNCTIONS and self.opens():
+            name = replace(name, base=S.FUNCTIONS[name.base.lower()])  # Softplus, Tanh
+        if name.plain and name.base in S.REDUCERS and not own:
+            return self.reducer(S.REDUCERS[name.base], start, big=False)
         if name.plain and name.base in ("where", "with") and self.operand() and not self.opens():
             return self.emit("QUAD", "", start)
         if name.plain and name.base == "where":
-            raise self.error(REFUSED[name.base], start, self.pos - start)
+            raise self.error(S.REFUSED[name.base], start, self.pos - start)
         if name.plain and name.base == "arg" and (head := self.ahead(_ARG)):
             self.pos = head.end()
-            return self.reducer(REDUCERS["arg" + head[1]], start, big=False)
+            return self.reducer(S.REDUCERS["arg" + head[1]], start, big=False)
         name = self.scripts(name)
         told = name.base not in ("sigma", "tr", "Tr", "trace", "diag")
-        if name.base in FUNCTIONS and not own and not name.accents and (told or self.opens()):
-            function = FUNCTIONS[name.base]
+        if name.base in S.FUNCTIONS and not own and not name.accents and (told or self.opens()):
+            function = S.FUNCTIONS[name.base]
             marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
             if name.base == "sigma" and marks == ["^2"] and not name.primes:
                 hint = (
@@ -448,7 +425,7 @@ class Scanner:
             stop = self.close(self.pos)
             round_ = sup and self.text[self.pos] == "("
             begin, self.pos = self.pos + 1, stop + 1
-        elif self.follows("\\") or (self.pos < self.end and self.text[self.pos] in LETTERS):
+        elif self.follows("\\") or (self.pos < self.end and self.text[self.pos] in S.LETTERS):
             self.one_argument()
             stop = self.pos
         elif match := self.ahead(r"[A-Za-z0-9]+|\*|(?<=[_^])\+"):
@@ -464,7 +441,7 @@ class Scanner:
         parts = split_commas(raw)
         items = tuple(i for i in map(flatten_script, parts) if i)
         if re.search(r"\\sim\b|∼|~", raw):
-            raise self.error(REFUSED["sim"], opener)
+            raise self.error(S.REFUSED["sim"], opener)
         upright = re.search(r"\\(text|mathrm|textrm|operatorname)\b", raw) is not None and "," not in raw
         return Group(items, round_, (begin, stop), all(_ITEM.fullmatch(item) for item in items), upright)
 
@@ -485,14 +462,14 @@ class Scanner:
     def one_argument(self) -> str:
         """The text of a command with its own argument (`\\text{in}`), or of one letter."""
         start = self.pos
-        if self.text[self.pos] in LETTERS:
+        if self.text[self.pos] in S.LETTERS:
             self.pos += 1
             return self.text[start : self.pos]
         match = self.ahead(COMMAND)
         if match is None:
             raise self.error("a name is missing after `\\`", start)
         self.pos = match.end()
-        if match.group(1) in WRAPPERS or match.group(1) in ACCENTS:
+        if match.group(1) in S.WRAPPERS or match.group(1) in ACCENTS:
             while self.follows(" "):
                 self.pos += 1
             if self.follows("{"):
@@ -556,15 +533,10 @@ def flatten_script(text: str) -> str:
 
     def command(match: re.Match[str]) -> str:
         name = match.group(1)
-        if name in WRAPPERS or name in SPACES:
-            return ""
-        if name in ACCENTS:
-            return ""
-        if name == "top":
-            return "T"
-        return {"ell": "l", "Delta": "d", "star": "star"}.get(name, name)
+        dropped = name in S.WRAPPERS or name in S.SPACES or name in ACCENTS
+        return "" if dropped else {"ell": "l", "Delta": "d", "top": "T"}.get(name, name)
 
-    text = "".join("\\" + LETTERS[c] + " " if c in LETTERS and LETTERS[c] != "-" else c for c in text)
+    text = "".join("\\" + S.LETTERS[c] + " " if c in S.LETTERS and S.LETTERS[c] != "-" else c for c in text)
     text = re.sub(r"\\([A-Za-z]+\*?|.)", command, text)
     text = re.sub(r"[\s{}_]", "", text).replace("−", "-").replace("*", "star")
     return {"+": "plus", "-": "minus"}.get(text, text)

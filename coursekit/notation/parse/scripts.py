@@ -6,8 +6,6 @@ indices: a sum runs over them (`\\sum_l x_l W_{lk}`), they are shifted (`h_{t-1}
 (`h^{(t)}`). What is an index leaves the name and stands between LSUB and RSUB, for the grammar.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -18,10 +16,10 @@ from lark import Token
 from ..errors import NotationError
 from ..names import GREEK, Group, Name, capital_of, small_of
 from .brackets import pair
+from .facts import ATOM, depths, letters_in, made_of, survey
 from .latex_reader import LatexReader
+from .lexer import Signature
 from .scanner import split_commas
-from .seen import ATOM, depths, letters_in, made_of, survey
-from .signature import Signature
 from .symbols import MOMENTS
 from .tokens import Tokens, as_, closing, count, kind_at, level, refuse, split
 

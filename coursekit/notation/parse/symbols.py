@@ -1,8 +1,6 @@
 """The tables of the reader: what each command and each letter beyond ASCII stands for, and what one that makes no sense
 was meant to be: slips of the keyboard and of Python's quotes."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from difflib import get_close_matches

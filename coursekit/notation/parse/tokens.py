@@ -1,7 +1,5 @@
 """What each pass over the tokens asks: where a bracket closes, what stands between commas; and its refusal."""
 
-from __future__ import annotations
-
 from lark import Token
 
 from ..errors import NotationError
