@@ -1,7 +1,5 @@
 """The expressions of one equation as Python text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 class Expressions:
     """Writes what stands on the right of one equation; inside a recurrence, `loop` is it."""
 
-    def __init__(self, scope: Scope, equation: T.Equation, loop: Loop | None = None) -> None:
+    def __init__(self, scope: Scope, equation: T.Equation, loop: "Loop | None" = None) -> None:
         self.system, self.scope, self.equation, self.loop = scope.system, scope, equation, loop
         self.ranges = self.system.ranges[equation]
         left = [a.plain or "" for a in equation.left.indices]

@@ -6,8 +6,6 @@ A recurrence is a loop that keeps its steps in a list, a grid a double loop; sum
 letters of the equation. What cannot be written readably is refused with a NotationError.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 
@@ -68,7 +66,7 @@ def _block(scope: Scope, block: Block, used: set[str]) -> list[str]:
     return [*(f"    {line}" for line in [*loop.before, *start]), *heads, *step, *(f"    {e}" for e in ends)]
 
 
-def _start(loop: Loop, name: str) -> str:
+def _start(loop: "Loop", name: str) -> str:
     """The list of a tensor's steps before the first of them is made: its boundary."""
     kept, many = loop.kept[name], loop.reach(name)
     if loop.grid:
@@ -85,7 +83,7 @@ def _start(loop: Loop, name: str) -> str:
     return f"{kept} = list({edge}{'' if direction > 0 else f'.flip({axis})'}.unbind({axis}))"
 
 
-def _stacked(loop: Loop, name: str) -> list[str]:
+def _stacked(loop: "Loop", name: str) -> list[str]:
     """All steps as one tensor again."""
     scope, kept, dims = loop.scope, loop.kept[name], loop.system.tensors[name].dims
     axes = [loop.axis(name, index) for index, _ in loop.block.loops]

@@ -1,7 +1,5 @@
 """Products and sums of products: `einsum` where an index is summed or axes must be crossed, `*` elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -29,7 +27,7 @@ def _split(node: Expr) -> tuple[bool, list[Expr], list[Expr]]:
     return False, [node], []
 
 
-def product(write: Expressions, node: Expr) -> Value:
+def product(write: "Expressions", node: Expr) -> Value:
     """A product, a quotient, or a sum of such."""
     total = node if isinstance(node, Sum) else Sum((), node)
     bound, guards = total.indices, [total.where] if total.where is not None else []
@@ -52,7 +50,7 @@ def product(write: Expressions, node: Expr) -> Value:
     return _finish(write, minus, _multiplied(write, values, bound), outer)
 
 
-def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
+def _multiplied(write: "Expressions", values: Sequence[Value], bound: Sequence[str]) -> Value:
     """The product of the values, summed over the bound indices."""
     numbers = [v for v in values if v.constant]
     scalars = [v for v in values if not v.constant and not v.axes]
@@ -67,7 +65,7 @@ def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str
     return Value(text, wide.axes if wide else (), MUL, joint(parts), all(p.constant for p in parts))
 
 
-def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
+def _tensors(write: "Expressions", values: Sequence[Value], bound: Sequence[str]) -> Value:
     union = {a for v in values for a in v.axes}
     axes = write.order(union - set(bound))
     missing = [b for b in bound if b not in union]
@@ -93,7 +91,7 @@ def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) 
     return Value(text, axes, MUL, kind)
 
 
-def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Value]) -> Value:
+def _finish(write: "Expressions", minus: bool, value: Value, divisors: Sequence[Value]) -> Value:
     for divisor in divisors:
         if "real" not in (value.kind, divisor.kind) or value.constant or divisor.constant:
             value, divisor = write.real(value), write.real(divisor)
@@ -107,7 +105,7 @@ def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Va
     return value
 
 
-def _guarded(write: Expressions, inside: Value, guards: Sequence[Condition]) -> Value:
+def _guarded(write: "Expressions", inside: Value, guards: Sequence[Condition]) -> Value:
     """A value where some conditions hold, zero elsewhere."""
     mask = write.condition(guards[0] if len(guards) == 1 else And(tuple(p for c in guards for p in each(c))))
     (shown, holds), both = write.together([write.real(inside), mask])

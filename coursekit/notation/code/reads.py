@@ -1,7 +1,5 @@
 """Reading a tensor at index expressions: slices, shifts, windows, lookups; index tensors where nothing else will do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +24,7 @@ class Axis:
     place: int
 
 
-def read(write: Expressions, ref: Ref) -> Value:
+def read(write: "Expressions", ref: Ref) -> Value:
     dims = write.system.tensors[ref.name].dims
     loop = write.loop
     numbers = list(range(len(dims)))
@@ -41,17 +39,17 @@ def read(write: Expressions, ref: Ref) -> Value:
     return Reader(write, ref, axes).value(text, kind)
 
 
-def _moves(loop: Loop, affine: Affine) -> bool:
+def _moves(loop: "Loop", affine: Affine) -> bool:
     """Does an index go with the loop, but not step by step?"""
     return affine.plain is None and any(atom in loop.names for _, atom in affine.terms)
 
 
-def _computed(write: Expressions, affine: Affine) -> bool:
+def _computed(write: "Expressions", affine: Affine) -> bool:
     """Is an index what the loop computes?"""
     return write.loop is not None and any(r.name in write.loop.tensors for r in references(affine))
 
 
-def _hoisted(write: Expressions, ref: Ref) -> Value:
+def _hoisted(write: "Expressions", ref: Ref) -> Value:
     """Read for all steps at once before the loop; then each step takes its own, at the places that it has computed."""
     assert write.loop is not None
     dims = write.system.tensors[ref.name].dims
@@ -70,7 +68,7 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     return value
 
 
-def _at(write: Expressions, value: Value, axis: str, place: Value) -> Value:
+def _at(write: "Expressions", value: Value, axis: str, place: Value) -> Value:
     """The entries along an axis at places that a step has computed."""
     k, rest = value.axes.index(axis), tuple(a for a in value.axes if a != axis)
     if not place.axes:
@@ -86,7 +84,7 @@ def _at(write: Expressions, value: Value, axis: str, place: Value) -> Value:
 class Reader:
     """An axis is cut or filled to the positions that are read; then a second index is a window along it."""
 
-    def __init__(self, write: Expressions, ref: Ref, axes: list[Axis]) -> None:
+    def __init__(self, write: "Expressions", ref: Ref, axes: list[Axis]) -> None:
         self.write, self.scope, self.ref, self.axes = write, write.scope, ref, axes
         self.padded = ref.name in write.system.padded
         self.names = [a.affine.plain or "" for a in axes]  # what each axis ends as

@@ -1,7 +1,5 @@
 """The names of a function that is being written: its arguments, the sizes it needs, names that are still free."""
 
-from __future__ import annotations
-
 import builtins
 import keyword
 import re

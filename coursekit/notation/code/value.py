@@ -1,7 +1,5 @@
 """A piece of Python text that stands for a tensor with named axes: how two are lined up, and how it is laid out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +26,7 @@ class Value:
         """The text where it is to bind so tightly."""
         return self.text if self.level >= level else f"({self.text})"
 
-    def turned(self, axes: tuple[str, ...]) -> Value:
+    def turned(self, axes: tuple[str, ...]) -> "Value":
         """The same tensor with its axes in another order."""
         if self.axes == axes:
             return self
@@ -41,7 +39,7 @@ class Value:
             turn = f".transpose({moved[0]}, {moved[1]})"
         return replace(self, text=self.at(ATOM) + turn, axes=axes, level=ATOM)
 
-    def beside(self, axes: tuple[str, ...]) -> Value:
+    def beside(self, axes: tuple[str, ...]) -> "Value":
         """The tensor made ready to meet one with these axes by broadcasting."""
         value = self.turned(tuple(a for a in axes if a in self.axes))
         wanted = (

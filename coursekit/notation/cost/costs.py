@@ -6,8 +6,6 @@
 `count` says what is counted, `depth` what depth means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

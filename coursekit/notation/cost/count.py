@@ -13,8 +13,6 @@ Sums without products, signs, conditions, lookups and factors that are numbers o
 does not save anything: what it hides is counted. Nor does padding, unless `zero` names the tensor.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -39,7 +37,7 @@ class Count:
     def each(self) -> tuple[Polynomial, Polynomial, Polynomial]:
         return self.multiply_adds, self.elementwise, self.functions
 
-    def __add__(self, other: Count) -> Count:
+    def __add__(self, other: "Count") -> "Count":
         return Count(*map(add, self.each, other.each))
 
 

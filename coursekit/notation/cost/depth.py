@@ -9,8 +9,6 @@ The depth of a tensor's entry is a maximum of functions that are linear in its p
 the greatest of them over all entries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,7 +35,7 @@ class Depth:
         return str(self.of[0]) if len(self.of) == 1 else f"max({', '.join(map(str, self.of))})"
 
     @property
-    def big_o(self) -> Depth:
+    def big_o(self) -> "Depth":
         return Depth(_greatest(p.big_o for p in self.of))
 
 

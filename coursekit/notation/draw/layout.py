@@ -5,8 +5,6 @@ shared by all edges of one source; orders by barycentres; positions by least squ
 distances (pool adjacent violators). Coordinates are (along, across): along the layers, across within one.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,8 +1,6 @@
 """Boxes, wires and names as SVG text: pure Python, readable on light and dark pages, with words for those
 who cannot see it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """One sweep through the equations of a system from last to first: every adjoint as a sum of terms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

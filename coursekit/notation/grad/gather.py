@@ -6,8 +6,6 @@ A read `X[a(s)]` with adjoint `g(s)`, for all values of the indices `s`, gives
 their condition: `[s == 2*T+DT]`, `[w[B,T] == v]`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

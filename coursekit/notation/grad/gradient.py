@@ -19,8 +19,6 @@ its boundary there, so `boundary={"h": h0}` is given to both.
   `y`); then `y_hat[v] y[V] - y[v]` becomes `y_hat[v] - y[v]`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..errors import NotationError

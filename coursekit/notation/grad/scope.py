@@ -4,8 +4,6 @@ While equations are taken apart and put together again, every index is called `t
 written with, and a number that no other index has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

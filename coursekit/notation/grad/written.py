@@ -10,8 +10,6 @@ letter that the system uses for the same dimension is tried (`I` beside `j`), th
 that stand side by side may share a letter if they run over the same dimension.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -99,7 +97,7 @@ def _value(side: T.Affine) -> T.Affine | T.Expr:
     return atom.ref if isinstance(atom, T.Lookup) else T.Position(side)
 
 
-def _equation(sweep: Backward, name: str, pen: Pen) -> T.Equation:
+def _equation(sweep: Backward, name: str, pen: "Pen") -> T.Equation:
     made = sweep.made[name]
 
     def rank(factor: T.Expr) -> int:

@@ -6,8 +6,6 @@ which loops over three indices twice instead of over four. The order is that of 
 equal; in a recurrence, what no step changes is made before it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from .. import tree as T

@@ -8,8 +8,6 @@ are the opaque ones, from flat arrays to flat arrays. `made` holds every tensor 
 arrays are written again. Each block is a small function: an engine compiles such soon, and one long one late.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ A value is made at the outermost level that has all its indices, once. So factor
 normaliser of a softmax leave the loops that they do not need, by construction.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

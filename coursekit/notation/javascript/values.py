@@ -1,7 +1,5 @@
 """The text of every kind of expression, and of the equation that it stands in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

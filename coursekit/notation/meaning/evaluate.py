@@ -10,8 +10,6 @@ against it. Four conventions that the notation leaves open are fixed here:
 - a number that does not exist is nan, one that is too large is inf, as for tensors.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What each kind of expression means: once, a function from the values of its indices to its own value."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce

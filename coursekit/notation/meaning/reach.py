@@ -1,7 +1,5 @@
 """Whether every read stays inside its tensor, once the sizes are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

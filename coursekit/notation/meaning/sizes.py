@@ -3,8 +3,6 @@
 Nothing here knows what a tensor is made of: `evaluate` and `run` both hand over shapes alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import prod

@@ -1,7 +1,5 @@
 """The variables of one block's text. They are numbered: nothing stands in it that a person typed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@
 `einsum`, in the cheapest order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 
-def convolution(write: Writer, factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
+def convolution(write: "Writer", factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
     """A product of two factors, one of them read through windows; None if it is not one."""
     if len(factors) == 2 and not any(isinstance(f, T.Iverson) for f in factors):
         for image, kernel in (factors, factors[::-1]):
@@ -42,7 +40,7 @@ def convolution(write: Writer, factors: Sequence[T.Expr], summed: Sequence[str])
     return None
 
 
-def _convolve(write: Writer, image: T.Ref, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
+def _convolve(write: "Writer", image: T.Ref, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
     terms = [write.extents.terms(affine)[0] for affine in image.indices]
     plain = {axis: found[0] for axis, found in enumerate(terms) if len(found) == 1}
     # A window is read at `stride * out + dilation * tap`, up to sign and shift.
@@ -106,7 +104,7 @@ class Flat:
     summed: list[str] = field(default_factory=list)
 
 
-def _equalities(write: Writer, flat: Flat) -> Iterator[tuple[T.Affine, list[T.Expr]]]:
+def _equalities(write: "Writer", flat: Flat) -> Iterator[tuple[T.Affine, list[T.Expr]]]:
     """`left - right` of each factor `[left == right]`, and the other factors.
 
     Only whole numbers count here: a real number that equals an index is a condition like any other.
@@ -118,7 +116,7 @@ def _equalities(write: Writer, flat: Flat) -> Iterator[tuple[T.Affine, list[T.Ex
             yield gap, [f for n, f in enumerate(flat.factors) if n != place]
 
 
-def pick(write: Writer, flat: Flat) -> bool:
+def pick(write: "Writer", flat: Flat) -> bool:
     """Use up one `[s == …]` by putting the right side in place of the summed `s`."""
     for gap, others in _equalities(write, flat):
         for name in () if _row(flat, gap, others) else tuple(flat.summed):
@@ -155,7 +153,7 @@ def _row(flat: Flat, gap: T.Affine, others: list[T.Expr]) -> tuple[str, T.Affine
     return None
 
 
-def scatter(write: Writer, flat: Flat) -> Value | None:
+def scatter(write: "Writer", flat: Flat) -> Value | None:
     """`Σ [v == address] rest`: add every entry of `rest` to the row that its address names."""
     for gap, others in _equalities(write, flat):
         name, address = _row(flat, gap, others) or ("", None)
@@ -169,7 +167,7 @@ def scatter(write: Writer, flat: Flat) -> Value | None:
     return None
 
 
-def _add_to_rows(write: Writer, name: str, where: Value, rest: Value, summed: set[str]) -> Value:
+def _add_to_rows(write: "Writer", name: str, where: Value, rest: Value, summed: set[str]) -> Value:
     kept = [a for a in where.axes if a not in summed]  # rows of their own for each of these
     gone = [a for a in where.axes if a in summed]
     others = [a for a in rest.axes if a not in where.axes]
@@ -192,7 +190,7 @@ def _add_to_rows(write: Writer, name: str, where: Value, rest: Value, summed: se
     return Value(f"{write.scope.object(add)}({rest.text}, {where.text})", (*kept, name, *others))
 
 
-def product(write: Writer, node: T.Expr) -> Value:
+def product(write: "Writer", node: T.Expr) -> Value:
     """A product, a sum, or a quotient by a number."""
     if isinstance(node, T.Sum) and isinstance(node.body, T.Add):
         return write.add([_sum(node, term) for term in node.body.terms])
@@ -207,7 +205,7 @@ def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
     return T.Neg(_sum(node, term.body)) if isinstance(term, T.Neg) else replace(node, body=term)
 
 
-def _flatten(write: Writer, node: T.Expr, flat: Flat, taken: set[str]) -> None:
+def _flatten(write: "Writer", node: T.Expr, flat: Flat, taken: set[str]) -> None:
     """Put a node's factors into `flat`; `taken` are the names that an inner sum may not use again."""
     value = constant_value(write.system, write.extents.sizes, node)
     if value is not None:
@@ -242,7 +240,7 @@ def _flatten(write: Writer, node: T.Expr, flat: Flat, taken: set[str]) -> None:
         flat.factors.append(node)
 
 
-def _assemble(write: Writer, flat: Flat) -> Value:
+def _assemble(write: "Writer", flat: Flat) -> Value:
     while pick(write, flat):
         pass
     scattered = scatter(write, flat)
@@ -264,7 +262,7 @@ class _Factor:
     key: T.Expr | None = None
 
 
-def _contract(write: Writer, flat: Flat) -> Value:
+def _contract(write: "Writer", flat: Flat) -> Value:
     if not flat.factors:
         return literal(flat.scale * prod(write.length(s) for s in flat.summed))
     frame = write.frame
@@ -298,7 +296,7 @@ def _scaled(value: Value, scale: float) -> Value:
     return Value(f"{value.at(MUL)} * {literal(scale).at(ATOM)}", value.axes, MUL)
 
 
-def _build(write: Writer, tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:
+def _build(write: "Writer", tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:
     """The value of a tree of pairs, summed over every axis that nothing outside of it needs."""
     inside = leaves(tree)
     needed = keep.union(*(f.value.axes for n, f in enumerate(factors) if n not in inside))
@@ -316,7 +314,7 @@ def _build(write: Writer, tree: Pairing, factors: list[_Factor], keep: frozenset
     return _Factor(together or multiply(write, moving.value, frame.hoist(still.value), needed), False)
 
 
-def _before(write: Writer, left: _Factor, right: _Factor, needed: frozenset[str]) -> Value:
+def _before(write: "Writer", left: _Factor, right: _Factor, needed: frozenset[str]) -> Value:
     """Two values multiplied outside of any loop; before one, an input times several matrices is one product."""
     frame = write.around
     for one, other in ((left, right), (right, left)):
@@ -334,7 +332,7 @@ def _summed(value: Value, needed: frozenset[str] | set[str]) -> Value:
     return Value(f"{value.at(ATOM)}.sum({dims})", tuple(a for a in value.axes if a in needed))
 
 
-def multiply(write: Writer, a: Value, b: Value, needed: frozenset[str]) -> Value:
+def multiply(write: "Writer", a: Value, b: Value, needed: frozenset[str]) -> Value:
     """Two values multiplied, and summed over every axis that is not `needed`."""
     a = _summed(a, needed | set(b.axes))
     b = _summed(b, needed | set(a.axes))

@@ -4,8 +4,6 @@ An axis that is read at `2*t+dt` is first cut or filled so that it holds exactly
 asked for; then each index becomes an axis of its own by `unfold`, which copies nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -23,7 +21,7 @@ Step = Callable[[str], str]  # a text, taken further
 
 
 def read(
-    write: Writer, ref: Ref, text: str = "", axes: Sequence[int] | None = None, lead: tuple[str, ...] = ()
+    write: "Writer", ref: Ref, text: str = "", axes: Sequence[int] | None = None, lead: tuple[str, ...] = ()
 ) -> Value:
     """The entries `name[…]` for all values of the indices.
 
@@ -79,7 +77,7 @@ def every(place: int, factor: int) -> str:
 
 
 def cut(
-    write: Writer, ref: Ref, axis: int, place: int, rank: int, ends: tuple[int, int] | None = None
+    write: "Writer", ref: Ref, axis: int, place: int, rank: int, ends: tuple[int, int] | None = None
 ) -> tuple[bool, Step]:
     """Make the axis at `place`, of `rank` many, hold exactly the positions that are read (those between `ends`), filled
     where it must be. The first answer is whether boundary values are put on."""
@@ -120,7 +118,7 @@ def cut(
     return True, lambda text: f"{write.scope.object(fill)}({text}{core}, {both})"
 
 
-def look_up(write: Writer, ref: Ref, axis: int, mark: str, value: Value) -> Value:
+def look_up(write: "Writer", ref: Ref, axis: int, mark: str, value: Value) -> Value:
     """Replace the axis `mark` by the axes of the whole numbers that are looked up along it."""
     affine, names = ref.indices[axis], value.axes
     where = write.position(affine)

@@ -8,8 +8,6 @@ A grid's recurrence goes by anti-diagonals: all entries whose coordinates have o
 the axis `LANE`, which stands first. A grid of n × n takes 2n-1 steps.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -69,7 +67,7 @@ class Lanes:
         whole = f"torch.cat({states}).index_select(0, {self.back}).unflatten(0, {self.counts})"
         return f"{whole}.movedim({list(range(len(places)))}, {places})"
 
-    def fetch(self, write: Writer, places: list[int], ref: Ref, shifts: list[int]) -> str:
+    def fetch(self, write: "Writer", places: list[int], ref: Ref, shifts: list[int]) -> str:
         """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
         back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
         if back >= 0:
@@ -171,7 +169,7 @@ class Frame:
             steps = Value(f"{value.at(ATOM)}.unbind({axis})", rest, ATOM, value.kind)
         return replace(steps, text=f"{self.scope.before.set(steps.text)}[t]")
 
-    def read(self, write: Writer, ref: Ref) -> Value:
+    def read(self, write: "Writer", ref: Ref) -> Value:
         """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
         if ref.name not in self.names:
             return self._look_up(write, ref)
@@ -195,7 +193,7 @@ class Frame:
             text = self.state(ref.name, f"t {'-' if shift < 0 else '+'} {abs(shift)}")
         return read(write, ref, text, rest, () if self.lanes is None else (LANE,))
 
-    def _look_up(self, write: Writer, ref: Ref) -> Value:
+    def _look_up(self, write: "Writer", ref: Ref) -> Value:
         """Another tensor at what the recurrence computes, `p[t+1,y[t+1]]`: read before the loop for every value of that
         axis, and picked from step by step."""
         fresh = {n: f"?{n}{ref.name}" for n, affine in enumerate(ref.indices) if self.moves(affine)}
@@ -206,7 +204,7 @@ class Frame:
             value = look_up(write, ref, n, name, value)
         return value
 
-    def _read_so_far(self, write: Writer, ref: Ref) -> Value:
+    def _read_so_far(self, write: "Writer", ref: Ref) -> Value:
         """Any other read of a state, `h[b,s,j]` where s < t: all steps so far, zero where none is yet."""
         if self.lanes is not None:
             message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
@@ -228,7 +226,7 @@ class Frame:
 
     def linear(
         self,
-        write: Writer,
+        write: "Writer",
         state: Value,
         key: Expr | None,
         weights: Value,
@@ -313,7 +311,7 @@ class Linear:
     def __init__(
         self,
         frame: Frame,
-        write: Writer,
+        write: "Writer",
         state: Value,
         left: tuple[str, ...],
         summed: list[str],
@@ -335,7 +333,7 @@ class Linear:
     def stacked(self) -> str:
         return self.matrices[0] if len(self.matrices) == 1 else f"torch.cat([{', '.join(self.matrices)}], 1)"
 
-    def part(self, write: Writer, weights: Value, summed: list[str], right: list[str]) -> Value:
+    def part(self, write: "Writer", weights: Value, summed: list[str], right: list[str]) -> Value:
         """`summed` are this matrix's own names for the state's summed axes, in the state's order."""
         matrix = weights.turned((*summed, *right)).at(ATOM)
         shape = [write.length(a) for a in right]

@@ -4,8 +4,6 @@ The values are those of `evaluate`. How to get them (which products first, what 
 which sum is a convolution) is worked out once for a system and its sizes, and kept.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

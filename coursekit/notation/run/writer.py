@@ -4,8 +4,6 @@ What a recurrence does not change is computed before it; products come in the ch
 kept from making nan, in a value and in its gradient.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -33,7 +31,7 @@ _LONG = 400  # characters of a text, at which it becomes a line of its own: Pyth
 class Writer(Expressions):
     """Writes one equation. Inside a recurrence, `frame` is its loop, and `outer` writes what comes before it."""
 
-    def __init__(self, scope: Names, equation: T.Equation, frame: Frame | None = None):
+    def __init__(self, scope: Names, equation: T.Equation, frame: "Frame | None" = None):
         super().__init__(scope, equation)
         self.scope: Names = scope
         self.extents, self.frame = scope.extents, frame
