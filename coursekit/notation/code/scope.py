@@ -5,8 +5,8 @@ import keyword
 import re
 
 from ..errors import NotationError
-from ..indices import difference, plus, spelled
-from ..meaning.reach import extent
+from ..indices import difference, spelled
+from ..meaning.reach import extent, span
 from ..system import System
 from ..tree import Affine, Lookup, SizeOf, references
 
@@ -165,9 +165,7 @@ class Scope:
     half = "{} // 2"
 
     def span(self, dim: str) -> tuple[Affine, Affine]:
-        """The first and the last value of an index over a dimension; its name is half its size, rounded down."""
-        first = Affine(((-1, dim),)) if self.centred(dim) else Affine(())
-        return first, plus(first, Affine(((1, SizeOf(dim)),), -1))
+        return span(dim, self.centred(dim))
 
     def spelled(self, form: Affine) -> str:
         """The text of an expression of sizes and their halves."""

@@ -72,6 +72,12 @@ def extent(
     return low, high
 
 
+def span(dim: str, centred: bool) -> tuple[T.Affine, T.Affine]:
+    """The first and the last value of an index over a dimension; its name is half its size, rounded down."""
+    first = T.Affine(((-1, dim),)) if centred else T.Affine(())
+    return first, plus(first, T.Affine(((1, T.SizeOf(dim)),), -1))
+
+
 def shifted(affine: T.Affine, ranges: Mapping[str, str], dim: str) -> bool:
     """Is it `t`, `t-1` or the like, with `t` over this very dimension?"""
     match affine.terms:
