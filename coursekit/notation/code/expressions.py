@@ -123,6 +123,10 @@ class Expressions:
         shape = ", ".join("-1" if a in value.axes else self.scope.size(self.ranges[a]) for a in axes)
         return replace(spread, text=f"{spread.at(ATOM)}.expand({shape})", axes=axes, level=ATOM)
 
+    def tensor(self, value: Value) -> Value:
+        """A tensor, for what will not take a number, or would choose its type."""
+        return self.expanded(value, ()) if value.constant else value
+
     def full(self, value: Value, names: Sequence[str]) -> Value:
         """With these axes at least."""
         missing = [n for n in names if n not in value.axes]
@@ -194,8 +198,7 @@ class Expressions:
             if function in ("exp", "tanh", "sin", "cos", "erf") or (function == "log" and self.loop is None):
                 self.scope.imports.add("import math")
                 return number(f"math.{function}({value.text})")
-            value = replace(value, text=f"{self.scope.like}.new_tensor({value.text})", constant=False)
-        value = self.real(value)  # of whole numbers torch would give its own choice of real ones
+        value = self.real(self.tensor(value))  # of whole numbers torch would give its own choice of real ones
         row = FUNCTIONS[function]
         value = value if row.finite else self.safe(value)
         options = "".join(f", {word}={given}" for word, given in row.options)
@@ -304,8 +307,7 @@ class Expressions:
                 value = Value(f"({a.text} if {holds.text} else {b.text})", axes)
                 continue
             (m, a, b), axes = self.together([holds, chosen, value])
-            if a.constant and b.constant:
-                b = replace(b, text=f"{self.scope.like}.new_tensor({b.text})", constant=False)
+            b = self.tensor(b) if a.constant else b
             value = Value(f"torch.where({m.text},{COMMA}{a.text},{COMMA}{b.text})", axes)
         return value
 

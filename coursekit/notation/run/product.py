@@ -18,7 +18,6 @@ from torch import Tensor
 from .. import tree as T
 from ..code.value import ATOM, MUL, POWER, Value
 from ..indices import each, equality, put, solve
-from ..meaning.evaluate import constant_value
 from ..meaning.pairing import Pairing, cheapest, leaves
 from ..meaning.table import divide
 from .names import LANE, literal
@@ -33,14 +32,14 @@ _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 def convolution(write: "Writer", factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
     """A product of two factors, one of them read through windows; None if it is not one."""
-    if len(factors) == 2 and not any(isinstance(f, T.Iverson) for f in factors):
-        for image, kernel in (factors, factors[::-1]):
-            if isinstance(image, T.Ref) and (value := _convolve(write, image, kernel, summed)) is not None:
-                return value
-    return None
+    if len(factors) != 2 or any(isinstance(f, T.Iverson) for f in factors):
+        return None
+    return _convolve(write, *factors, summed) or _convolve(write, *factors[::-1], summed)
 
 
-def _convolve(write: "Writer", image: T.Ref, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
+def _convolve(write: "Writer", image: T.Expr, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
+    if not isinstance(image, T.Ref):
+        return None
     terms = [write.extents.terms(affine)[0] for affine in image.indices]
     plain = {axis: found[0] for axis, found in enumerate(terms) if len(found) == 1}
     # A window is read at `stride * out + dilation * tap`, up to sign and shift.
@@ -50,13 +49,13 @@ def _convolve(write: "Writer", image: T.Ref, kernel: T.Expr, summed: Sequence[st
         if len(found) == 2 and len({name in summed for _, name in found}) == 2
     }
     names = [name for found in terms for _, name in found]
-    looked_up = any(isinstance(atom, T.Lookup) for affine in image.indices for _, atom in affine.terms)
-    if looked_up or len(windows) not in _CONV or len(windows) + len(plain) < len(terms):
+    if len([*T.references(image)]) > 1 or len(windows) not in _CONV or len(windows) + len(plain) < len(terms):
         return None
     weights = write.value(kernel)
-    channels = [name for _, name in plain.values() if name in summed]
-    batch = [name for _, name in plain.values() if name not in summed]
-    places, taps = ([window[k][1] for window in windows.values()] for k in (0, 1))
+    channels, batch = ([n for _, n in plain.values() if (n in summed) is sense] for sense in (True, False))
+    (strides, places), (dilations, taps) = (
+        [[w[k][n] for w in windows.values()] for n in (0, 1)] for k in (0, 1)
+    )
     kinds = [n for n in weights.axes if n not in channels and n not in taps]
     lengths: Callable[[Sequence[str]], list[int]] = lambda axes: [write.length(a) for a in axes]
     fits = (
@@ -71,7 +70,6 @@ def _convolve(write: "Writer", image: T.Ref, kernel: T.Expr, summed: Sequence[st
     where = {name: axis for axis, (_, name) in plain.items()}
     order = tuple([where[n] for n in batch + channels] + list(windows))
     lay = tuple(weights.axes.index(n) for n in kinds + channels + taps)
-    strides, dilations = ([window[k][0] for window in windows.values()] for k in (0, 1))
     flip = [2 + n for n, dilation in enumerate(dilations) if dilation < 0]
     back = [len(batch + kinds) + n for n, stride in enumerate(strides) if stride < 0]
     n, c, o = prod(lengths(batch)), prod(lengths(channels)), prod(lengths(kinds))
@@ -147,8 +145,7 @@ def _row(flat: Flat, gap: T.Affine, others: list[T.Expr]) -> tuple[str, T.Affine
         if value is not None:
             # Two or more summed indices, or a lookup: reading backwards would not be a view.
             summed = T.free_indices(value) & set(flat.summed)
-            looked_up = any(isinstance(a, T.Lookup) for _, a in value.terms)
-            if len(summed) > 1 or (summed and looked_up):
+            if len(summed) > 1 or (summed and any(T.references(value))):
                 return str(atom), value
     return None
 
@@ -168,8 +165,8 @@ def scatter(write: "Writer", flat: Flat) -> Value | None:
 
 
 def _add_to_rows(write: "Writer", name: str, where: Value, rest: Value, summed: set[str]) -> Value:
-    kept = [a for a in where.axes if a not in summed]  # rows of their own for each of these
-    gone = [a for a in where.axes if a in summed]
+    # There are rows of their own for each index that is kept.
+    kept, gone = ([a for a in where.axes if (a in summed) is sense] for sense in (False, True))
     others = [a for a in rest.axes if a not in where.axes]
     rows, start = len(write.values(name)), write.values(name).start
     to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *others])
@@ -194,11 +191,8 @@ def product(write: "Writer", node: T.Expr) -> Value:
     """A product, a sum, or a quotient by a number."""
     if isinstance(node, T.Sum) and isinstance(node.body, T.Add):
         return write.add([_sum(node, term) for term in node.body.terms])
-    flat = Flat()
-    _flatten(write, node, flat, set(T.free_indices(node)))
-    if flat.scale == 0:
-        return literal(0.0)
-    return _assemble(write, flat)
+    _flatten(write, node, flat := Flat(), set(T.free_indices(node)))
+    return _assemble(write, flat) if flat.scale else literal(0.0)
 
 
 def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
@@ -207,8 +201,7 @@ def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
 
 def _flatten(write: "Writer", node: T.Expr, flat: Flat, taken: set[str]) -> None:
     """Put a node's factors into `flat`; `taken` are the names that an inner sum may not use again."""
-    value = constant_value(write.system, write.extents.sizes, node)
-    if value is not None:
+    if (value := write.constant(node)) is not None:
         flat.scale *= value
     elif isinstance(node, T.Neg):
         flat.scale = -flat.scale
@@ -217,7 +210,7 @@ def _flatten(write: "Writer", node: T.Expr, flat: Flat, taken: set[str]) -> None
         for factor in node.factors:
             _flatten(write, factor, flat, taken)
     elif isinstance(node, T.Div):
-        below = constant_value(write.system, write.extents.sizes, node.below)
+        below = write.constant(node.below)
         if below is None:
             flat.factors.append(T.Div(T.Num(Fraction(1)), node.below))
         else:
@@ -243,8 +236,7 @@ def _flatten(write: "Writer", node: T.Expr, flat: Flat, taken: set[str]) -> None
 def _assemble(write: "Writer", flat: Flat) -> Value:
     while pick(write, flat):
         pass
-    scattered = scatter(write, flat)
-    if scattered is not None:
+    if (scattered := scatter(write, flat)) is not None:
         return scattered
     guards = [(f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)]
     return write.under(guards, lambda: _contract(write, flat))
@@ -266,14 +258,13 @@ def _contract(write: "Writer", flat: Flat) -> Value:
     if not flat.factors:
         return literal(flat.scale * prod(write.length(s) for s in flat.summed))
     frame = write.frame
-    whole = convolution(write, flat.factors, flat.summed) if frame is None else None
-    if whole is not None:
+    if frame is None and (whole := convolution(write, flat.factors, flat.summed)) is not None:
         return _scaled(whole, flat.scale)
     factors = []
     for factor in flat.factors:
         still = frame is not None and not write.inside(factor)
-        value = (write.outer if still else write).value(factor)
-        factors.append(_Factor(write.tensor(value), still, factor if isinstance(factor, T.Ref) else None))
+        value = write.tensor((write.outer if still else write).value(factor))
+        factors.append(_Factor(value, still, factor if isinstance(factor, T.Ref) else None))
     present = {a for f in factors for a in f.value.axes}
     scale = flat.scale * prod(write.length(s) for s in flat.summed if s not in present)
     looped = frame.looped if frame is not None else frozenset()
@@ -289,11 +280,8 @@ def _contract(write: "Writer", flat: Flat) -> Value:
 
 
 def _scaled(value: Value, scale: float) -> Value:
-    if scale == 1:
-        return value
-    if scale == -1:
-        return Value(f"-{value.at(MUL)}", value.axes, MUL)
-    return Value(f"{value.at(MUL)} * {literal(scale).at(ATOM)}", value.axes, MUL)
+    text = f"-{value.at(MUL)}" if scale == -1 else f"{value.at(MUL)} * {literal(scale).at(ATOM)}"
+    return value if scale == 1 else Value(text, value.axes, MUL)
 
 
 def _build(write: "Writer", tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:

@@ -47,11 +47,9 @@ class Writer(Expressions):
 
     @property
     def left(self) -> tuple[str, ...]:
-        left = tuple(a.plain or "" for a in self.equation.left.indices)
-        if self.frame is None:
-            return left
-        rest = tuple(a for a in left if a not in self.frame.looped)
-        return (LANE, *rest) if self.frame.lanes else rest
+        looped = self.frame.looped if self.frame else ()
+        rest = tuple(a.plain or "" for a in self.equation.left.indices if a.plain not in looped)
+        return (LANE, *rest) if self.frame and self.frame.lanes else rest
 
     # ── indices ──────────────────────────────────────────────────────────────────────────────
 
@@ -66,9 +64,8 @@ class Writer(Expressions):
         return value if self.frame is None else self.frame.hoist(value)
 
     def position(self, affine: T.Affine) -> Value:
-        return replace(
-            super().position(affine), constant=all(isinstance(a, T.SizeOf) for _, a in affine.terms)
-        )
+        constant = all(isinstance(a, T.SizeOf) for _, a in affine.terms)
+        return replace(super().position(affine), constant=constant)
 
     def looked_up(self, ref: T.Ref) -> Value:
         """A tensor of whole numbers, read to be used as an index."""
@@ -87,11 +84,10 @@ class Writer(Expressions):
                 raise fail(self.system, message, ref.span)
             return found.long()
 
-        if not given:
-            value = replace(value, text=f"{self.scope.object(check)}({value.text})")
-        elif self.inside(ref):
-            value = replace(value, text=f"{value.at(ATOM)}.long()")
-        return replace(value, kind="whole")
+        text = value.text if given else f"{self.scope.object(check)}({value.text})"
+        return replace(
+            value, text=f"{value.at(ATOM)}.long()" if given and self.inside(ref) else text, kind="whole"
+        )
 
     def named(self, name: str, text: str) -> str:
         return self.lines.set(text)
@@ -101,9 +97,6 @@ class Writer(Expressions):
     def inside(self, node: object) -> bool:
         """Does a value change with the recurrence that is running?"""
         return self.frame is not None and self.frame.moves(node)
-
-    def guarded_by(self, affine: T.Affine) -> bool:
-        return any(T.free_indices(c) & T.free_indices(affine) for c, _ in self.guards)
 
     def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
         self.guards.extend(guards)
@@ -124,8 +117,7 @@ class Writer(Expressions):
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr) -> Value:
-        constant = constant_value(self.system, self.extents.sizes, node)
-        if constant is not None:
+        if (constant := self.constant(node)) is not None:
             return literal(constant)
         if self.frame is not None and not self.inside(node):
             return self.frame.hoist(self.outer.value(node))
@@ -133,6 +125,9 @@ class Writer(Expressions):
         if len(found.text) > _LONG:
             found = replace(found, text=self.lines.set(found.text), level=ATOM)
         return found
+
+    def constant(self, node: T.Expr) -> float | None:
+        return constant_value(self.system, self.extents.sizes, node)
 
     def moving(self, node: T.Expr) -> Value:
         match node:
@@ -143,7 +138,7 @@ class Writer(Expressions):
             case T.Neg(body):
                 return replace(found := self.value(body), text=f"-{found.at(MUL)}", level=MUL)
             case T.Div(above, below):
-                if constant_value(self.system, self.extents.sizes, below) is not None:
+                if self.constant(below) is not None:
                     return product(self, node)
                 guards = [(c, True) for c in conditions(node)]
                 divisor = self.under(guards, lambda: self.safe(self.value(below)))
@@ -155,18 +150,14 @@ class Writer(Expressions):
                 return self.extreme(function, [self.tensor(self.value(a)) for a in args])
         return self.real(super().value(node))
 
-    def tensor(self, value: Value) -> Value:
-        return self.expanded(value, ()) if value.constant else value
-
     def add(self, terms: Sequence[T.Expr]) -> Value:
         # A positive term first, so that the others are added or taken off.
         terms = sorted(terms, key=lambda t: isinstance(t, T.Neg))
-        still = [t for t in terms if not self.inside(t)] if self.frame is not None else []
+        still, moving = ([t for t in terms if self.inside(t) is sense] for sense in (False, True))
         if not still or self.frame is None:
             return super().add(terms)
         # What the loop does not change is added up once, for all steps.
-        rest = T.Add(tuple(still)) if len(still) > 1 else still[0]
-        value, moving = self.value(rest), [t for t in terms if self.inside(t)]
+        value = self.value(T.Add(tuple(still)) if len(still) > 1 else still[0])
         (a, b), axes = self.together([super().add(moving), value])
         return Value(f"{a.text} + {b.at(MUL)}", axes, ADD)
 
@@ -206,8 +197,7 @@ class Writer(Expressions):
             # A row in which nothing is allowed has weight nowhere, and hands no gradient back.
             return torch.where(mask, soft(torch.where(some(mask), scores, 0.0)), 0.0)
 
-        soft = self.soft(node, function, Value("x", value.axes))
-        lay = soft.turned(value.axes).text
+        lay = self.soft(node, function, Value("x", value.axes)).turned(value.axes).text
         given = f"{value.text}, {mask.beside(value.axes).text}, keep, lambda x: {lay}"
         return Value(f"{self.scope.object(masked)}({given})", value.axes)
 
