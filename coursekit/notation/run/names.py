@@ -22,12 +22,10 @@ class Lines:
     known: dict[str, str] = field(default_factory=dict)  # a text -> the variable that holds it
 
     def set(self, text: str, made: str = "") -> str:
-        if text.isidentifier():
-            return text
-        if text not in self.known:
+        if text not in self.known and not text.isidentifier():
             self.known[text] = f"v{next(self.count)}"
             self.lines.append(f"{self.known[text]} = {made or text}")
-        return self.known[text]
+        return self.known.get(text, text)
 
     def told(self, indent: str = "    ") -> list[str]:
         return [indent + (line if isinstance(line, str) else line()) for line in self.lines]
@@ -88,11 +86,8 @@ class Names(Scope):
     def text(self, lines: list[str]) -> str:
         """The block as a function."""
         lines = [*self.before.told(), *lines]  # the parameters are known when all lines are
-        return flat(
-            "\n".join(
-                [f"def function({', '.join(['like', 'keep', 'functions', *self.parameters])}):", *lines]
-            )
-        )
+        head = f"def function({', '.join(['like', 'keep', 'functions', *self.parameters])}):"
+        return flat("\n".join([head, *lines]))
 
 
 def literal(value: float) -> Value:

@@ -298,7 +298,7 @@ def _build(write: "Writer", tree: Pairing, factors: list[_Factor], keep: frozens
     if left.still and right.still:
         return _Factor(_before(write.outer, left, right, needed | frame.looped), True)
     moving, still = (right, left) if left.still else (left, right)
-    together = frame.linear(write, moving.value, moving.key, still.value, needed)
+    together = frame.linear(write, moving.value, moving.key, still.value, needed, before=False)
     return _Factor(together or multiply(write, moving.value, frame.hoist(still.value), needed), False)
 
 
