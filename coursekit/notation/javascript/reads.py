@@ -258,8 +258,8 @@ class Reads:
             call = f"inside({checked})" if self.guarded else f"at({json.dumps(ref.name)}, {checked})"
             return [("+", level, self.put(level, call))]
         sign: Callable[[int], str] = lambda n: "-" if n < 0 else "+"
-        level: Callable[[T.IndexAtom], int] = lambda atom: self.level_of(T.Affine(((1, atom),)))
-        own = [(sign(f), level(a), str(abs(f)), self.atom(a)) for f, a in affine.terms]
+        needs: Callable[[T.IndexAtom], int] = lambda atom: self.level_of(T.Affine(((1, atom),)))
+        own = [(sign(f), needs(a), str(abs(f)), self.atom(a)) for f, a in affine.terms]
         const = [(sign(affine.const), self.level_of(affine), str(abs(affine.const)))] if affine.const else []
         return [*own, *const]
 

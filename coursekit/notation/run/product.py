@@ -16,25 +16,33 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .. import tree as T
-from ..code.value import ATOM, MUL, POWER, Value
+from ..code.value import ATOM, MUL, POWER, Value, number
 from ..indices import each, equality, put, solve
 from ..meaning.pairing import Pairing, cheapest, leaves
 from ..meaning.table import divide
-from .names import LANE, literal
 from .reads import cut, every
 
 if TYPE_CHECKING:
     from .writer import Writer
 
 
+# The axis of a grid's recurrence: the entries of one anti-diagonal. Its length changes from step to step.
+LANE = "~"
+
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+
+
+def literal(value: float) -> Value:
+    whole = value.is_integer() and abs(value) < 1e15
+    return number(str(int(value)) if whole else repr(value), ATOM if value >= 0 else MUL)
 
 
 def convolution(write: "Writer", factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
     """A product of two factors, one of them read through windows; None if it is not one."""
     if len(factors) != 2 or any(isinstance(f, T.Iverson) for f in factors):
         return None
-    return _convolve(write, *factors, summed) or _convolve(write, *factors[::-1], summed)
+    one, other = factors
+    return _convolve(write, one, other, summed) or _convolve(write, other, one, summed)
 
 
 def _convolve(write: "Writer", image: T.Expr, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
@@ -53,9 +61,8 @@ def _convolve(write: "Writer", image: T.Expr, kernel: T.Expr, summed: Sequence[s
         return None
     weights = write.value(kernel)
     channels, batch = ([n for _, n in plain.values() if (n in summed) is sense] for sense in (True, False))
-    (strides, places), (dilations, taps) = (
-        [[w[k][n] for w in windows.values()] for n in (0, 1)] for k in (0, 1)
-    )
+    places, taps = ([window[k][1] for window in windows.values()] for k in (0, 1))
+    strides, dilations = ([window[k][0] for window in windows.values()] for k in (0, 1))
     kinds = [n for n in weights.axes if n not in channels and n not in taps]
     lengths: Callable[[Sequence[str]], list[int]] = lambda axes: [write.length(a) for a in axes]
     fits = (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,12 +24,9 @@ from ..meaning.reach import fail
 from ..meaning.table import strides
 from ..system import Block
 from ..tree import Expr, Ref, index, references
-from .names import LANE, Lines, Names
+from .product import LANE
 from .reads import cut, look_up, read
-
-if TYPE_CHECKING:
-    from .writer import Writer
-
+from .writer import Lines, Names, Writer
 
 Keep = Callable[[object, Callable[[], Any]], Any]
 
@@ -61,7 +58,7 @@ class Lanes:
         text = f"{whole}.flatten(0, {len(self.names) - 1}).index_select(0, {self.order}).split({self.widths})"
         return Value(text, (LANE, *rest), ATOM, value.kind)
 
-    def fetch(self, write: "Writer", places: list[int], ref: Ref, shifts: list[int]) -> str:
+    def fetch(self, write: Writer, places: list[int], ref: Ref, shifts: list[int]) -> str:
         """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
         back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
         if back >= 0:
@@ -158,7 +155,7 @@ class Frame:
             steps = Value(f"{value.at(ATOM)}.unbind({axis})", rest, ATOM, value.kind)
         return replace(steps, text=f"{self.scope.before.set(steps.text)}[t]")
 
-    def read(self, write: "Writer", ref: Ref) -> Value:
+    def read(self, write: Writer, ref: Ref) -> Value:
         """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
         if ref.name not in self.names:
             return self._look_up(write, ref)
@@ -180,7 +177,7 @@ class Frame:
             text = self.state(ref.name, f"t {'-' if shift < 0 else '+'} {abs(shift)}")
         return read(write, ref, text, rest, () if self.lanes is None else (LANE,))
 
-    def _look_up(self, write: "Writer", ref: Ref) -> Value:
+    def _look_up(self, write: Writer, ref: Ref) -> Value:
         """Another tensor at what the recurrence computes, `p[t+1,y[t+1]]`: read before the loop for every value of that
         axis, and picked from step by step."""
         fresh = {n: f"?{n}{ref.name}" for n, affine in enumerate(ref.indices) if self.moves(affine)}
@@ -191,7 +188,7 @@ class Frame:
             value = look_up(write, ref, n, name, value)
         return value
 
-    def _read_so_far(self, write: "Writer", ref: Ref) -> Value:
+    def _read_so_far(self, write: Writer, ref: Ref) -> Value:
         """Any other read of a state, `h[b,s,j]` where s < t: all steps so far, zero where none is yet."""
         if self.lanes is not None:
             message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
@@ -213,7 +210,7 @@ class Frame:
 
     def linear(
         self,
-        write: "Writer",
+        write: Writer,
         state: Value,
         key: Expr | None,
         weights: Value,
@@ -299,7 +296,7 @@ class Linear:
     def __init__(
         self,
         frame: Frame,
-        write: "Writer",
+        write: Writer,
         state: Value,
         left: tuple[str, ...],
         summed: list[str],
@@ -320,7 +317,7 @@ class Linear:
     def stacked(self) -> str:
         return self.matrices[0] if len(self.matrices) == 1 else f"torch.cat([{', '.join(self.matrices)}], 1)"
 
-    def part(self, write: "Writer", weights: Value, summed: list[str], right: list[str]) -> Value:
+    def part(self, write: Writer, weights: Value, summed: list[str], right: list[str]) -> Value:
         """`summed` are this matrix's own names for the state's summed axes, in the state's order."""
         matrix = weights.turned((*summed, *right)).at(ATOM)
         shape = [write.length(a) for a in right]

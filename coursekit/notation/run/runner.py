@@ -23,9 +23,8 @@ from ..meaning.sizes import Shape, infer_sizes, sides, span_of
 from ..meaning.table import Table
 from ..system import Block, System
 from ..tree import Affine, Compare, references
-from .names import Names
 from .recur import Frame
-from .writer import Writer
+from .writer import Names, Writer
 
 
 def run(
