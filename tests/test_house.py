@@ -75,7 +75,7 @@ ROOMS: dict[str, dict[str, str]] = {
         "code": "errors functions indices meaning system tree",
         "run": "code errors functions indices meaning system tree",
         "javascript": "code errors functions indices meaning system tree",
-        "grad": "check errors functions indices names system tree",
+        "grad": "check errors functions indices meaning names system tree",
         "cost": "errors grad meaning polynomial system tree",
         "compare": "check errors functions indices meaning names run show system tree",
         "draw": "compare errors names show system tree",

@@ -10,7 +10,7 @@ from math import gcd, lcm
 from typing import Any
 
 from ..notation import Equations, NotationError
-from ..notation.cost.depth import Depth
+from ..notation.cost.costs import Depth
 from ..notation.latex import index, latex, page_name
 from ..notation.parse.lexer import canonical
 from ..notation.polynomial import Monomial, Polynomial

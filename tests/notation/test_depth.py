@@ -9,8 +9,7 @@ import pytest
 from systems import CELLS, SYSTEMS
 
 from coursekit.notation.check.checker import check
-from coursekit.notation.cost.costs import cost
-from coursekit.notation.cost.depth import depth
+from coursekit.notation.cost.costs import cost, depth
 from coursekit.notation.errors import NotationError
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.system import System

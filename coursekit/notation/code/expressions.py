@@ -1,12 +1,10 @@
 """The expressions of one equation as Python text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from string import ascii_lowercase, ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import tree as T
 from ..functions import FUNCTIONS
@@ -14,11 +12,8 @@ from ..indices import spelled
 from ..meaning.reach import Guard, has_conditions
 from .products import product
 from .reads import read
-from .scope import Scope
+from .scope import Loop, Scope
 from .value import ADD, ATOM, COMMA, COMPARE, MUL, POWER, SIGN, Value, assignment, fraction, joint, number
-
-if TYPE_CHECKING:
-    from .function import Loop
 
 
 class Expressions:
@@ -40,27 +35,16 @@ class Expressions:
 
     def whole(self) -> str:
         """The text of the equation's right side, with the axes of its left."""
-        value = self.expanded(self.value(self.equation.right), self.left)
-        return self.real(value).text
+        return self.real(self.expanded(self.value(self.equation.right), self.left)).text
 
     # ── indices ──────────────────────────────────────────────────────────────────────────────
 
     def order(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=lambda n: (self.rank.get(n, 99), n.swapcase())))
 
-    def centred(self, name: str) -> bool:
-        return name in self.system.centered
-
     def position(self, affine: T.Affine) -> Value:
         """An index expression as whole numbers."""
-        values: dict[T.IndexAtom, Value] = {}
-        for _, atom in affine.terms:
-            if isinstance(atom, T.Lookup):
-                values[atom] = self.looked_up(atom.ref)
-            elif isinstance(atom, T.SizeOf):
-                values[atom] = number(self.scope.size(atom.name))
-            else:
-                values[atom] = self.counter(atom)
+        values = {atom: self.atom(atom) for _, atom in affine.terms}
         axes = self.order({a for v in values.values() for a in v.axes})
         spread = {atom: value.beside(axes) for atom, value in values.items()}
         levels = {atom: MUL if abs(f) == 1 else POWER for f, atom in affine.terms}
@@ -73,6 +57,11 @@ class Expressions:
             case _:
                 level = ADD
         return Value(text, axes, level, "whole", not axes)
+
+    def atom(self, atom: T.IndexAtom) -> Value:
+        if isinstance(atom, T.SizeOf):
+            return number(self.scope.size(atom.name))
+        return self.looked_up(atom.ref) if isinstance(atom, T.Lookup) else self.counter(atom)
 
     def looked_up(self, ref: T.Ref) -> Value:
         return replace(read(self, ref), kind="whole")
@@ -134,6 +123,10 @@ class Expressions:
         shape = ", ".join("-1" if a in value.axes else self.scope.size(self.ranges[a]) for a in axes)
         return replace(spread, text=f"{spread.at(ATOM)}.expand({shape})", axes=axes, level=ATOM)
 
+    def tensor(self, value: Value) -> Value:
+        """A tensor, for what will not take a number, or would choose its type."""
+        return self.expanded(value, ()) if value.constant else value
+
     def full(self, value: Value, names: Sequence[str]) -> Value:
         """With these axes at least."""
         missing = [n for n in names if n not in value.axes]
@@ -179,14 +172,13 @@ class Expressions:
         return Value(text, axes, POWER, kind, a.constant and b.constant)
 
     def add(self, terms: Sequence[T.Expr]) -> Value:
-        signed = [(t.body, -1) if isinstance(t, T.Neg) else (t, 1) for t in terms]
-        signed = [
-            (T.Num(-t.value), -s) if isinstance(t, T.Num) and t.value < 0 and k else (t, s)
-            for k, (t, s) in enumerate(signed)
-        ]
-        values, axes = self.together(
-            self.of_one_kind([self.value(t) for t, _ in signed], any(sign < 0 for _, sign in signed))
-        )
+        signed = []
+        for k, term in enumerate(terms):
+            sign, term = (-1, term.body) if isinstance(term, T.Neg) else (1, term)
+            low = k and isinstance(term, T.Num) and term.value < 0
+            signed.append((T.Num(-term.value), -sign) if low else (term, sign))  # type: ignore[union-attr]
+        minus = any(sign < 0 for _, sign in signed)
+        values, axes = self.together(self.of_one_kind([self.value(t) for t, _ in signed], minus))
         text = ""
         for value, (_, sign) in zip(values, signed, strict=True):
             part = value.at(MUL)
@@ -206,10 +198,7 @@ class Expressions:
             if function in ("exp", "tanh", "sin", "cos", "erf") or (function == "log" and self.loop is None):
                 self.scope.imports.add("import math")
                 return number(f"math.{function}({value.text})")
-            if function == "abs":
-                return number(f"abs({value.text})")
-            value = replace(value, text=f"{self.scope.like}.new_tensor({value.text})", constant=False)
-        value = self.real(value)  # of whole numbers torch would give its own choice of real ones
+        value = self.real(self.tensor(value))  # of whole numbers torch would give its own choice of real ones
         row = FUNCTIONS[function]
         value = value if row.finite else self.safe(value)
         options = "".join(f", {word}={given}" for word, given in row.options)
@@ -231,17 +220,13 @@ class Expressions:
 
     def masked(self, node: T.Softmax | T.Reduce, fill: str) -> Value:
         """The body over all of its indices, `fill` where the condition fails."""
-        guards = [(node.where, True)] if node.where is not None else []
-        value = self.under(guards, lambda: self.value(node.body))
-        if node.where is not None:
-            mask = self.condition(node.where)
-            axes = self.order({*value.axes, *mask.axes, *node.indices})
-            spread = self.real(value).beside(axes)
-            holds = mask.beside(axes)
-            return self.full(
-                Value(f"torch.where({holds.text},{COMMA}{spread.text},{COMMA}{fill})", axes), node.indices
-            )
-        return self.full(self.real(value), node.indices)
+        if node.where is None:
+            return self.full(self.real(self.value(node.body)), node.indices)
+        value = self.under([(node.where, True)], lambda: self.value(node.body))
+        mask = self.condition(node.where)
+        axes = self.order({*value.axes, *mask.axes, *node.indices})
+        holds, spread = mask.beside(axes).text, self.real(value).beside(axes).text
+        return self.full(Value(f"torch.where({holds},{COMMA}{spread},{COMMA}{fill})", axes), node.indices)
 
     def softmax(self, node: T.Softmax, function: str) -> Value:
         value = self.soft(node, function, self.masked(node, "-torch.inf"))
@@ -251,11 +236,8 @@ class Expressions:
 
     def soft(self, node: T.Softmax, function: str, value: Value) -> Value:
         if len(node.indices) == 1:
-            return replace(
-                value,
-                text=f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})",
-                level=ATOM,
-            )
+            text = f"torch.{function}({value.text},{COMMA}dim={self.dims(value, node.indices)})"
+            return replace(value, text=text, level=ATOM)
         rest = self.order(set(value.axes) - set(node.indices))
         value = value.turned((*rest, *node.indices))
         sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
@@ -275,13 +257,11 @@ class Expressions:
         value = self.masked(node, fill)
         axes = tuple(a for a in value.axes if a not in node.indices)
         if node.function == "prod":
-            text = value.at(ATOM)
-            for place in sorted((value.axes.index(i) for i in node.indices), reverse=True):
-                text += f".prod({place})"
-            return Value(text, axes)
+            places = sorted((value.axes.index(i) for i in node.indices), reverse=True)
+            return Value(value.at(ATOM) + "".join(f".prod({place})" for place in places), axes)
         if node.function == "argmax":
             text = f"{value.at(ATOM)}.argmax({self.dims(value, node.indices)})"
-            if not self.centred(node.indices[0]):
+            if node.indices[0] not in self.system.centered:
                 return Value(text, axes, kind="whole")
             return Value(f"{text} - {self.scope.size(self.ranges[node.indices[0]])} // 2", axes, ADD, "whole")
         word = node.function if node.function == "logsumexp" else f"a{node.function}"
@@ -291,10 +271,8 @@ class Expressions:
         parts = [(along, self.full(self.real(self.value(part)), (along,))) for along, part in node.parts]
         shared = {a for along, v in parts for a in v.axes if a != along}
         axes = self.order(shared | {node.axis})
-        texts = []
-        for along, value in parts:
-            own = tuple(along if a == node.axis else a for a in axes)
-            texts.append(self.expanded(value, own).text)
+        owns = [tuple(along if a == node.axis else a for a in axes) for along, _ in parts]
+        texts = [self.expanded(value, own).text for (_, value), own in zip(parts, owns, strict=True)]
         place = "-1" if axes[-1] == node.axis else str(axes.index(node.axis))
         return Value(f"torch.cat([{f',{COMMA}'.join(texts)}], dim={place})", axes)
 
@@ -313,7 +291,7 @@ class Expressions:
         return Value(f"{self.opaque(node, len(lead))}({f',{COMMA}'.join(texts)})", (*lead, *node.out))
 
     def opaque(self, node: T.Apply, lead: int) -> str:
-        return self.scope.function(node.function)
+        return self.scope.word(self.scope.functions, node.function)
 
     def cases(self, branches: Sequence[tuple[T.Expr, T.Condition]], otherwise: T.Expr) -> Value:
         failed = [(condition, False) for _, condition in branches]
@@ -329,8 +307,7 @@ class Expressions:
                 value = Value(f"({a.text} if {holds.text} else {b.text})", axes)
                 continue
             (m, a, b), axes = self.together([holds, chosen, value])
-            if a.constant and b.constant:
-                b = replace(b, text=f"{self.scope.like}.new_tensor({b.text})", constant=False)
+            b = self.tensor(b) if a.constant else b
             value = Value(f"torch.where({m.text},{COMMA}{a.text},{COMMA}{b.text})", axes)
         return value
 

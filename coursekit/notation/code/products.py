@@ -1,14 +1,12 @@
 """Products and sums of products: `einsum` where an index is summed or axes must be crossed, `*` elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..indices import each
 from ..tree import And, Call, Condition, Div, Expr, Iverson, Mul, Neg, Pow, Sum, free_indices, walk
-from .value import ADD, ATOM, COMMA, MUL, POWER, Value, joint
+from .value import ADD, ATOM, COMMA, MUL, POWER, Value, joint, number
 
 if TYPE_CHECKING:
     from .expressions import Expressions
@@ -29,7 +27,7 @@ def _split(node: Expr) -> tuple[bool, list[Expr], list[Expr]]:
     return False, [node], []
 
 
-def product(write: Expressions, node: Expr) -> Value:
+def product(write: "Expressions", node: Expr) -> Value:
     """A product, a quotient, or a sum of such."""
     total = node if isinstance(node, Sum) else Sum((), node)
     bound, guards = total.indices, [total.where] if total.where is not None else []
@@ -52,27 +50,22 @@ def product(write: Expressions, node: Expr) -> Value:
     return _finish(write, minus, _multiplied(write, values, bound), outer)
 
 
-def _multiplied(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
+def _multiplied(write: "Expressions", values: Sequence[Value], bound: Sequence[str]) -> Value:
     """The product of the values, summed over the bound indices."""
-    numbers = [v for v in values if v.constant]
-    scalars = [v for v in values if not v.constant and not v.axes]
     tensors = [v for v in values if v.axes]
-    wide = _tensors(write, tensors, bound) if tensors else None
-    parts = write.of_one_kind([*numbers, *scalars, *([wide] if wide else [])])
-    if len(parts) == 1:
-        return parts[0]
+    wide = [_tensors(write, tensors, bound)] if tensors else []
+    numbers, scalars = ([v for v in values if v.constant is c and not v.axes] for c in (True, False))
+    parts = write.of_one_kind([*numbers, *scalars, *wide])
+    if len(parts) < 2:
+        return parts[0] if parts else number("1")
     text = " * ".join(p.at(MUL if k == 0 else POWER) for k, p in enumerate(parts))
-    if not parts:
-        return Value("1", (), ATOM, "real", True)
-    return Value(text, wide.axes if wide else (), MUL, joint(parts), all(p.constant for p in parts))
+    return Value(text, wide[0].axes if wide else (), MUL, joint(parts), all(p.constant for p in parts))
 
 
-def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) -> Value:
+def _tensors(write: "Expressions", values: Sequence[Value], bound: Sequence[str]) -> Value:
     union = {a for v in values for a in v.axes}
     axes = write.order(union - set(bound))
-    missing = [b for b in bound if b not in union]
-    if missing:
-        values = [write.full(values[0], missing), *values[1:]]
+    values = [write.full(values[0], [b for b in bound if b not in union]), *values[1:]]
     if len(values) == 1:
         (value,) = values
         if not bound:
@@ -93,28 +86,20 @@ def _tensors(write: Expressions, values: Sequence[Value], bound: Sequence[str]) 
     return Value(text, axes, MUL, kind)
 
 
-def _finish(write: Expressions, minus: bool, value: Value, divisors: Sequence[Value]) -> Value:
+def _finish(write: "Expressions", minus: bool, value: Value, divisors: Sequence[Value]) -> Value:
     for divisor in divisors:
         if "real" not in (value.kind, divisor.kind) or value.constant or divisor.constant:
             value, divisor = write.real(value), write.real(divisor)
         (a, b), axes = write.together([value, divisor])
-        text = f"{a.at(MUL)} / {b.at(POWER)}"
-        value = Value(text, axes, MUL, "real", a.constant and b.constant)
-    if minus:
-        if value.kind == "truth":
-            value = write.real(value)
-        value = replace(value, text=f"-{value.at(MUL)}", level=MUL)
-    return value
+        value = Value(f"{a.at(MUL)} / {b.at(POWER)}", axes, MUL, "real", a.constant and b.constant)
+    value = write.real(value) if minus and value.kind == "truth" else value
+    return replace(value, text=f"-{value.at(MUL)}", level=MUL) if minus else value
 
 
-def _guarded(write: Expressions, inside: Value, guards: Sequence[Condition]) -> Value:
+def _guarded(write: "Expressions", inside: Value, guards: Sequence[Condition]) -> Value:
     """A value where some conditions hold, zero elsewhere."""
     mask = write.condition(guards[0] if len(guards) == 1 else And(tuple(p for c in guards for p in each(c))))
-    (shown, holds), both = write.together([write.real(inside), mask])
-    if shown.constant:  # of two numbers torch would choose the type
-        shown = replace(
-            shown, text=f"{write.scope.like}.new_tensor({shown.text})", level=ATOM, constant=False
-        )
+    (shown, holds), both = write.together([write.tensor(write.real(inside)), mask])
     if mask.constant:
         return Value(f"({shown.text} if {holds.text} else 0 * {shown.at(POWER)})", both)
     return Value(f"torch.where({holds.text},{COMMA}{shown.text},{COMMA}0.0)", both)

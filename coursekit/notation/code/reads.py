@@ -1,7 +1,5 @@
 """Reading a tensor at index expressions: slices, shifts, windows, lookups; index tensors where nothing else will do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,6 @@ from .value import ATOM, Value, slots
 
 if TYPE_CHECKING:
     from .expressions import Expressions
-    from .function import Loop
 
 
 @dataclass
@@ -26,7 +23,7 @@ class Axis:
     place: int
 
 
-def read(write: Expressions, ref: Ref) -> Value:
+def read(write: "Expressions", ref: Ref) -> Value:
     dims = write.system.tensors[ref.name].dims
     loop = write.loop
     numbers = list(range(len(dims)))
@@ -34,24 +31,21 @@ def read(write: Expressions, ref: Ref) -> Value:
     if loop is not None:
         if ref.name in loop.tensors:
             text, numbers = loop.read(ref), loop.rest(ref.name)
-        elif any(_computed(write, a) or _moves(loop, a) for a in ref.indices):
-            return _hoisted(write, ref)
+        elif any(
+            _computed(write, a) or (a.plain is None and {*a.names} & loop.names.keys()) for a in ref.indices
+        ):
+            return _hoisted(write, ref)  # an index is computed, or goes with the loop but not step by step
     axes = [Axis(ref.indices[k], dims[k], k, place) for place, k in enumerate(numbers)]
     kind = "whole" if write.system.tensors[ref.name].indexes else "real"
     return Reader(write, ref, axes).value(text, kind)
 
 
-def _moves(loop: Loop, affine: Affine) -> bool:
-    """Does an index go with the loop, but not step by step?"""
-    return affine.plain is None and any(atom in loop.names for _, atom in affine.terms)
-
-
-def _computed(write: Expressions, affine: Affine) -> bool:
+def _computed(write: "Expressions", affine: Affine) -> bool:
     """Is an index what the loop computes?"""
     return write.loop is not None and any(r.name in write.loop.tensors for r in references(affine))
 
 
-def _hoisted(write: Expressions, ref: Ref) -> Value:
+def _hoisted(write: "Expressions", ref: Ref) -> Value:
     """Read for all steps at once before the loop; then each step takes its own, at the places that it has computed."""
     assert write.loop is not None
     dims = write.system.tensors[ref.name].dims
@@ -70,23 +64,20 @@ def _hoisted(write: Expressions, ref: Ref) -> Value:
     return value
 
 
-def _at(write: Expressions, value: Value, axis: str, place: Value) -> Value:
+def _at(write: "Expressions", value: Value, axis: str, place: Value) -> Value:
     """The entries along an axis at places that a step has computed."""
     k, rest = value.axes.index(axis), tuple(a for a in value.axes if a != axis)
-    if not place.axes:
-        spot = f"{place.at(ATOM)}.long()"
-        return replace(value, text=value.text + slots([*[":"] * k, spot]), axes=rest)
-    if set(place.axes) != set(rest):
+    if place.axes and set(place.axes) != set(rest):
         raise NotationError(f"the code cannot look up `{write.equation.left.name}` in this way")
-    spot = place.beside(rest).at(ATOM)
-    text = f"{value.text}.gather({k}, {spot}.long().unsqueeze({k})).squeeze({k})"
-    return replace(value, text=text, axes=rest)
+    spot = f"{place.beside(rest).at(ATOM)}.long()"
+    text = f".gather({k}, {spot}.unsqueeze({k})).squeeze({k})" if place.axes else slots([*[":"] * k, spot])
+    return replace(value, text=value.text + text, axes=rest)
 
 
 class Reader:
     """An axis is cut or filled to the positions that are read; then a second index is a window along it."""
 
-    def __init__(self, write: Expressions, ref: Ref, axes: list[Axis]) -> None:
+    def __init__(self, write: "Expressions", ref: Ref, axes: list[Axis]) -> None:
         self.write, self.scope, self.ref, self.axes = write, write.scope, ref, axes
         self.padded = ref.name in write.system.padded
         self.names = [a.affine.plain or "" for a in axes]  # what each axis ends as
@@ -120,8 +111,7 @@ class Reader:
     def axis(self, axis: Axis) -> bool:
         """Note what is to be done along an axis; False where only index tensors will do."""
         affine, loop = axis.affine, self.write.loop
-        fixed = loop.fixed(affine) if loop is not None else None
-        if fixed is not None:
+        if loop is not None and (fixed := loop.fixed(affine)) is not None:
             self.picks[axis.place] = fixed
             return True
         if affine.plain is not None:
@@ -141,13 +131,17 @@ class Reader:
 
     def edged(self, axis: Axis) -> bool:
         """Is it read a step on, with a boundary at the end that comes free?"""
-        key = (self.ref.name, axis.number, -1 if axis.affine.const < 0 else 1)
-        return key in self.scope.edge and shifted(axis.affine, self.write.ranges, axis.dim)
+        return self.key(axis) in self.scope.edge and shifted(axis.affine, self.write.ranges, axis.dim)
+
+    def key(self, axis: Axis) -> tuple[str, int, int]:
+        """The side at which a shifted read leaves its axis."""
+        return self.ref.name, axis.number, -1 if axis.affine.const < 0 else 1
 
     def along(self, axis: Axis, indices: list[tuple[int, str]]) -> None:
         """`2*t+dt`: windows of dt's width, two apart, over the positions from the least to the greatest."""
         ranges, k = self.write.ranges, axis.place
-        indices = sorted(indices, key=lambda term: not self.follows(ranges[term[1]], axis.dim))
+        # First an index over the places of the window, rather than over those inside it.
+        indices = sorted(indices, key=lambda i: ranges[i[1]] not in {*self.write.system.derived, axis.dim})
         (stride, main), *inner = indices
         self.names[k] = main
         if self.edged(axis) and not self.padded:
@@ -155,36 +149,30 @@ class Reader:
             return
         low, high = extent(axis.affine, self.scope.span, ranges)
         over = difference(high, self.scope.span(axis.dim)[1])
+        start = stop = ""
         if self.padded:
-            before, after = self.scope.spelled(difference(Affine(()), low)), self.scope.spelled(over)
-            if (before, after) != ("0", "0"):
-                self.pads[k] = before, after
-            start = stop = ""
+            around = self.scope.spelled(difference(Affine(()), low)), self.scope.spelled(over)
+            self.pads |= {k: around} if around != ("0", "0") else {}
         elif any(f < 0 for f, _ in low.terms) or low.const < 0 or (over.const > 0 and not over.terms):
             raise NotationError(f"the code cannot read `{self.ref.name}` outside its range here")
         else:
-            start = self.scope.spelled(low).removeprefix("0")
-            derived = self.write.system.derived.get(
-                ranges[main]
-            )  # one read that tells a size leaves nothing over
-            whole = over == Affine(()) or (derived is not None and len(derived.reaches) == 1)
-            stop = "" if whole else self.scope.spelled(plus(high, Affine((), 1)))
+            start, derived = (
+                self.scope.spelled(low).removeprefix("0"),
+                self.write.system.derived.get(ranges[main]),
+            )
+            # One read that tells a size leaves nothing over.
+            if over != Affine(()) and (derived is None or len(derived.reaches) > 1):
+                stop = self.scope.spelled(plus(high, Affine((), 1)))
         step = f":{abs(stride)}" if not inner and abs(stride) > 1 else ""
         if start or stop or step:
             self.cuts[k] = f"{start}:{stop}{step}"
         for factor, name in inner:
             width, apart = self.scope.size(ranges[name]), abs(factor)
-            width = width if apart == 1 else f"{apart} * ({width} - 1) + 1"
-            self.turns.append(
-                f".unfold({k}, {width}, {abs(stride)})" + (f"[..., ::{apart}]" if apart > 1 else "")
-            )
+            width, every = (f"{apart} * ({width} - 1) + 1", f"[..., ::{apart}]") if apart > 1 else (width, "")
+            self.turns.append(f".unfold({k}, {width}, {abs(stride)}){every}")
             self.windows.append(name)
         turned = [str(k)] * (stride < 0) + ["-1"] * any(f < 0 for f, _ in inner)
         self.turns += [f".flip({', '.join(turned)})"] if turned else []
-
-    def follows(self, dim: str, along: str) -> bool:
-        """Is an index over a dimension the place of a window along another, rather than a place inside it?"""
-        return dim in self.write.system.derived or dim == along
 
     # ── the text ─────────────────────────────────────────────────────────────────────────────
 
@@ -200,14 +188,12 @@ class Reader:
 
     def joined(self, text: str, axis: Axis) -> str:
         """The tensor a step on, with its boundary at the end that comes free."""
-        shift, k = axis.affine.const, axis.place
-        key = (self.ref.name, axis.number, -1 if shift < 0 else 1)
+        shift, k, key = axis.affine.const, axis.place, self.key(axis)
         if len(self.axes) != len(self.write.system.tensors[self.ref.name].dims):
             raise NotationError(f"the code cannot read the boundary of `{self.ref.name}` on two axes at once")
         lead, cut = [":"] * k, (f"{shift}:", f":{shift}")
-        edge = self.scope.edge[key] + slots(
-            [*lead, "None" if self.scope.depth(*key) == 1 else cut[shift > 0]]
-        )
+        edge = "None" if self.scope.depth(*key) == 1 else cut[shift > 0]
+        edge = self.scope.edge[key] + slots([*lead, edge])
         rest = text + slots([*lead, cut[shift < 0]])
         parts = f"{edge}, {rest}" if shift < 0 else f"{rest}, {edge}"
         word = {-1: "prev", 1: "next"}.get(shift, "shifted")
@@ -234,11 +220,10 @@ class Reader:
 
     def anywhere(self, text: str, kind: str) -> Value:
         """An index tensor for each axis, and a mask where zeros lie outside."""
-        if any(self.ref.name == name for name, _, _ in self.scope.edge) and self.joins:
+        if self.joins:
             raise NotationError(f"the code cannot read `{self.ref.name}` and its boundary in this way")
-        looped = set(self.write.loop.names) if self.write.loop else set()
-        names = {n for a in self.axes for n in free_indices(a.affine)} - looped
-        axes = self.write.order(names)
+        names = {n for a in self.axes for n in free_indices(a.affine)}
+        axes = self.write.order(names.difference(self.write.loop.names if self.write.loop else ()))
         places, inside = [], []
         for axis in self.axes:
             place = self.write.position(axis.affine)
@@ -246,13 +231,10 @@ class Reader:
             if self.scope.centred(axis.dim):
                 place = Value(f"{place.at(1)} + {size} // 2", place.axes, 1, "whole")
             spread = place.beside(axes)
-            beyond = axis.affine.plain is None and bool(spread.axes)
-            if beyond and (self.padded or self.write.guarded):
-                if self.padded:
-                    inside.append(f"(0 <= {spread.at(1)}) & ({spread.at(1)} < {size})")
-                places.append(f"{spread.at(ATOM)}.clamp(0, {size} - 1)")
-            else:
-                places.append(spread.text)
+            beyond = axis.affine.plain is None and bool(spread.axes) and (self.padded or self.write.guarded)
+            if beyond and self.padded:
+                inside.append(f"(0 <= {spread.at(1)}) & ({spread.at(1)} < {size})")
+            places.append(f"{spread.at(ATOM)}.clamp(0, {size} - 1)" if beyond else spread.text)
         found = f"{text}[{', '.join(places)}]"
         if inside:
             found = f"torch.where({' & '.join(inside)}, {found}, 0)"

@@ -1,16 +1,17 @@
 """The names of a function that is being written: its arguments, the sizes it needs, names that are still free."""
 
-from __future__ import annotations
-
 import builtins
 import keyword
 import re
+from collections.abc import Callable
+from typing import Any
 
 from ..errors import NotationError
-from ..indices import difference, plus, spelled
-from ..meaning.reach import extent
-from ..system import System
-from ..tree import Affine, Lookup, SizeOf, references
+from ..indices import difference, spelled
+from ..meaning.reach import extent, span
+from ..system import Block, System
+from ..tree import Affine, Lookup, Ref, SizeOf, references
+from .value import slots
 
 _TAKEN = {"torch", "einsum", "math", "pad", "model", *keyword.kwlist, *dir(builtins)}
 
@@ -39,15 +40,11 @@ class Scope:
         self.taken.add(name)
         return name
 
-    def function(self, name: str) -> str:
-        if name not in self.functions:
-            self.functions[name] = self.fresh(identifier(name))
-        return self.functions[name]
-
-    def turn(self, index: str) -> str:
-        if index not in self.turns:
-            self.turns[index] = self.fresh(identifier(index))
-        return self.turns[index]
+    def word(self, known: dict[str, str], name: str) -> str:
+        """The variable for a name, the same each time."""
+        if name not in known:
+            known[name] = self.fresh(identifier(name))
+        return known[name]
 
     def _edges(self) -> dict[tuple[str, int, int], str]:
         """The argument for each side of a boundary: `h0` before the first step, `h_end` after the last."""
@@ -77,10 +74,10 @@ class Scope:
     @property
     def like(self) -> str:
         """A real input: what is made new has its type and its device."""
-        for name in self.system.inputs:
-            if self.system.tensors[name].indexes is None:
-                return self.tensor[name]
-        raise NotationError("the code needs an input of real numbers, and this system has none")
+        real = [self.tensor[n] for n in self.system.inputs if self.system.tensors[n].indexes is None]
+        if not real:
+            raise NotationError("the code needs an input of real numbers, and this system has none")
+        return real[0]
 
     @property
     def device(self) -> str:
@@ -94,8 +91,7 @@ class Scope:
         dim = self.system.aliases.get(dim, dim)
         if dim not in self.sizes:
             place = self._place(dim)
-            text = None if place else self._size(dim)
-            name = self.sizes[dim] = self.fresh(identifier(dim))
+            text, name = None if place else self._size(dim), self.word(self.sizes, dim)
             if place:
                 self.measured.setdefault(place[0], {})[place[1]] = name
             elif text:
@@ -131,20 +127,15 @@ class Scope:
         return None
 
     def _size(self, dim: str) -> str | None:
+        """What tells a size; None, for an argument, where nothing but the reader can say."""
         if dim in self.system.stated:
             return str(self.system.stated[dim])
         if dim in self.system.joined:
             parts = self.system.joined[dim].parts
             return " + ".join(" * ".join(self.size(d) for d in part) for part in parts)
-        if dim in self.system.derived:
-            return self._derived(dim)
-        return None
-
-    def _derived(self, dim: str) -> str | None:
-        """How many values keep every read inside; None, for an argument, where nothing but the reader can say."""
-        derived = self.system.derived[dim]
-        others = dict(derived.dims)
-        found = []
+        if dim not in self.system.derived:
+            return None
+        derived, found = self.system.derived[dim], []  # so many values keep every read inside
         for reach in derived.reaches:
             stride = next((c for c, atom in reach.affine.terms if atom == derived.index), 0)
             rest = Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
@@ -154,7 +145,7 @@ class Scope:
                 size = self.size(reach.dim)
                 found.append(size if stride == 1 else self.floor(f"{size} + {stride - 1}", stride))
             else:  # so much room is left beyond the greatest place of the others
-                room = difference(self.span(reach.dim)[1], extent(rest, self.span, others)[1])
+                room = difference(self.span(reach.dim)[1], extent(rest, self.span, dict(derived.dims))[1])
                 found.append(self.floor(self.spelled(room), stride) + " + 1")
         return found[0] if len(found) == 1 else f"{self.least}({', '.join(found)})"
 
@@ -167,16 +158,14 @@ class Scope:
     half = "{} // 2"
 
     def span(self, dim: str) -> tuple[Affine, Affine]:
-        """The first and the last value of an index over a dimension; its name is half its size, rounded down."""
-        first = Affine(((-1, dim),)) if self.centred(dim) else Affine(())
-        return first, plus(first, Affine(((1, SizeOf(dim)),), -1))
+        return span(dim, self.centred(dim))
 
     def spelled(self, form: Affine) -> str:
         """The text of an expression of sizes and their halves."""
-        dims = {a: a if isinstance(a, str) else a.name for _, a in form.terms}  # type: ignore[union-attr]
-        return spelled(
-            form, lambda a: self.half.format(self.size(a)) if isinstance(a, str) else self.size(dims[a])
+        word: Callable[[Any], str] = lambda a: (
+            self.half.format(self.size(a)) if isinstance(a, str) else self.size(a.name)
         )
+        return spelled(form, word)
 
     # ── ranges ───────────────────────────────────────────────────────────────────────────────
 
@@ -196,11 +185,106 @@ class Scope:
 
     def constant(self, affine: Affine) -> str | None:
         """The text of an index expression of sizes and numbers alone; None for any other."""
-        if not all(isinstance(a, SizeOf) for _, a in affine.terms):
-            return None
-        return self.spelled(affine)
+        return self.spelled(affine) if all(isinstance(a, SizeOf) for _, a in affine.terms) else None
 
 
 def identifier(name: str) -> str:
-    word = name.replace("'", "_prime").replace("+", "p").replace("-", "m").replace(",", "")
-    return re.sub(r"\W", "", word)
+    return re.sub(r"\W", "", name.replace("'", "_prime").replace("+", "p").replace("-", "m"))
+
+
+class Loop:
+    """A block that is run in steps. `names` has the Python name of each looped index."""
+
+    def __init__(self, scope: Scope, block: Block, used: set[str]) -> None:
+        self.system, self.scope, self.block = scope.system, scope, block
+        self.tensors = tuple(e.left.name for e in block.equations)
+        self.grid = len(block.loops) > 1
+        self.before: list[str] = []  # lines that come before the loop
+        for name, _ in block.loops:
+            if name in self.system.centered:
+                raise NotationError(f"the code cannot loop over the centred index `{name}`")
+        self.names = {name: scope.word(scope.turns, name) for name, _ in block.loops}
+        kept = [name for name in self.tensors if name in used or self.reach(name)]
+        # Tensor -> the list (or dictionary) of its steps.
+        self.kept = {name: scope.fresh(f"{scope.tensor[name]}s") for name in kept}
+
+    def axis(self, name: str, index: str) -> int:
+        equation = next(e for e in self.block.equations if e.left.name == name)
+        return [a.plain for a in equation.left.indices].index(index)
+
+    def rest(self, name: str) -> list[int]:
+        """The axes that one step of a tensor has."""
+        looped = [self.axis(name, index) for index, _ in self.block.loops]
+        return [k for k in range(len(self.system.tensors[name].dims)) if k not in looped]
+
+    def shifts(self, ref: Ref) -> tuple[int, ...]:
+        """How far from the present step a tensor of the block is read, along each loop."""
+        affines = [ref.indices[self.axis(ref.name, index)] for index, _ in self.block.loops]
+        if [a.terms for a in affines] != [((1, index),) for index, _ in self.block.loops]:
+            raise NotationError(f"`{ref.name}` is read at steps that the code cannot keep at hand")
+        return tuple(a.const for a in affines)
+
+    def reach(self, name: str) -> int:
+        """How many steps before the first are read; as many as its boundary has, where it has one."""
+        refs = (r for e in self.block.equations for r in references(e.right) if r.name == name)
+        far = max((abs(shift) for r in refs for shift in self.shifts(r)), default=0)
+        index, direction = self.block.loops[0]
+        key = (name, self.axis(name, index), -direction)
+        return self.scope.depth(*key) if far and key in self.scope.edge else far
+
+    def read(self, ref: Ref) -> str:
+        """The text of one step of a tensor of the block, its own axes alone."""
+        shifts = self.shifts(ref)
+        if not any(shifts):
+            return self.scope.tensor[ref.name]
+        kept = self.kept[ref.name]
+        if not self.grid:
+            return f"{kept}[-{abs(shifts[0])}]"
+        place = ", ".join(
+            f"{self.names[i]} {'-' if s < 0 else '+'} {abs(s)}" if s else self.names[i]
+            for (i, _), s in zip(self.block.loops, shifts, strict=True)
+        )
+        if ref.name in self.system.padded:
+            return f"{kept}.get(({place}), {self.outside(ref.name)})"
+        if any(abs(s) > 1 for s in shifts):
+            raise NotationError(f"the code cannot write the boundary of `{ref.name}` so far from a grid")
+        text, loops = f"{kept}[{place}]", range(len(shifts))
+        for k in sorted(loops, key=lambda k: self.axis(ref.name, self.block.loops[k][0])):
+            text = self._edged(ref.name, text, k, shifts[k]) if shifts[k] else text  # the last axis decides
+        return text
+
+    def _edged(self, name: str, inside: str, number: int, shift: int) -> str:
+        """A step of a grid, or the boundary beside it."""
+        index, _ = self.block.loops[number]
+        axis = self.axis(name, index)
+        others = {self.axis(name, i): self.names[i] for i, _ in self.block.loops if i != index}
+        axes = [k for k in range(len(self.system.tensors[name].dims)) if k != axis]
+        told = self.scope.edge.get((name, axis, shift))
+        if told is None:  # a condition keeps from the edge, and it is not read
+            edge = self.outside(name)
+        else:
+            edge = (
+                self.outside(name, told)
+                if self.scope.corner(name)
+                else told + slots([others.get(k, ":") for k in axes])
+            )
+        size = self.scope.size(self.system.tensors[name].dims[axis])
+        test = f"{self.names[index]} > 0" if shift < 0 else f"{self.names[index]} < {size} - 1"
+        return f"({inside} if {test} else {edge})"
+
+    def outside(self, name: str, number: str = "") -> str:
+        """What stands outside a tensor that is zero there, or one number."""
+        word = f"{number}_step" if number else f"zero_{self.scope.tensor[name]}"
+        sizes = ", ".join(self.scope.size(self.system.tensors[name].dims[k]) for k in self.rest(name))
+        call = (
+            f"new_full(({sizes + ',' * bool(sizes)}), {number})" if number else f"new_zeros({sizes or '()'})"
+        )
+        line = f"{word} = {self.scope.like}.{call}"
+        if line not in self.before:
+            self.before.append(line)
+        return word
+
+    def fixed(self, affine: Affine) -> str | None:
+        """The text of an index expression that is one number at each step; None for any other."""
+        known = len(affine.terms) == 1 and affine.terms[0][1] in self.names
+        return spelled(affine, lambda atom: self.names[str(atom)]) if known else None

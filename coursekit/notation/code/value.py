@@ -1,11 +1,10 @@
 """A piece of Python text that stands for a tensor with named axes: how two are lined up, and how it is laid out."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate, pairwise
 
 # How tightly a text binds, as in Python.
 COMPARE, ADD, MUL, POWER, ATOM = range(5)
@@ -28,7 +27,7 @@ class Value:
         """The text where it is to bind so tightly."""
         return self.text if self.level >= level else f"({self.text})"
 
-    def turned(self, axes: tuple[str, ...]) -> Value:
+    def turned(self, axes: tuple[str, ...]) -> "Value":
         """The same tensor with its axes in another order."""
         if self.axes == axes:
             return self
@@ -41,14 +40,11 @@ class Value:
             turn = f".transpose({moved[0]}, {moved[1]})"
         return replace(self, text=self.at(ATOM) + turn, axes=axes, level=ATOM)
 
-    def beside(self, axes: tuple[str, ...]) -> Value:
+    def beside(self, axes: tuple[str, ...]) -> "Value":
         """The tensor made ready to meet one with these axes by broadcasting."""
         value = self.turned(tuple(a for a in axes if a in self.axes))
-        wanted = (
-            [":" if a in value.axes else "None" for a in axes[axes.index(value.axes[0]) :]]
-            if value.axes
-            else []
-        )
+        first = axes.index(value.axes[0]) if value.axes else len(axes)
+        wanted = [":" if a in value.axes else "None" for a in axes[first:]]
         if "None" not in wanted:
             return value
         tail = len(wanted) - wanted[::-1].index(":")
@@ -62,10 +58,9 @@ def number(text: str, level: int = ATOM) -> Value:
 
 
 def fraction(value: Fraction) -> Value:
-    if value.denominator == 1:
-        return number(str(value.numerator), ATOM if value >= 0 else MUL)
-    if str(Fraction(str(float(value)))) == str(value) and len(str(float(value))) < 8:
-        return number(str(float(value)), ATOM if value >= 0 else MUL)
+    short = str(value.numerator) if value.denominator == 1 else str(float(value))
+    if value.denominator == 1 or (Fraction(short) == value and len(short) < 8):
+        return number(short, ATOM if value >= 0 else MUL)
     return number(f"{value.numerator} / {value.denominator}", MUL)
 
 
@@ -77,10 +72,8 @@ def joint(values: Sequence[Value]) -> str:
 
 def slots(places: Sequence[str]) -> str:
     """`[:, None, t]` without what may be left out at its end."""
-    kept = list(places)
-    while kept and kept[-1] == ":":
-        kept.pop()
-    return f"[{', '.join(kept)}]" if kept else ""
+    kept = [n for n, place in enumerate(places, 1) if place != ":"]
+    return f"[{', '.join(places[: kept[-1]])}]" if kept else ""
 
 
 # They stand where a line may end, and are never part of what is given out.
@@ -101,47 +94,32 @@ def flat(text: str) -> str:
 
 
 def _lines(head: str, text: str, tail: str, width: int) -> list[str]:
-    places = [(d, k) for k, (c, d) in enumerate(zip(text, _depths(text), strict=True)) if c in (SIGN, COMMA)]
+    """On one line; or with what stands in brackets on a line of its own, or each of its parts on one."""
+    depths = _depths(text)
+    places = [(depth, k) for k, depth in enumerate(depths) if text[k] in (SIGN, COMMA)]
     if not places or len(flat(head + text + tail)) <= width:
         return [flat(head + text + tail)]
     level, first = min(places)
     if level == 0:
-        return _broken(f"{head}(", text, f"){tail}", width)
-    depths = _depths(text)
+        return _lines(head, f"({text})", tail, width)
     start = max(k for k in range(first) if depths[k] < level and text[k] in "([")
     stop = next(k for k in range(first, len(text)) if depths[k] < level)
-    return _broken(head + text[: start + 1], text[start + 1 : stop], text[stop:] + tail, width)
-
-
-def _broken(head: str, text: str, tail: str, width: int) -> list[str]:
-    """The inside of a pair of brackets on one line, or each of its parts on one."""
-    if len(flat(text)) <= width - 4:
-        body = [flat(text)]
-    else:
-        body = [line for part, end in _parts(text) for line in _lines("", part, end, width - 4)]
-    return [flat(head), *(f"    {line}" for line in body), flat(tail)]
+    inside, width = text[start + 1 : stop], width - 4
+    body = [flat(inside)]
+    if len(body[0]) > width:
+        body = [line for part, end in _parts(inside) for line in _lines("", part, end, width)]
+    return [flat(head + text[: start + 1]), *(f"    {line}" for line in body), flat(text[stop:] + tail)]
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
     """The arguments between brackets, each with its comma; or the terms of the one that stands there."""
-    depths = _depths(text)
-    outer = {c for c, d in zip(text, depths, strict=True) if d == 0}
-    mark, end = (COMMA, ",") if COMMA in outer else (SIGN, "")
-    parts, last = [], 0
-    for k, char in enumerate(text):
-        if char == mark and depths[k] == 0:
-            parts.append((text[last:k].removesuffix(end), end))
-            last = k + 1
-    return [*parts, (text[last:], end)]
+    outer = [k for k, depth in enumerate(_depths(text)) if depth == 0]
+    mark, end = (COMMA, ",") if any(text[k] == COMMA for k in outer) else (SIGN, "")
+    cuts = [-1, *(k for k in outer if text[k] == mark), len(text)]
+    return [(text[a + 1 : b].removesuffix(end), end) for a, b in pairwise(cuts)]
 
 
 def _depths(text: str) -> list[int]:
     """For each character, how many brackets are open around it; a bracket belongs outside itself."""
-    depths, open_ = [], 0
-    for char in text:
-        if char in ")]":
-            open_ -= 1
-        depths.append(open_)
-        if char in "([":
-            open_ += 1
-    return depths
+    steps = accumulate(((c in "([") - (c in ")]") for c in text), initial=0)
+    return [depth - (c in ")]") for c, depth in zip(text, steps, strict=False)]

@@ -5,8 +5,6 @@ shared by all edges of one source; orders by barycentres; positions by least squ
 distances (pool adjacent violators). Coordinates are (along, across): along the layers, across within one.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,16 +23,13 @@ class Layout:
 
 def layers(nodes: Iterable[Key], edges: Iterable[tuple[Key, Key]]) -> dict[Key, int]:
     """The longest path to each node."""
-    layer = dict.fromkeys(nodes, 0)
-    edges = list(edges)
+    layer, edges = dict.fromkeys(nodes, 0), list(edges)
     for _ in range(len(layer) + 1):
-        moved = False
-        for source, target in edges:
-            if layer[target] < layer[source] + 1:
-                layer[target] = layer[source] + 1
-                moved = True
-        if not moved:
+        early = [(source, target) for source, target in edges if layer[target] <= layer[source]]
+        if not early:
             return layer
+        for source, target in early:
+            layer[target] = max(layer[target], layer[source] + 1)
     raise ValueError("the graph has a cycle")
 
 
@@ -57,9 +52,7 @@ def layered(
     before = {k: [a for a, b in steps if b == k] for k in layer}
     after = {k: [b for a, b in steps if a == k] for k in layer}
     _order(rows, before, after)
-    size = {k: extent.get(k, 0.0) for k in layer}
-    across = _settle(rows, before, after, size, gap)
-    return Layout(layer, across, paths)
+    return Layout(layer, _settle(rows, before, after, {k: extent.get(k, 0.0) for k in layer}, gap), paths)
 
 
 def _crossings(rows: list[list[Key]], after: Near) -> int:
@@ -92,10 +85,8 @@ def _settle(
 ) -> dict[Key, float]:
     across: dict[Key, float] = {}
     for row in rows:
-        at = 0.0
-        for key in row:
-            across[key] = at + size[key] / 2
-            at += size[key] + gap
+        for n, key in enumerate(row):
+            across[key] = sum(size[k] + gap for k in row[:n]) + size[key] / 2
     for sweep in range(60):
         for row in rows if sweep % 2 == 0 else reversed(rows):
             wishes = []
@@ -111,10 +102,7 @@ def _settle(
 
 def _spaced(wishes: list[float], distance: list[float]) -> list[float]:
     """The positions nearest to the wishes, in this order and at least so far apart."""
-    offset, total = [0.0], 0.0
-    for d in distance:
-        total += d
-        offset.append(total)
+    offset = list(itertools.accumulate(distance, initial=0.0))
     pools: list[list[float]] = []  # [mean, count]
     for wish, o in zip(wishes, offset, strict=True):
         pools.append([wish - o, 1])

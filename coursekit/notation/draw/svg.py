@@ -1,8 +1,6 @@
 """Boxes, wires and names as SVG text: pure Python, readable on light and dark pages, with words for those
 who cannot see it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence
@@ -12,14 +10,9 @@ from html import escape
 from ..names import LETTERS
 
 _GREEK = {name: letter for letter, name in reversed(LETTERS.items())}
-_ACCENTS = {
-    "tilde": "\u0303",
-    "hat": "\u0302",
-    "bar": "\u0304",
-    "vec": "\u20d7",
-    "left": "\u20d6",
-    "dot": "\u0307",
-}
+_ACCENTS = dict(
+    zip(("tilde", "hat", "bar", "vec", "left", "dot"), "\u0303\u0302\u0304\u20d7\u20d6\u0307", strict=True)
+)
 SIZE = 15.0  # the font's
 LABEL = 13.0  # of a text on a wire
 SMALL = 0.74
@@ -30,9 +23,8 @@ Run = tuple[str, str]  # a piece of text and "", "sub" or "plain" (upright)
 
 def name_runs(name: str, at: str = "") -> list[Run]:
     """A tensor's name as typeset pieces: `W_hG` and `G1` have a subscript, `h_tilde` carries its tilde."""
-    base, *groups = re.sub(r"^([A-Za-z])(\d+)$|^([A-Z])([a-z]\d*)$", r"\1\3_\2\4", name.rstrip("'")).split(
-        "_"
-    )
+    spelled = re.sub(r"^([A-Za-z])(\d+)$|^([A-Z])([a-z]\d*)$", r"\1\3_\2\4", name.rstrip("'"))
+    base, *groups = spelled.split("_")
     primes = "′" * (len(name) - len(name.rstrip("'")))
     over = [
         g for g in groups if g in _ACCENTS and not (g == "left" and base.isupper())
@@ -46,9 +38,7 @@ def name_runs(name: str, at: str = "") -> list[Run]:
 def width(runs: Sequence[Run], size: float = SIZE) -> float:
     """An estimate on the wide side, for a serif italic."""
     letters = {"sub": SMALL * 0.6, "": 0.66, "plain": 0.56}
-    return sum(
-        letters[style] * size * sum(1 for c in text if c not in _ACCENTS.values()) for text, style in runs
-    )
+    return sum(letters[style] * size for text, style in runs for c in text if c not in _ACCENTS.values())
 
 
 @dataclass(frozen=True)
@@ -175,15 +165,16 @@ _HEAD = (
 )
 
 
+_BELOW = '<text class="ck-small" x="{x:.1f}" y="{y:.1f}" text-anchor="middle">{text}</text>'
+
+
 def _box(box: Box) -> str:
     x, y = box.centre
-    small = (
-        f'<text class="ck-small" x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle">{escape(box.below)}</text>'
-    )
+    name = _text(box.runs, x, y + SIZE * 0.33 - 8.0 * bool(box.below), SIZE, "middle")
+    below = _BELOW.format(x=x, y=y + 17, text=escape(box.below)) if box.below else ""
     return (
         f'<g class="ck-{box.style}"><title>{escape(box.title)}</title>'
-        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.w:.1f}" height="{box.h:.1f}" rx="7"/>'
-        f"{_text(box.runs, x, y + SIZE * 0.33 - 8.0 * bool(box.below), SIZE, 'middle')}{small if box.below else ''}</g>"
+        f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.w:.1f}" height="{box.h:.1f}" rx="7"/>{name}{below}</g>'
     )
 
 

@@ -9,8 +9,6 @@ relu and abs have slope 0 at 0; `max(a, b)` and `min(a, b)` hand a tie to the fi
 `min[i](…)` share a tie evenly. A condition is constant, so nothing flows through it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,17 +1,16 @@
 """One sweep through the equations of a system from last to first: every adjoint as a sum of terms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from .. import tree as T
 from ..functions import FUNCTIONS, ONE
 from ..indices import put
+from ..names import small_of
 from ..system import System
 from .adjoint import hand_down
 from .gather import Gather
-from .scope import Forward, Network
+from .scope import Scope, base
 from .simplify import Term, combine, expression, terms, whole
 
 NONLINEAR = (T.Call, T.Softmax, T.Reduce, T.Pow, T.Div, T.Concat, T.Flatten)
@@ -40,10 +39,17 @@ class Backward:
 
     def __init__(self, system: System, of: str, wrt: Sequence[str], one: frozenset[str] = frozenset()):
         self.system, self.of, self.one = system, of, one
-        self.network = Network(system)
-        self.scope, self.forward = self.network.scope, self.network.equations
-        self.active = self.network.between(set(wrt), of)
-        self.named = set(wrt) | self.network.recurrent()
+        centered = {d for r in system.ranges.values() for n, d in r.items() if n in system.centered}
+        self.scope = Scope({}, dict(system.tensors), frozenset(centered))
+        self.letters: dict[str, list[str]] = {}  # for each dimension, those that it is written with
+        self.forward = [self._own_names(e) for block in system.blocks for e in block.equations]
+        self.active = self._between(set(wrt))
+        self.named = set(wrt)  # and what an equation of its own block reads before it is computed there
+        for block in system.blocks:
+            later: set[str] = set()
+            for equation in reversed(block.equations):
+                later.add(equation.left.name)
+                self.named |= later & {r.name for r in T.references(equation.right)}
         self.dims = {t.name: t.dims for t in system.tensors.values()}
         self.reads: dict[str, list[Read]] = {}
         self.made: dict[str, Made] = {}
@@ -53,6 +59,39 @@ class Backward:
         self.scalar = not system.tensors[of].dims
         self._sweep()
 
+    # ── the forward system ───────────────────────────────────────────────────────────────────
+
+    def _own_names(self, equation: T.Equation) -> T.Equation:
+        """The equation with index names of its own."""
+        own = {}
+        for name, dim in self.system.ranges[equation].items():
+            letter, letters = small_of(name), self.letters.setdefault(dim, [])
+            own[name] = self.scope.fresh(letter, dim)
+            letters += [letter] if letter not in letters else []
+        left, right = T.substitute(equation.left, own), T.substitute(equation.right, own)
+        return T.Equation(left, self.scope.apart(right))
+
+    def _between(self, wrt: set[str]) -> set[str]:
+        """The tensors that depend on one of `wrt` and that `of` depends on, as values and not as indices."""
+        reads = {e.left.name: _values(e.right) for e in self.forward}
+        depends, reached = set(wrt), {self.of}
+        for _ in self.forward:
+            depends |= {name for name, some in reads.items() if depends & some}
+            reached |= {n for name, some in reads.items() if name in reached for n in some}
+        return depends & reached
+
+    def target(self, name: str) -> tuple[str, ...]:
+        """New indices for the axes of a tensor, with letters that it is written with somewhere, not tensors' names."""
+        refs = [*(e.left for e in self.forward), *(r for e in self.forward for r in T.references(e.right))]
+        chosen: list[str] = []
+        for axis, dim in enumerate(self.dims[name]):
+            plain = [r.indices[axis].plain for r in refs if r.name == name]
+            own = [base(p) for p in plain if p is not None] + [*self.letters.get(dim, []), small_of(dim)]
+            spare = [*"vijklmn", *(f"v{n}" for n in range(1, 100))]
+            taken = {*chosen, *self.system.tensors}
+            chosen.append(next(p for p in [*own, *spare] if p not in taken))
+        return tuple(map(self.scope.fresh, chosen, self.dims[name]))
+
     # ── names of adjoints ────────────────────────────────────────────────────────────────────
 
     def adjoint(self, name: str) -> str:
@@ -61,11 +100,6 @@ class Backward:
         while word in self.system.tensors:
             word += "_"
         return word
-
-    def target(self, name: str) -> tuple[str, ...]:
-        """New indices for the axes of a tensor, with the letters that it is written with."""
-        axes = self.network.axes(name)
-        return tuple(self.scope.fresh(n, d) for n, d in zip(axes, self.dims[name], strict=True))
 
     def _new(self, kind: str) -> str:
         """`dz_h` in the equation of h, `dz_h2` for a second one."""
@@ -79,7 +113,7 @@ class Backward:
             self.inner.append(word)
         return word
 
-    def _define(self, word: str, left: tuple[str, ...], found: list[Term]) -> T.Ref:
+    def define(self, word: str, left: tuple[str, ...], found: list[Term]) -> T.Ref:
         self.made[word] = Made(left, found)
         self.dims[word] = tuple(self.scope.dims[i] for i in left)
         return T.Ref(word, tuple(T.index(i) for i in left))
@@ -97,13 +131,13 @@ class Backward:
             self.equation = equation
             g = self._start(equation, waiting)
             if g is not None:
-                self._descend(equation.right, g, equation.around, equation.left)
+                self._descend(equation.right, g, _indices(equation.left), equation.left)
         for name in waiting:
             target = self.target(name)
             self.equation = next(e for e in self.forward if e.left.name == name)
-            self.made[self.adjoint(name)] = Made(target, self.total(name, target))
+            self.define(self.adjoint(name), target, self.total(name, target))
 
-    def _start(self, equation: Forward, waiting: list[str]) -> T.Expr | None:
+    def _start(self, equation: T.Equation, waiting: list[str]) -> T.Expr | None:
         """The adjoint of the left side: a name where it is worth one, else the expression itself."""
         name = equation.left.name
         word = self.adjoint(name)
@@ -122,7 +156,7 @@ class Backward:
             if bare and (alone or _atomic(found)):
                 values = dict(zip(target, equation.left.indices, strict=True))
                 return put(expression(found), values)
-            self._define(word, target, found)
+            self.define(word, target, found)
             return T.Ref(word, equation.left.indices)
         if name not in waiting:
             waiting.append(name)
@@ -171,7 +205,7 @@ class Backward:
                 left = tuple(i for i in inner if i in T.free_indices(part))
                 rest = tuple(i for i in inner if i not in left)
                 found = terms(T.Sum(rest, expression(found)), self.scope) if rest else found
-                found, inner = [whole(self._define(self._new("dz"), left, found))], left
+                found, inner = [whole(self.define(self._new("dz"), left, found))], left
             if found:
                 self._descend(part, expression(found), inner)
 
@@ -216,11 +250,11 @@ class Backward:
         known = next((w for w, m in self.made.items() if m.left == left and m.terms == [whole(node)]), None)
         if known is not None:
             return T.Ref(known, tuple(T.index(i) for i in left))
-        return self._define(self._new("u"), left, [whole(node)])
+        return self.define(self._new("u"), left, [whole(node)])
 
     def _product(self, term: Term) -> T.Ref:
         left = tuple(i for i in self.scope.dims if i in term.free())
-        return self._define(self._new("dz"), left, [term])
+        return self.define(self._new("dz"), left, [term])
 
     def _one(self, term: Term) -> Term:
         """Use that the sum of a distribution over an index is one."""
@@ -232,6 +266,16 @@ class Backward:
                         rest = tuple((f, e) for f, e in term.factors if f != factor)
                         return Term(term.coefficient, tuple(s for s in term.sums if s != i), rest)
         return term
+
+
+def _indices(left: T.Ref) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for affine in left.indices for name in affine.names))
+
+
+def _values(node: object) -> set[str]:
+    """The tensors that stand in an expression as values, not as indices."""
+    inner = [id(r) for n in T.walk(node) if isinstance(n, T.Lookup) for r in T.references(n.ref)]
+    return {r.name for r in T.references(node) if id(r) not in inner}
 
 
 def _uses_value(node: T.Expr) -> bool:

@@ -6,8 +6,6 @@ A read `X[a(s)]` with adjoint `g(s)`, for all values of the indices `s`, gives
 their condition: `[s == 2*T+DT]`, `[w[B,T] == v]`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -15,7 +13,7 @@ from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import equality, put, solve
 from ..system import System
-from .scope import Scope, fixed
+from .scope import Scope, fixed, sure
 from .simplify import Term, terms
 
 FINITE = frozenset(name for name, f in FUNCTIONS.items() if f.finite and name not in ("min", "max"))
@@ -132,8 +130,8 @@ class Gather:
                     self.pads.add(ref.name)
 
     def _bounds(self, value: T.Affine, dim: str) -> list[T.Compare]:
+        """What has to be asked so that `value` is in the range of `dim`."""
         low = T.Compare(value, ">=", T.Affine(()))
         high = T.Compare(value, "<", T.Affine(((1, T.SizeOf(dim)),)))
-        if len(value.terms) == 1 and value.terms[0][0] == 1 and value.const:
-            return [low] if value.const < 0 else [high]
-        return [low, high]
+        room = self.scope.room(value, dim) or (value, value)
+        return [c for c, gap in zip((low, high), room, strict=True) if not sure(gap)]

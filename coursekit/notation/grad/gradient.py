@@ -19,15 +19,13 @@ its boundary there, so `boundary={"h": h0}` is given to both.
   `y`); then `y_hat[v] y[V] - y[v]` becomes `y_hat[v] - y[v]`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..errors import NotationError
 from ..system import System
 from ..tree import Affine, Ref, SizeOf, index
-from .backward import Backward, Made
-from .simplify import combine
+from .backward import Backward
+from .simplify import Term, combine
 from .written import written
 
 
@@ -49,15 +47,20 @@ def gradient(
     }
     _check(system, of, names, edges)
     sweep = Backward(system, of, [edges.get(n, n) for n in names], frozenset(distributions))
-    last = []
     for name in names:
+        word = sweep.adjoint(name)
         if name in edges:
-            last.append(_edge_gradient(sweep, name, edges[name]))
+            left, found = _beyond(sweep, edges[name])
         elif at is not None:
-            last.append(_step_gradient(sweep, name, at))
+            left, found = _by_step(sweep, name, at)
+        elif word in sweep.made and system.tensors[name].defined:
+            continue
         else:
-            last.append(_gradient(sweep, name))
-    return written(sweep, last)
+            left = sweep.target(name)
+            found = sweep.total(name, left)
+        sweep.made.pop(word, None)  # it comes last
+        sweep.define(word, left, combine(found))
+    return written(sweep, [sweep.adjoint(name) for name in names])
 
 
 def _check(system: System, of: str, names: Sequence[str], edges: dict[str, str]) -> None:
@@ -75,34 +78,25 @@ def _check(system: System, of: str, names: Sequence[str], edges: dict[str, str])
             raise NotationError(f"{name} holds indices, so there is no gradient with respect to it.")
 
 
-def _gradient(sweep: Backward, name: str) -> str:
-    word = sweep.adjoint(name)
-    if word not in sweep.made or not sweep.system.tensors[name].defined:
-        target = sweep.target(name)
-        sweep.made.pop(word, None)
-        sweep.made[word] = Made(target, sweep.total(name, target))
-    return word
+Adjoint = tuple[tuple[str, ...], list[Term]]  # the indices of its left side, and its terms
 
 
-def _edge_gradient(sweep: Backward, name: str, tensor: str) -> str:
+def _beyond(sweep: Backward, tensor: str) -> Adjoint:
     """The adjoint of the entry just outside a recurrence's range."""
     ((axis, steps),) = sweep.system.boundary[tensor]
     target = sweep.target(tensor)
     outside = Affine((), -1) if steps < 0 else Affine(((1, SizeOf(sweep.dims[tensor][axis])),))
     place = tuple(outside if n == axis else index(i) for n, i in enumerate(target))
     found = [t for r in sweep.reads.get(tensor, []) for t in sweep.gather(r.ref, r.g, r.around, place)]
-    word = sweep.adjoint(name)
-    sweep.made[word] = Made(tuple(i for n, i in enumerate(target) if n != axis), combine(found))
-    return word
+    return (*target[:axis], *target[axis + 1 :]), found
 
 
-def _step_gradient(sweep: Backward, name: str, at: str) -> str:
+def _by_step(sweep: Backward, name: str, at: str) -> Adjoint:
     """What the reads of a tensor at each value of the index `at` contribute."""
-    dims = {d for r in sweep.system.ranges.values() for n, d in r.items() if n == at}
-    if not dims:
+    dim = next((d for r in sweep.system.ranges.values() for n, d in r.items() if n == at), None)
+    if dim is None:
         raise NotationError(f"No index is called {at}, so there are no steps to tell apart.")
-    dim = next(iter(dims))
-    step, target = sweep.scope.fresh(at, dim), sweep.target(name)
+    left = (sweep.scope.fresh(at, dim), *sweep.target(name))
     found = []
     for read in sweep.reads.get(name, []):
         own = [i for i in read.around if sweep.scope.dims[i] == dim]
@@ -110,8 +104,5 @@ def _step_gradient(sweep: Backward, name: str, at: str) -> str:
             message = f"{name} is not read once at each {at}, so its gradient has no steps to tell apart."
             raise NotationError(message)
         timed = Ref(name, (index(own[0]), *read.ref.indices))
-        found += sweep.gather(timed, read.g, read.around, tuple(map(index, (step, *target))))
-    word = sweep.adjoint(name)
-    sweep.made.pop(word, None)
-    sweep.made[word] = Made((step, *target), combine(found))
-    return word
+        found += sweep.gather(timed, read.g, read.around, tuple(map(index, left)))
+    return left, found

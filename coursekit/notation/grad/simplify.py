@@ -8,8 +8,6 @@ multiplied out only where something cancels, as in `y (1 - y'/y)`.
 Every bound index must have a name of its own (`Scope.apart` sees to it).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -26,7 +24,7 @@ class Term:
     sums: tuple[str, ...] = ()
     factors: tuple[tuple[T.Expr, int], ...] = ()
 
-    def times(self, other: Term) -> Term:
+    def times(self, other: "Term") -> "Term":
         powers = dict(self.factors)
         for factor, exponent in other.factors:
             together = powers.get(factor, 0) + exponent
@@ -34,10 +32,10 @@ class Term:
         kept = tuple((f, e) for f, e in powers.items() if e)
         return Term(self.coefficient * other.coefficient, self.sums + other.sums, kept)
 
-    def power(self, exponent: int) -> Term:
+    def power(self, exponent: int) -> "Term":
         return Term(self.coefficient**exponent, (), tuple((f, e * exponent) for f, e in self.factors))
 
-    def over(self, indices: Iterable[str]) -> Term:
+    def over(self, indices: Iterable[str]) -> "Term":
         return replace(self, sums=self.sums + tuple(indices))
 
     def free(self) -> set[str]:

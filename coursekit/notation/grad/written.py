@@ -10,8 +10,6 @@ letter that the system uses for the same dimension is tried (`I` beside `j`), th
 that stand side by side may share a letter if they run over the same dimension.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -29,18 +27,19 @@ def written(sweep: Backward, last: list[str]) -> System:
     """The system of the equations `last` and of all that they read."""
     needed = _needed(sweep, last)
     short = _short(needed, sweep)
+    for old, new in short.items():
+        sweep.made[new], sweep.dims[new] = sweep.made[old], sweep.dims[old]
     equations: list[T.Equation] = []
     ranges: dict[int, dict[str, str]] = {}
     # names that in brackets would be read as a lookup
     scalars = {t.name for t in sweep.system.tensors.values() if t.indexes is not None or not t.dims}
     for name in needed:
-        pen = Pen(sweep.scope.dims, lambda d: sweep.network.letters.get(d, []), sweep.dims, scalars)
+        pen = Pen(sweep.scope.dims, lambda d: sweep.letters.get(d, []), sweep.dims, scalars)
         ranges[len(equations)] = pen.ranges
         equations.append(T.rename_tensors(_equation(sweep, name, pen), short))
     used = {r.name for e in equations for r in T.references(e)}
     padded = frozenset(short.get(n, n) for n in sweep.gather.pads | sweep.system.padded) & used
-    long = {v: k for k, v in short.items()}
-    shapes = _shapes(sweep, equations, ranges, long)
+    shapes = _shapes(sweep, equations, ranges)
     measures = dict.fromkeys([*shapes.values(), *_sized(sweep, equations, ranges)])
     program = T.Program(
         (
@@ -50,12 +49,11 @@ def written(sweep: Backward, last: list[str]) -> System:
         )
     )
     ordered, by_equation = blocks(equations, ranges, "")
-    tensors = _tensors(sweep, equations, measures, long)
     system = sweep.system
     return replace(
         system,
         program=program,
-        tensors=tensors,
+        tensors=_tensors(sweep, equations, measures),
         blocks=ordered,
         ranges=by_equation,
         centered=frozenset(i for r in ranges.values() for i, d in r.items() if d in sweep.scope.centered),
@@ -99,7 +97,7 @@ def _value(side: T.Affine) -> T.Affine | T.Expr:
     return atom.ref if isinstance(atom, T.Lookup) else T.Position(side)
 
 
-def _equation(sweep: Backward, name: str, pen: Pen) -> T.Equation:
+def _equation(sweep: Backward, name: str, pen: "Pen") -> T.Equation:
     made = sweep.made[name]
 
     def rank(factor: T.Expr) -> int:
@@ -111,7 +109,7 @@ def _equation(sweep: Backward, name: str, pen: Pen) -> T.Equation:
 
 
 def _shapes(
-    sweep: Backward, equations: list[T.Equation], ranges: dict[int, dict[str, str]], long: dict[str, str]
+    sweep: Backward, equations: list[T.Equation], ranges: dict[int, dict[str, str]]
 ) -> dict[str, str]:
     """`dW` -> `W` where an axis of `dW` is read nowhere on the right as an axis of its own."""
     sources = {sweep.adjoint(x): x for x in sweep.system.tensors}
@@ -122,7 +120,7 @@ def _shapes(
             continue
         found = set()
         for ref in T.references(equation.right):
-            for affine, dim in zip(ref.indices, sweep.dims[long.get(ref.name, ref.name)], strict=True):
+            for affine, dim in zip(ref.indices, sweep.dims[ref.name], strict=True):
                 if len(affine.terms) == 1 and ranges[number].get(str(affine.terms[0][1])) == dim:
                     found.add(affine.terms[0][1])
         if any(a.plain not in found for a in equation.left.indices):
@@ -162,17 +160,12 @@ def _numbers(equations: list[T.Equation]) -> list[T.Directive]:
     return [T.Directive("shape", (e.left.name,), ("",)) for e in equations if "_" in e.left.name]
 
 
-def _tensors(
-    sweep: Backward, equations: list[T.Equation], measures: Iterable[str], long: dict[str, str]
-) -> dict[str, Tensor]:
+def _tensors(sweep: Backward, equations: list[T.Equation], measures: Iterable[str]) -> dict[str, Tensor]:
     defined = {e.left.name for e in equations}
-    refs = [r.name for e in equations for r in (e.left, *T.references(e.right))]
     found = {}
-    for name in dict.fromkeys([*refs, *measures]):
+    for name in dict.fromkeys([*(r.name for e in equations for r in T.references(e)), *measures]):
         known = sweep.system.tensors.get(name)
-        own = sweep.made.get(long.get(name, name))
-        dims = tuple(sweep.scope.dims[i] for i in own.left) if own and name in defined else sweep.dims[name]
-        found[name] = Tensor(name, dims, name in defined, known.indexes if known else None)
+        found[name] = Tensor(name, sweep.dims[name], name in defined, known.indexes if known else None)
     return found
 
 

@@ -6,8 +6,6 @@ which loops over three indices twice instead of over four. The order is that of 
 equal; in a recurrence, what no step changes is made before it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from .. import tree as T
@@ -75,10 +73,8 @@ class _Split:
         if isinstance(pairing, int):
             return (self.factors[pairing],)
         a, b = pairing.left, pairing.right
-        axes: list[set[str]] = [
-            T.free_indices(T.Mul(tuple(self.factors[n] for n in leaves(p)))) for p in (a, b)
-        ]
-        return (*self.part(a, needed | axes[1]), *self.part(b, needed | axes[0]))
+        left, right = (T.free_indices(T.Mul(tuple(self.factors[n] for n in leaves(p)))) for p in (a, b))
+        return (*self.part(a, needed | right), *self.part(b, needed | left))
 
     def part(self, pairing: Pairing, needed: frozenset[str]) -> tuple[T.Expr, ...]:
         factors = self.product(pairing, needed)

@@ -8,8 +8,6 @@ are the opaque ones, from flat arrays to flat arrays. `made` holds every tensor 
 arrays are written again. Each block is a small function: an engine compiles such soon, and one long one late.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -102,9 +100,8 @@ def _block(scope: Words, block: Block, name: str) -> tuple[str, str, list[str]]:
     write.close(1)
     body = "\n".join(f"    {line}" for line in write.stack[0].lines)
     handed = {*scope.tensor.values(), *scope.sizes.values(), *scope.edge.values(), "functions"}
-    words = [
-        word for word in dict.fromkeys(re.findall(r"\w+", re.sub(r'"[^"]*"', "", body))) if word in handed
-    ]
+    said = dict.fromkeys(re.findall(r"\w+", re.sub(r'"[^"]*"', "", body)))
+    words = [word for word in said if word in handed]
     return name, f"  function {name}({', '.join(words)}) {{\n{body}\n  }}", words
 
 
@@ -124,9 +121,8 @@ def _checks(scope: Words, equation: Equation) -> Iterator[str]:
     for ref, guards in reads(equation.right):
         if guards or ref.name in scope.system.padded:
             continue
-        for axis, (affine, dim) in enumerate(
-            zip(ref.indices, scope.system.tensors[ref.name].dims, strict=True)
-        ):
+        dims = scope.system.tensors[ref.name].dims
+        for axis, (affine, dim) in enumerate(zip(ref.indices, dims, strict=True)):
             sides = [s for a, s in scope.system.boundary.get(ref.name, ()) if a == axis]
             fits = affine.const == 0 or any(s * affine.const > 0 for s in sides)
             if any(references(affine)) or (shifted(affine, ranges, dim) and fits):

@@ -4,12 +4,11 @@ A value is made at the outermost level that has all its indices, once. So factor
 normaliser of a softmax leave the loops that they do not need, by construction.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from .. import tree as T
 from ..code.scope import Scope, identifier
@@ -38,13 +37,11 @@ class Words(Scope):
     def size(self, dim: str) -> str:
         dim = self.system.aliases.get(dim, dim)
         if dim not in self.sizes:
-            text, key = self._size(dim), json.dumps(dim)
-            vector = next((n for n in self.system.inputs if self.system.tensors[n].dims == (dim,)), None)
-            if text is None and vector is not None:
-                text = f"inputs[{json.dumps(vector)}]?.length"
-            given = f"sizes[{key}]" + (f" ?? {text}" if text else "")
+            vectors = [n for n in self.system.inputs if self.system.tensors[n].dims == (dim,)]
+            text = self._size(dim) or "".join(f"inputs[{json.dumps(n)}]?.length" for n in vectors[:1])
+            key = json.dumps(dim)
+            told = text if text.isdigit() else f"sizes[{key}]" + (f" ?? {text}" if text else "")
             self.sizes[dim] = self.fresh(identifier(dim) or "n")
-            told = text if text and text.isdigit() else given
             self.lines.append(f"const {self.sizes[dim]} = size({key}, {told});")
         return self.sizes[dim]
 
@@ -53,7 +50,7 @@ class Words(Scope):
 
 
 _EQUAL = {"==": "===", "!=": "!=="}
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)
@@ -93,10 +90,8 @@ class Reads:
     # ── names ────────────────────────────────────────────────────────────────────────────────
 
     def fresh(self, word: str) -> str:
-        name, number = word, 1
-        while name in self.taken | self.scope.taken:
-            number += 1
-            name = f"{word}{'_' if word[-1].isdigit() else ''}{number}"
+        numbered = (f"{word}{'_' if word[-1].isdigit() else ''}{number}" for number in count(2))
+        name = next(n for n in chain([word], numbered) if n not in self.taken and n not in self.scope.taken)
         self.taken.add(name)
         return name
 
@@ -123,18 +118,13 @@ class Reads:
     def put(self, level: int, text: str) -> str:
         """A constant at a level, once."""
         known = self.stack[level].known
-        if re.fullmatch(r"-?[\w.]+", text):
-            return text
-        if text not in known:
+        if text not in known and not re.fullmatch(r"-?[\w.]+", text):
             known[text] = self.fresh("c")
             self.stack[level].lines.append(f"const {known[text]} = {text};")
-        return known[text]
+        return known.get(text, text)
 
     def var(self, index: str) -> str:
         return next(level.names[index] for level in reversed(self.stack) if index in level.names)
-
-    def bound(self, names: set[str]) -> bool:
-        return all(any(i in level.names for level in self.stack) for i in names)
 
     def level_of(self, *nodes: object, less: Sequence[str] = ()) -> int:
         """The outermost level at which all that these nodes need has a value, some indices aside."""
@@ -158,10 +148,8 @@ class Reads:
         first, stop = self.first(dim), self.stop(dim)
         low = self.put(self.depth, f"Math.max({first}, {low})") if low else first
         high = self.put(self.depth, f"Math.min({stop}, {high})") if high else stop
-        head = f"for (let {v} = {low}; {v} < {high}; {v}++)"
-        if step < 0:
-            head = f"for (let {v} = {high} - 1; {v} >= {low}; {v}--)"
-        self.stack.append(Level(head, {index: v}))
+        forwards, backwards = f"{v} = {low}; {v} < {high}; {v}++", f"{v} = {high} - 1; {v} >= {low}; {v}--"
+        self.stack.append(Level(f"for (let {forwards if step > 0 else backwards})", {index: v}))
 
     def close(self, depth: int) -> None:
         """Close levels until `depth` of them are open."""
@@ -190,7 +178,7 @@ class Reads:
     def holds(self, condition: T.Condition) -> str:
         if isinstance(condition, T.And):
             return " && ".join(self.holds(p) for p in condition.parts)
-        both = [side(condition.left), side(condition.right)]
+        both = (as_index(s) or s for s in (condition.left, condition.right))
         left, right = (self.affine(s) if isinstance(s, T.Affine) else self.value(s) for s in both)
         return f"{left} {_EQUAL.get(condition.operator, condition.operator)} {right}"
 
@@ -219,40 +207,29 @@ class Reads:
                 left.remove(index)
                 dim, v = self.ranges[index], self.variable(index)
                 self.say(f"const {v} = {self.affine(other)};")
-                whole = "" if not any(T.references(other)) else f" && {v} % 1 === 0"
+                whole = f" && {v} % 1 === 0" if any(T.references(other)) else ""
                 test = f"{v} >= {self.first(dim)} && {v} < {self.stop(dim)}{whole}"
                 self.stack.append(Level(f"if ({test})", {index: v}))
                 continue
             # An index that an equation will tell once the others have values comes after them.
-            told = {
-                i for c in rest if c.operator == "==" for i in alone(c) if T.free_indices(c) & {*left} - {i}
-            }
-            index = next((i for i in left if i not in told), left[0])
+            equal = [(i, T.free_indices(c)) for c in rest for i, op, _ in told(c) if op == "=="]
+            later = {i for i, names in equal if names & {*left} - {i}}
+            index = next((i for i in left if i not in later), left[0])
             left.remove(index)
-            low = high = ""
+            ends = {"<": "", ">": ""}
             for c in [c for c in rest if not any(T.references(c))]:
                 for _, op, other in self.solved(c, [index]):
-                    if op in ("<", "<=") and not high:
-                        high = self.affine(other) + (" + 1" if op == "<=" else "")
-                    elif op in (">", ">=") and not low:
-                        low = self.affine(other) + (" + 1" if op == ">" else "")
-                    else:
-                        continue
-                    rest.remove(c)
-                    break
-            self.loop(index, low, high)
+                    if op[0] in ends and not ends[op[0]]:
+                        ends[op[0]] = self.affine(other) + (" + 1" if op in ("<=", ">") else "")
+                        rest.remove(c)
+            self.loop(index, ends[">"], ends["<"])
 
     def solved(self, c: T.Compare, names: Sequence[str]) -> Iterator[tuple[str, str, T.Affine]]:
         """`index operator affine`, where a condition says it of an index that has no value yet, and all else has."""
-        left, right = side(c.left), side(c.right)
-        for a, b, op in ((left, right, c.operator), (right, left, _FLIPPED[c.operator])):
-            if (
-                isinstance(a, T.Affine)
-                and isinstance(b, T.Affine)
-                and a.plain in names
-                and self.bound(T.free_indices(b))
-            ):
-                yield a.plain or "", op, b
+        for index, op, other in told(c):
+            known = all(any(i in level.names for level in self.stack) for i in T.free_indices(other))
+            if index in names and known:
+                yield index, op, other
 
     # ── offsets ──────────────────────────────────────────────────────────────────────────────
 
@@ -266,13 +243,11 @@ class Reads:
             rest = [n for n in range(axis + 1, len(dims)) if n not in dropped]
             sizes = [str(deep) if n == axis_ else self.scope.size(dims[n]) for n in rest]
             stride = self.put(0, " * ".join(s for s in sizes if s != "1") or "1")
-            scaled: Callable[..., str] = lambda *words, by=stride: (
-                " * ".join(w for w in (*words, by) if w != "1") or "1"
-            )
-            found += [(level, sign + scaled(*words)) for sign, level, *words in self.terms(affine, axis, ref)]
             first = self.first(dims[axis])
             start = other.shift if other and axis == axis_ else "" if first == "0" else f"-{first}"
-            found += [(0, start[0] + scaled(start[1:]))] if start else []
+            terms = [*self.terms(affine, axis, ref), *([(start[0], 0, start[1:])] if start else [])]
+            for sign, level, *words in terms:
+                found.append((level, sign + (" * ".join(w for w in (*words, stride) if w != "1") or "1")))
         return sorted(found, key=lambda piece: piece[0])
 
     def terms(self, affine: T.Affine, axis: int, ref: T.Ref) -> list[tuple[str, int, *tuple[str, ...]]]:
@@ -283,9 +258,8 @@ class Reads:
             call = f"inside({checked})" if self.guarded else f"at({json.dumps(ref.name)}, {checked})"
             return [("+", level, self.put(level, call))]
         sign: Callable[[int], str] = lambda n: "-" if n < 0 else "+"
-        own = [
-            (sign(f), self.level_of(T.Affine(((1, a),))), str(abs(f)), self.atom(a)) for f, a in affine.terms
-        ]
+        needs: Callable[[T.IndexAtom], int] = lambda atom: self.level_of(T.Affine(((1, atom),)))
+        own = [(sign(f), needs(a), str(abs(f)), self.atom(a)) for f, a in affine.terms]
         const = [(sign(affine.const), self.level_of(affine), str(abs(affine.const)))] if affine.const else []
         return [*own, *const]
 
@@ -298,16 +272,13 @@ class Reads:
             text = self.put(level, text) if last and level < self.depth else text
         return text or "0"
 
-    def offset(self, ref: T.Ref) -> str:
-        return self.gathered(self.pieces(ref))
-
     # ── reads ────────────────────────────────────────────────────────────────────────────────
 
     def read(self, ref: T.Ref) -> str:
         array, others = self.scope.tensor[ref.name], self.elsewhere(ref)
         if len(others) == 1:
             return self.chosen(ref, array, others[0])
-        text = f"{array}[{self.offset(ref)}]"
+        text = f"{array}[{self.gathered(self.pieces(ref))}]"
         for number, one in enumerate(others):  # the last axis decides, as in `evaluate`
             both = " || ".join(f"({o.test})" for o in others[:number] if o.axis != one.axis)
             own = f"{one.array}[{self.gathered(self.pieces(ref, one))}]"
@@ -334,9 +305,7 @@ class Reads:
 
     def elsewhere(self, ref: T.Ref) -> list[Elsewhere]:
         dims, found = self.system.tensors[ref.name].dims, []
-        open_ = [
-            n for n, a in enumerate(ref.indices) if not (a.plain and self.ranges.get(a.plain) == dims[n])
-        ]
+        open_ = [n for n, a in enumerate(ref.indices) if self.ranges.get(a.plain or "") != dims[n]]
         if ref.name in self.system.padded:
             tests = [t for n in open_ for _, t in self.leaves(ref, n)]
             level = self.level_of(*(ref.indices[n] for n in open_))
@@ -346,10 +315,12 @@ class Reads:
         for axis, steps in self.system.boundary.get(ref.name, ()):
             for way, test in self.leaves(ref, axis) if axis in open_ else ():
                 if way * steps > 0:
-                    first, level = self.first(dims[axis]), self.level_of(ref.indices[axis])
+                    first, edge = self.first(dims[axis]), self.scope.edge[ref.name, axis, way]
                     start = f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
-                    shift = start if way < 0 else f"-{self.stop(dims[axis])}"
-                    edge = self.scope.edge[ref.name, axis, way]
+                    shift, level = (
+                        start if way < 0 else f"-{self.stop(dims[axis])}",
+                        self.level_of(ref.indices[axis]),
+                    )
                     found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
         return sorted(found, key=lambda e: e.axis)
 
@@ -365,19 +336,9 @@ def parts(conditions: Sequence[T.Condition | None]) -> list[T.Compare]:
     return [p for c in conditions for p in each(c)]
 
 
-def side(node: T.Affine | T.Expr) -> T.Affine | T.Expr:
-    """A side of a condition as an index expression, where it is one."""
-    return as_index(node) or node
-
-
-def alone(c: T.Compare) -> Iterator[str]:
-    """The bare indices of a condition whose other side does not need them."""
-    left, right = side(c.left), side(c.right)
-    for a, b in ((left, right), (right, left)):
-        if (
-            isinstance(a, T.Affine)
-            and isinstance(b, T.Affine)
-            and a.plain
-            and a.plain not in T.free_indices(b)
-        ):
-            yield a.plain
+def told(c: T.Compare) -> Iterator[tuple[str, str, T.Affine]]:
+    """`index operator affine`, where a condition says it of a bare index that the other side does not need."""
+    left, right = as_index(c.left), as_index(c.right)
+    for a, b, op in ((left, right, c.operator), (right, left, _FLIPPED.get(c.operator, c.operator))):
+        if a is not None and b is not None and a.plain and a.plain not in T.free_indices(b):
+            yield a.plain, op, b

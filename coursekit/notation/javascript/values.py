@@ -1,7 +1,5 @@
 """The text of every kind of expression, and of the equation that it stands in."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +9,7 @@ from ..errors import NotationError
 from ..functions import ONE, ZERO
 from ..meaning.reach import conditions
 from ..tree import Condition, Equation, Expr, Position, Ref, index, references
-from .reads import Reads, alone, parts
+from .reads import Reads, parts, told
 
 _CALLS = {
     "sigmoid": "(1 / (1 + Math.exp(-{z})))",
@@ -38,12 +36,11 @@ class Values(Reads):
         left, right = equation.left, equation.right
         looped = {name for name, _ in self.block.loops}
         names = [n for a in left.indices for _, n in a.terms if isinstance(n, str) and n not in looped]
-        terms = right.terms if isinstance(right, T.Add) else (right,)
-        if not any(self.gains(left, names, t) for t in terms):
+        terms = [_sign(term) for term in (right.terms if isinstance(right, T.Add) else (right,))]
+        if not any(self.gains(left, names, term) for _, term in terms):
             return self.assign(left, "=", names, right)
         self.assign(left, "=", names, ZERO)
-        for term in terms:
-            sign, body = _sign(term)
+        for sign, body in terms:
             if isinstance(body, T.Sum):
                 order = sorted(names, key=_along(left, body).count)
                 self.assign(left, f"{sign}=", [*body.indices, *order], body.body, body.where)
@@ -55,19 +52,20 @@ class Values(Reads):
     ) -> None:
         depth, text = self.within(names, body, where) if sign != "=" else (self.nest(names), "")
         text = text or self.value(body)
-        self.say(f"{self.scope.tensor[left.name]}[{self.offset(left)}] {sign} {text};")
+        self.say(f"{self.scope.tensor[left.name]}[{self.gathered(self.pieces(left))}] {sign} {text};")
         self.close(depth)
 
     def gains(self, left: Ref, names: list[str], term: Expr) -> bool:
         """Is a sum better made by adding to all entries than entry by entry? Where an index of the left side is
         the one that runs along memory, or where a condition tells which entry it is."""
-        _, term = _sign(term)
         if not isinstance(term, T.Sum) or not names:
             return False
         factors = term.body.factors if isinstance(term.body, T.Mul) else (term.body,)
         if any(isinstance(f, (T.Softmax, T.Reduce, T.Cases, T.Apply)) for f in factors):
             return False
-        if any(c.operator == "==" and i in names for c in parts(conditions(term.body)) for i in alone(c)):
+        if any(
+            c.operator == "==" and i in names for c in parts(conditions(term.body)) for i, _, _ in told(c)
+        ):
             return True
         along = _along(left, term)
         return max(map(along.count, names)) > max(map(along.count, term.indices))
@@ -141,9 +139,8 @@ class Values(Reads):
                 return f"({self.affine(affine)})"
             case T.Cases(branches, otherwise):
                 text = self.looked(otherwise)
-                for branch, condition in reversed(branches):
-                    text = f"({self.holds(condition)} ? {self.looked(branch)} : {text})"
-                return text
+                pairs = [(self.holds(condition), self.looked(branch)) for branch, condition in branches[::-1]]
+                return _chosen(pairs[::-1], text)
             case T.Iverson(condition):
                 return f"({self.holds(condition)} ? 1 : 0)"
         raise NotationError(f"JavaScript cannot write {type(node).__name__.lower()} here")
@@ -246,27 +243,31 @@ class Values(Reads):
             own = {along: f"{v} - {start} - {shift} + {self.first(dim)}"}
             shift = self.put(0, f"{shift} + {self.scope.size(dim)}")
             texts.append((f"{v} < {start} + {shift}", self.looked(self.renamed(node.axis, part, own))))
-        text = texts.pop()[1]
-        for test, part_text in reversed(texts):
-            text = f"({test} ? {part_text} : {text})"
-        return text
+        return _chosen(texts[:-1], texts[-1][1])
 
     def flat(self, node: T.Flatten) -> str:
         """The indices of the entry that stands at a place along the axis."""
-        told, rest = {}, f"({self.var(node.axis)} - {self.first(self.ranges[node.axis])})"
+        values, rest = {}, f"({self.var(node.axis)} - {self.first(self.ranges[node.axis])})"
         for name in reversed(node.indices):
             size = self.scope.size(self.ranges[name])
-            told[name] = f"{rest} % {size} + {self.first(self.ranges[name])}"
+            values[name] = f"{rest} % {size} + {self.first(self.ranges[name])}"
             rest = f"Math.floor({rest} / {size})"
-        return self.value(self.renamed(node.axis, node.body, told))
+        return self.value(self.renamed(node.axis, node.body, values))
 
-    def renamed(self, axis: str, node: Expr, told: dict[str, str]) -> Expr:
+    def renamed(self, axis: str, node: Expr, values: dict[str, str]) -> Expr:
         """The node with indices of its own, whose values the index along an axis tells."""
         level = self.level_of(Position(index(axis)))
-        new = {name: f"{name} {len(self.ranges)}" for name in told}
-        self.ranges = {**self.ranges, **{new[name]: self.ranges[name] for name in told}}
-        self.stack[level].names |= {new[name]: self.put(level, text) for name, text in told.items()}
+        new = {name: f"{name} {len(self.ranges)}" for name in values}
+        self.ranges = {**self.ranges, **{new[name]: self.ranges[name] for name in values}}
+        self.stack[level].names |= {new[name]: self.put(level, text) for name, text in values.items()}
         return T.substitute(node, new)
+
+
+def _chosen(branches: Sequence[tuple[str, str]], text: str) -> str:
+    """The first branch whose test holds, else the text."""
+    for test, branch in reversed(branches):
+        text = f"({test} ? {branch} : {text})"
+    return text
 
 
 def _sign(term: Expr) -> tuple[str, Expr]:

@@ -10,10 +10,8 @@ against it. Four conventions that the notation leaves open are fixed here:
 - a number that does not exist is nan, one that is too large is inf, as for tensors.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from numbers import Real
@@ -35,11 +33,12 @@ def evaluate(
     functions: Functions | None = None,
 ) -> dict[str, object]:
     """Every defined tensor as nested lists. The arguments are those of `run`, with lists for tensors."""
-    given = {name: _table(system, name, value) for name, value in inputs.items()}
+    table: Callable[[str, object], Table] = lambda name, value: Table.of(value, _shape(system, name, value))
     edges: dict[str, list[Any]] = {
-        name: [v if isinstance(v, Real) else _table(system, name, v) for v in sides(system, name, value)]
+        name: [v if isinstance(v, Real) else table(name, v) for v in sides(system, name, value)]
         for name, value in (boundary or {}).items()
     }
+    given = {name: table(name, value) for name, value in inputs.items()}
     found = tables(system, given, edges, sizes or {}, functions or {})
     return {name: value.nested() for name, value in found.items()}
 
@@ -63,12 +62,11 @@ def tables(
     for block in system.blocks:
         machine.running = frozenset(e.left.name for e in block.equations)
         ranges = system.ranges[block.equations[0]]
-        loops = [(name, machine.span(ranges[name])[::step]) for name, step in block.loops]
-        defining = [machine.definition(equation, [name for name, _ in loops]) for equation in block.equations]
-        for point in product(*(values for _, values in loops)):
-            fixed = dict(zip((name for name, _ in loops), point, strict=True))
+        loops = {name: machine.span(ranges[name])[::step] for name, step in block.loops}
+        defining = [machine.definition(equation, list(loops)) for equation in block.equations]
+        for point in product(*loops.values()):
             for define in defining:
-                define(dict(fixed))
+                define(dict(zip(loops, point, strict=True)))
     return {name: machine.tables[name] for name in system.outputs}
 
 
@@ -82,19 +80,13 @@ def constant_value(system: System, sizes: Mapping[str, int], node: T.Expr) -> fl
     return Machine(system, dict(sizes), {}, {}, {}).value(node)({})
 
 
-def _table(system: System, name: str, value: object) -> Table:
-    return Table.of(value, _shape(system, name, value))
-
-
 def _shape(system: System, name: str, value: object) -> Shape:
     shape = []
     while isinstance(value, (list, tuple)):
         shape.append(len(value))
-        if not value:
-            break
         if len({len(v) if isinstance(v, (list, tuple)) else None for v in value}) > 1:
             raise fail(system, f"`{name}` is ragged: its rows have different lengths", span_of(system, name))
-        value = value[0]
+        value = value[0] if value else None
     return tuple(shape)
 
 
@@ -116,18 +108,14 @@ class Opaque:
     def __call__(self, *args: object) -> object:
         total = [0.0] * math.prod(self.shape)
         for number, arg in enumerate(args):
-            entries = list(_entries(arg))
+            entries = flat(arg)
             for entry, row in zip(entries, self.weights(number, len(entries)), strict=True):
                 total = [t + math.tanh(entry) * w for t, w in zip(total, row, strict=True)]
         return Table(self.shape, [math.tanh(t) for t in total]).nested()
 
 
-def _entries(arg: Any) -> Iterator[float]:
-    if isinstance(arg, (list, tuple)):
-        for part in arg:
-            yield from _entries(part)
-    else:
-        yield arg
+def flat(arg: Any) -> list[float]:
+    return [entry for part in arg for entry in flat(part)] if isinstance(arg, (list, tuple)) else [arg]
 
 
 class Engine:

@@ -1,7 +1,5 @@
 """Who reads whom; and why two axes have one size: the indices that run over both, from equation to equation."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable
 

@@ -1,7 +1,5 @@
 """What each kind of expression means: once, a function from the values of its indices to its own value."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
@@ -264,7 +262,11 @@ class Machine(Extents):
             for affine, position, span, step in axes
             if self.interval(affine, self.ranges) is None
         ]
-        plain = place = entry(table.flat, *self.offset(ref), looked_up)
+        flat, direct = table.flat, linear(*self.offset(ref))
+        far: Callable[[At], int] = lambda at: sum([(spot(at) - low) * step for spot, low, step in looked_up])
+        plain = place = (
+            (lambda at: flat[direct(at) + far(at)]) if looked_up else (lambda at: flat[direct(at)])
+        )
         if ref.name in self.running:
 
             def plain(at: At) -> float:
@@ -305,9 +307,8 @@ class Machine(Extents):
     def row(self, index: str, ref: T.Ref) -> Callable[[At], list[float]] | None:
         const, terms = self.offset(ref)
         step = {name: factor for factor, name in terms}.get(index, 0)
-        bare = [a for a in ref.indices if a.plain != index]
-        looked_up = any(isinstance(atom, T.Lookup) for a in ref.indices for _, atom in a.terms)
-        if step < 1 or looked_up or any(index in T.free_indices(a) for a in bare):
+        shifted = any(index in T.free_indices(a) for a in ref.indices if a.plain != index)
+        if step < 1 or shifted or any(isinstance(atom, T.Lookup) for a in ref.indices for _, atom in a.terms):
             return None
         span, flat, doubtful = self.span(self.ranges[index]), self.tables[ref.name].flat, self.doubtful(ref)
         place = linear(const + step * span.start, [(f, i) for f, i in terms if i != index])
@@ -325,13 +326,13 @@ class Machine(Extents):
 
     def outside(self, ref: T.Ref, place: Place) -> float:
         """The boundary value beyond the last axis that is left (beyond all of them, where it is a number)."""
-        dims = self.system.tensors[ref.name].dims
-        axes = [n for n, (p, dim) in enumerate(zip(place, dims, strict=True)) if p not in self.span(dim)]
-        axis, span = axes[-1], self.span(dims[axes[-1]])
+        dims, spans = self.system.tensors[ref.name].dims, self.spans(ref)
+        axes = [n for n, (p, span) in enumerate(zip(place, spans, strict=True)) if p not in span]
+        axis, span = axes[-1], spans[axes[-1]]
         before = place[axis] < span.start
-        places = self.system.boundary.get(ref.name, ()) if ref.name in self.edges else ()
-        for (side, steps), value in zip(places, self.edges.get(ref.name, ()), strict=False):
-            away = place[axis] - span.start if before else place[axis] - span.stop + 1
+        away = place[axis] - (span.start if before else span.stop - 1)
+        sides = self.system.boundary.get(ref.name, ())
+        for (side, steps), value in zip(sides, self.edges.get(ref.name, ()), strict=False):
             if side != axis or (steps < 0) != before or abs(away) > abs(steps):
                 continue
             if not isinstance(value, Table):
@@ -343,8 +344,9 @@ class Machine(Extents):
                 return value[rest]
             message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
             raise fail(self.system, message, ref.span)
-        low, high = span.start, span.stop - 1
-        message = f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {low} to {high}"
+        message = (
+            f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {span[0]} to {span[-1]}"
+        )
         raise fail(self.system, message, ref.span)
 
     def apply(self, node: T.Apply) -> Value:
@@ -387,10 +389,3 @@ def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:
         case [(f, i), (g, j), (h, k)]:
             return lambda at: const + f * at[i] + g * at[j] + h * at[k]
     return lambda at: const + sum([f * at[i] for f, i in terms])
-
-
-def entry(flat: list[float], const: int, terms: list[tuple[int, str]], looked_up: list[Spot]) -> Value:
-    place = linear(const, terms)
-    if looked_up:
-        return lambda at: flat[place(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])]
-    return lambda at: flat[place(at)]

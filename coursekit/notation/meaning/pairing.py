@@ -1,7 +1,5 @@
 """In which order to multiply: the cheapest way through a product of many factors, two at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -18,8 +16,8 @@ _EXACT = 7  # up to this many factors every order is weighed; beyond, the best n
 class Pair:
     """Two parts of a product, multiplied and summed over what nothing else needs."""
 
-    left: Pairing
-    right: Pairing
+    left: "Pairing"
+    right: "Pairing"
 
 
 Pairing = Union[int, Pair]  # the number of a factor, or a pair

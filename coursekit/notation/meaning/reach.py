@@ -1,7 +1,5 @@
 """Whether every read stays inside its tensor, once the sizes are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,25 +16,24 @@ def fail(system: System, message: str, span: T.Span = T.NOWHERE) -> NotationErro
     return NotationError(message, system.program.source, span.line, span.column, span.width)
 
 
-def starts(system: System, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The first value of an index over each dimension: 0, or -(n//2) where the dimension is centred."""
-    if not system.centered:
-        return dict.fromkeys(sizes, 0)
-    centred = {dim for r in system.ranges.values() for name, dim in r.items() if name in system.centered}
-    return {dim: -(n // 2) if dim in centred else 0 for dim, n in sizes.items()}
+def centred(system: System) -> set[str]:
+    """The dimensions whose indices run from -(n//2)."""
+    ranges = system.ranges.values() if system.centered else ()
+    return {dim for r in ranges for name, dim in r.items() if name in system.centered}
 
 
 def nth(axis: int) -> str:
     """An axis in words: numbered from one it would be taken for torch's `dim`, which counts from zero."""
-    words = ("first", "second", "third")
-    return f"{words[axis] if axis < len(words) else f'{axis + 1}th'} axis"
+    return f"{dict(enumerate(('first', 'second', 'third'))).get(axis, f'{axis + 1}th')} axis"
 
 
 class Extents:
     """How far the indices of a system run, once the sizes are known."""
 
     def __init__(self, system: System, sizes: Mapping[str, int]):
-        self.system, self.sizes, self.first = system, sizes, starts(system, sizes)
+        self.system, self.sizes, self.first = system, sizes, dict.fromkeys(sizes, 0)
+        for dim in centred(system) & sizes.keys():
+            self.first[dim] = -(sizes[dim] // 2)
 
     def span(self, dim: str) -> range:
         """The values of an index over a dimension."""
@@ -74,12 +71,15 @@ def extent(
     return low, high
 
 
+def span(dim: str, centred: bool) -> tuple[T.Affine, T.Affine]:
+    """The first and the last value of an index over a dimension; its name is half its size, rounded down."""
+    first = T.Affine(((-1, dim),)) if centred else T.Affine(())
+    return first, plus(first, T.Affine(((1, T.SizeOf(dim)),), -1))
+
+
 def shifted(affine: T.Affine, ranges: Mapping[str, str], dim: str) -> bool:
     """Is it `t`, `t-1` or the like, with `t` over this very dimension?"""
-    match affine.terms:
-        case ((1, str(name)),):
-            return ranges.get(name) == dim
-    return False
+    return any(affine.terms == ((1, name),) for name, own in ranges.items() if own == dim)
 
 
 def has_conditions(node: object) -> bool:
@@ -144,16 +144,13 @@ def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
             if ref.name in system.padded:
                 continue
             for axis, affine in enumerate(ref.indices):
-                bounds = extents.interval(affine, ranges)
                 span = extents.span(system.tensors[ref.name].dims[axis])
-                low, high = span[0], span[-1]
-                for side, steps in system.boundary.get(ref.name, ()):
-                    if side == axis:
-                        low, high = (low + steps, high) if steps < 0 else (low, high + steps)
-                if bounds is not None and (bounds[0] < low or bounds[1] > high):
+                beyond = [steps for side, steps in system.boundary.get(ref.name, ()) if side == axis]
+                low, high = span[0] + min([0, *beyond]), span[-1] + max([0, *beyond])
+                least, most = extents.interval(affine, ranges) or (low, high)
+                if least < low or most > high:
                     own = tuple(g for g in guards if T.free_indices(g[0]) & T.free_indices(affine))
-                    worst = bounds[0] if bounds[0] < low else bounds[1]
-                    yield Doubt(equation, ref, axis, low, high, worst, own)
+                    yield Doubt(equation, ref, axis, low, high, least if least < low else most, own)
 
 
 def check_reads(system: System, sizes: Mapping[str, int]) -> list[Doubt]:
@@ -169,7 +166,8 @@ def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationE
     ref, axis = doubt.ref, doubt.axis
     affine, dim = ref.indices[axis], system.tensors[ref.name].dims[axis]
     span = Extents(system, sizes).span(dim)
-    message = f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs "
-    message += f"from {span[0]} to {span[-1]} (`{dim}` is {sizes[dim]}); "
-    message += f"say `pad {ref.name}` if it is zero outside"
+    message = (
+        f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs from {span[0]} "
+    )
+    message += f"to {span[-1]} (`{dim}` is {sizes[dim]}); say `pad {ref.name}` if it is zero outside"
     return fail(system, message, affine.span if affine.span.line else ref.span)

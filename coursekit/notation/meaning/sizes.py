@@ -3,8 +3,6 @@
 Nothing here knows what a tensor is made of: `evaluate` and `run` both hand over shapes alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
@@ -77,12 +75,10 @@ def _check_names(system: System, shapes: Mapping[str, object], boundary: Mapping
         raise fail(system, message, span_of(system, name))
     for name in extra:
         if name in system.tensors:
-            raise fail(
-                system, f"`{name}` is defined by the system, so it cannot be given", span_of(system, name)
-            )
-        raise fail(
-            system, f"`{name}` is given, but no equation reads it; the inputs are {_list(system.inputs)}"
-        )
+            message = f"`{name}` is defined by the system, so it cannot be given"
+            raise fail(system, message, span_of(system, name))
+        message = f"`{name}` is given, but no equation reads it; the inputs are {_list(system.inputs)}"
+        raise fail(system, message)
     for name in boundary:
         if name in system.padded:
             message = f"`{name}` has a boundary, but `pad` makes it zero outside: keep one of the two"
@@ -91,7 +87,7 @@ def _check_names(system: System, shapes: Mapping[str, object], boundary: Mapping
             raise fail(system, f"there is a boundary for `{name}`, but no tensor of that name")
     for name, places in system.boundary.items():
         if name not in boundary and name not in system.padded:
-            read = next((r for r in outside_reads(system, name)), None)
+            read = next(outside_reads(system, name), None)
             where = f" at {show(read.indices[places[0][0]])}" if read else " outside its range"
             axes = ", ".join(d for n, d in enumerate(_axes(system, name)) if n != places[0][0])
             message = f"`{name}` is read{where}: give boundary={{{name!r}: …}} of shape ({axes}), or say `pad {name}`"
@@ -109,10 +105,9 @@ def outside_reads(system: System, name: str) -> Iterator[T.Ref]:
 
 def _axes(system: System, name: str) -> tuple[str, ...]:
     """What the reader calls the axes: the left side's indices where there is one, else the dimensions."""
-    for equation in (e for block in system.blocks for e in block.equations):
-        if equation.left.name == name:
-            return tuple(show(a) for a in equation.left.indices)
-    return system.tensors[name].dims
+    lefts = (e.left for block in system.blocks for e in block.equations)
+    own = next((tuple(map(show, left.indices)) for left in lefts if left.name == name), None)
+    return own or system.tensors[name].dims
 
 
 def _list(names: Sequence[str]) -> str:
@@ -161,9 +156,8 @@ class _Book:
             message = f"sizes has {name!r}, which is no dimension here; they are {_list(known)}"
             raise fail(self.system, message, span)
         if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
-            raise fail(
-                self.system, f"the size of {name!r} must be a whole number above 0, not {size!r}", span
-            )
+            message = f"the size of {name!r} must be a whole number above 0, not {size!r}"
+            raise fail(self.system, message, span)
         self.set(dim, int(size), "in sizes", span)
 
     def edge(self, name: str, axis: int, steps: int, shape: Shape) -> None:
@@ -187,15 +181,16 @@ class _Book:
         while before != len(self.sizes):
             before = len(self.sizes)
             for dim, derived in self.system.derived.items():
-                if dim not in self.sizes:
-                    size = self._longest(derived, dim)
-                    if size is not None and size < 1:
-                        reach = derived.reaches[0]
-                        message = f"nothing is left for `{derived.index}`: {show(reach.affine)} leaves "
-                        message += f"`{reach.dim}`, which is {self.sizes[reach.dim]}, at once"
-                        raise fail(self.system, message, reach.affine.span)
-                    if size is not None:
-                        self.set(dim, size, f"by the reads along `{derived.index}`")
+                size = None if dim in self.sizes else self._longest(derived)
+                if size is not None and size < 1:
+                    reach = derived.reaches[0]
+                    message = (
+                        f"nothing is left for `{derived.index}`: {show(reach.affine)} leaves `{reach.dim}`"
+                    )
+                    message += f", which is {self.sizes[reach.dim]}, at once"
+                    raise fail(self.system, message, reach.affine.span)
+                if size is not None:
+                    self.set(dim, size, f"by the reads along `{derived.index}`")
             for dim, joined in self.system.joined.items():
                 self._join(dim, joined)
         tensors, ranges = self.system.tensors, self.system.ranges.values()
@@ -219,7 +214,7 @@ class _Book:
             if rest >= by and rest % by == 0:
                 self.set(unknown[0], rest // by, f"as `{dim}` is {self.sizes[dim]} = {spelt}")
 
-    def _longest(self, derived: Derived, dim: str) -> int | None:
+    def _longest(self, derived: Derived) -> int | None:
         """The longest range that keeps every reach inside; None while another size is unknown."""
         others = dict(derived.dims)
         found: list[int] = []
@@ -227,22 +222,16 @@ class _Book:
             stride = next((c for c, atom in reach.affine.terms if atom == derived.index), 0)
             if stride == 0:
                 continue
-            if reach.dim not in self.sizes:
-                return None
-            n = self.sizes[reach.dim]
-            if reach.padded:
-                found.append(-(-n // abs(stride)))
-                continue
             rest = T.Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
-            if any(isinstance(a, str) and others.get(a) not in self.sizes for _, a in rest.terms):
+            wanted = [] if reach.padded else [others.get(name) for name in rest.names]
+            if any(dim not in self.sizes for dim in (reach.dim, *wanted)):
                 return None
-            bounds = Extents(self.system, self.sizes).interval(rest, others)
-            if bounds is None:
-                continue
-            low, high = bounds
-            room = n - 1 - high if stride > 0 else low
-            found.append(max(0, room // abs(stride) + 1))
-        return min(found) if found else None
+            if reach.padded:
+                found.append(-(-self.sizes[reach.dim] // abs(stride)))
+            elif bounds := Extents(self.system, self.sizes).interval(rest, others):
+                room = self.sizes[reach.dim] - 1 - bounds[1] if stride > 0 else bounds[0]
+                found.append(max(0, room // abs(stride) + 1))
+        return min(found, default=None)
 
 
 def _count(axes: int) -> str:

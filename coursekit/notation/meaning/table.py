@@ -1,7 +1,5 @@
 """Numbers in plain Python: tables of them, and arithmetic that ends as tensor arithmetic does: in inf and nan."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +23,7 @@ class Table:
         self.shape = tuple(shape)
 
     @classmethod
-    def of(cls, nested: object, shape: Sequence[int]) -> Table:
+    def of(cls, nested: object, shape: Sequence[int]) -> "Table":
         """From lists in lists, which are known to have this shape."""
         rows: list[Any] = [nested]
         for _ in shape:
@@ -48,10 +46,10 @@ class Table:
             rows = [rows[k : k + size] for k in range(0, len(rows), size)]
         return rows if self.shape else rows[0]
 
-    def map(self, function: Callable[[float], float]) -> Table:
+    def map(self, function: Callable[[float], float]) -> "Table":
         return Table(self.shape, [function(x) for x in self.flat])
 
-    def permute(self, order: Sequence[int]) -> Table:
+    def permute(self, order: Sequence[int]) -> "Table":
         shape = [self.shape[a] for a in order]
         back = [list(order).index(a) for a in range(len(order))]
         return Table(shape, [self[[p[b] for b in back]] for p in product(*map(range, shape))])

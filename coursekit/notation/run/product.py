@@ -5,8 +5,6 @@
 `einsum`, in the cheapest order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,31 +16,38 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .. import tree as T
-from ..code.value import ATOM, MUL, POWER, Value
+from ..code.value import ATOM, MUL, POWER, Value, number
 from ..indices import each, equality, put, solve
-from ..meaning.evaluate import constant_value
 from ..meaning.pairing import Pairing, cheapest, leaves
 from ..meaning.table import divide
-from .names import LANE, literal
 from .reads import cut, every
 
 if TYPE_CHECKING:
     from .writer import Writer
 
 
+# The axis of a grid's recurrence: the entries of one anti-diagonal. Its length changes from step to step.
+LANE = "~"
+
 _CONV = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 
 
-def convolution(write: Writer, factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
+def literal(value: float) -> Value:
+    whole = value.is_integer() and abs(value) < 1e15
+    return number(str(int(value)) if whole else repr(value), ATOM if value >= 0 else MUL)
+
+
+def convolution(write: "Writer", factors: Sequence[T.Expr], summed: Sequence[str]) -> Value | None:
     """A product of two factors, one of them read through windows; None if it is not one."""
-    if len(factors) == 2 and not any(isinstance(f, T.Iverson) for f in factors):
-        for image, kernel in (factors, factors[::-1]):
-            if isinstance(image, T.Ref) and (value := _convolve(write, image, kernel, summed)) is not None:
-                return value
-    return None
+    if len(factors) != 2 or any(isinstance(f, T.Iverson) for f in factors):
+        return None
+    one, other = factors
+    return _convolve(write, one, other, summed) or _convolve(write, other, one, summed)
 
 
-def _convolve(write: Writer, image: T.Ref, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
+def _convolve(write: "Writer", image: T.Expr, kernel: T.Expr, summed: Sequence[str]) -> Value | None:
+    if not isinstance(image, T.Ref):
+        return None
     terms = [write.extents.terms(affine)[0] for affine in image.indices]
     plain = {axis: found[0] for axis, found in enumerate(terms) if len(found) == 1}
     # A window is read at `stride * out + dilation * tap`, up to sign and shift.
@@ -52,13 +57,12 @@ def _convolve(write: Writer, image: T.Ref, kernel: T.Expr, summed: Sequence[str]
         if len(found) == 2 and len({name in summed for _, name in found}) == 2
     }
     names = [name for found in terms for _, name in found]
-    looked_up = any(isinstance(atom, T.Lookup) for affine in image.indices for _, atom in affine.terms)
-    if looked_up or len(windows) not in _CONV or len(windows) + len(plain) < len(terms):
+    if len([*T.references(image)]) > 1 or len(windows) not in _CONV or len(windows) + len(plain) < len(terms):
         return None
     weights = write.value(kernel)
-    channels = [name for _, name in plain.values() if name in summed]
-    batch = [name for _, name in plain.values() if name not in summed]
+    channels, batch = ([n for _, n in plain.values() if (n in summed) is sense] for sense in (True, False))
     places, taps = ([window[k][1] for window in windows.values()] for k in (0, 1))
+    strides, dilations = ([window[k][0] for window in windows.values()] for k in (0, 1))
     kinds = [n for n in weights.axes if n not in channels and n not in taps]
     lengths: Callable[[Sequence[str]], list[int]] = lambda axes: [write.length(a) for a in axes]
     fits = (
@@ -73,7 +77,6 @@ def _convolve(write: Writer, image: T.Ref, kernel: T.Expr, summed: Sequence[str]
     where = {name: axis for axis, (_, name) in plain.items()}
     order = tuple([where[n] for n in batch + channels] + list(windows))
     lay = tuple(weights.axes.index(n) for n in kinds + channels + taps)
-    strides, dilations = ([window[k][0] for window in windows.values()] for k in (0, 1))
     flip = [2 + n for n, dilation in enumerate(dilations) if dilation < 0]
     back = [len(batch + kinds) + n for n, stride in enumerate(strides) if stride < 0]
     n, c, o = prod(lengths(batch)), prod(lengths(channels)), prod(lengths(kinds))
@@ -106,7 +109,7 @@ class Flat:
     summed: list[str] = field(default_factory=list)
 
 
-def _equalities(write: Writer, flat: Flat) -> Iterator[tuple[T.Affine, list[T.Expr]]]:
+def _equalities(write: "Writer", flat: Flat) -> Iterator[tuple[T.Affine, list[T.Expr]]]:
     """`left - right` of each factor `[left == right]`, and the other factors.
 
     Only whole numbers count here: a real number that equals an index is a condition like any other.
@@ -118,7 +121,7 @@ def _equalities(write: Writer, flat: Flat) -> Iterator[tuple[T.Affine, list[T.Ex
             yield gap, [f for n, f in enumerate(flat.factors) if n != place]
 
 
-def pick(write: Writer, flat: Flat) -> bool:
+def pick(write: "Writer", flat: Flat) -> bool:
     """Use up one `[s == …]` by putting the right side in place of the summed `s`."""
     for gap, others in _equalities(write, flat):
         for name in () if _row(flat, gap, others) else tuple(flat.summed):
@@ -149,13 +152,12 @@ def _row(flat: Flat, gap: T.Affine, others: list[T.Expr]) -> tuple[str, T.Affine
         if value is not None:
             # Two or more summed indices, or a lookup: reading backwards would not be a view.
             summed = T.free_indices(value) & set(flat.summed)
-            looked_up = any(isinstance(a, T.Lookup) for _, a in value.terms)
-            if len(summed) > 1 or (summed and looked_up):
+            if len(summed) > 1 or (summed and any(T.references(value))):
                 return str(atom), value
     return None
 
 
-def scatter(write: Writer, flat: Flat) -> Value | None:
+def scatter(write: "Writer", flat: Flat) -> Value | None:
     """`Σ [v == address] rest`: add every entry of `rest` to the row that its address names."""
     for gap, others in _equalities(write, flat):
         name, address = _row(flat, gap, others) or ("", None)
@@ -169,9 +171,9 @@ def scatter(write: Writer, flat: Flat) -> Value | None:
     return None
 
 
-def _add_to_rows(write: Writer, name: str, where: Value, rest: Value, summed: set[str]) -> Value:
-    kept = [a for a in where.axes if a not in summed]  # rows of their own for each of these
-    gone = [a for a in where.axes if a in summed]
+def _add_to_rows(write: "Writer", name: str, where: Value, rest: Value, summed: set[str]) -> Value:
+    # There are rows of their own for each index that is kept.
+    kept, gone = ([a for a in where.axes if (a in summed) is sense] for sense in (False, True))
     others = [a for a in rest.axes if a not in where.axes]
     rows, start = len(write.values(name)), write.values(name).start
     to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *others])
@@ -192,25 +194,21 @@ def _add_to_rows(write: Writer, name: str, where: Value, rest: Value, summed: se
     return Value(f"{write.scope.object(add)}({rest.text}, {where.text})", (*kept, name, *others))
 
 
-def product(write: Writer, node: T.Expr) -> Value:
+def product(write: "Writer", node: T.Expr) -> Value:
     """A product, a sum, or a quotient by a number."""
     if isinstance(node, T.Sum) and isinstance(node.body, T.Add):
         return write.add([_sum(node, term) for term in node.body.terms])
-    flat = Flat()
-    _flatten(write, node, flat, set(T.free_indices(node)))
-    if flat.scale == 0:
-        return literal(0.0)
-    return _assemble(write, flat)
+    _flatten(write, node, flat := Flat(), set(T.free_indices(node)))
+    return _assemble(write, flat) if flat.scale else literal(0.0)
 
 
 def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
     return T.Neg(_sum(node, term.body)) if isinstance(term, T.Neg) else replace(node, body=term)
 
 
-def _flatten(write: Writer, node: T.Expr, flat: Flat, taken: set[str]) -> None:
+def _flatten(write: "Writer", node: T.Expr, flat: Flat, taken: set[str]) -> None:
     """Put a node's factors into `flat`; `taken` are the names that an inner sum may not use again."""
-    value = constant_value(write.system, write.extents.sizes, node)
-    if value is not None:
+    if (value := write.constant(node)) is not None:
         flat.scale *= value
     elif isinstance(node, T.Neg):
         flat.scale = -flat.scale
@@ -219,7 +217,7 @@ def _flatten(write: Writer, node: T.Expr, flat: Flat, taken: set[str]) -> None:
         for factor in node.factors:
             _flatten(write, factor, flat, taken)
     elif isinstance(node, T.Div):
-        below = constant_value(write.system, write.extents.sizes, node.below)
+        below = write.constant(node.below)
         if below is None:
             flat.factors.append(T.Div(T.Num(Fraction(1)), node.below))
         else:
@@ -242,11 +240,10 @@ def _flatten(write: Writer, node: T.Expr, flat: Flat, taken: set[str]) -> None:
         flat.factors.append(node)
 
 
-def _assemble(write: Writer, flat: Flat) -> Value:
+def _assemble(write: "Writer", flat: Flat) -> Value:
     while pick(write, flat):
         pass
-    scattered = scatter(write, flat)
-    if scattered is not None:
+    if (scattered := scatter(write, flat)) is not None:
         return scattered
     guards = [(f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)]
     return write.under(guards, lambda: _contract(write, flat))
@@ -264,18 +261,17 @@ class _Factor:
     key: T.Expr | None = None
 
 
-def _contract(write: Writer, flat: Flat) -> Value:
+def _contract(write: "Writer", flat: Flat) -> Value:
     if not flat.factors:
         return literal(flat.scale * prod(write.length(s) for s in flat.summed))
     frame = write.frame
-    whole = convolution(write, flat.factors, flat.summed) if frame is None else None
-    if whole is not None:
+    if frame is None and (whole := convolution(write, flat.factors, flat.summed)) is not None:
         return _scaled(whole, flat.scale)
     factors = []
     for factor in flat.factors:
         still = frame is not None and not write.inside(factor)
-        value = (write.outer if still else write).value(factor)
-        factors.append(_Factor(write.tensor(value), still, factor if isinstance(factor, T.Ref) else None))
+        value = write.tensor((write.outer if still else write).value(factor))
+        factors.append(_Factor(value, still, factor if isinstance(factor, T.Ref) else None))
     present = {a for f in factors for a in f.value.axes}
     scale = flat.scale * prod(write.length(s) for s in flat.summed if s not in present)
     looped = frame.looped if frame is not None else frozenset()
@@ -291,14 +287,11 @@ def _contract(write: Writer, flat: Flat) -> Value:
 
 
 def _scaled(value: Value, scale: float) -> Value:
-    if scale == 1:
-        return value
-    if scale == -1:
-        return Value(f"-{value.at(MUL)}", value.axes, MUL)
-    return Value(f"{value.at(MUL)} * {literal(scale).at(ATOM)}", value.axes, MUL)
+    text = f"-{value.at(MUL)}" if scale == -1 else f"{value.at(MUL)} * {literal(scale).at(ATOM)}"
+    return value if scale == 1 else Value(text, value.axes, MUL)
 
 
-def _build(write: Writer, tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:
+def _build(write: "Writer", tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:
     """The value of a tree of pairs, summed over every axis that nothing outside of it needs."""
     inside = leaves(tree)
     needed = keep.union(*(f.value.axes for n, f in enumerate(factors) if n not in inside))
@@ -312,11 +305,11 @@ def _build(write: Writer, tree: Pairing, factors: list[_Factor], keep: frozenset
     if left.still and right.still:
         return _Factor(_before(write.outer, left, right, needed | frame.looped), True)
     moving, still = (right, left) if left.still else (left, right)
-    together = frame.linear(write, moving.value, moving.key, still.value, needed)
+    together = frame.linear(write, moving.value, moving.key, still.value, needed, before=False)
     return _Factor(together or multiply(write, moving.value, frame.hoist(still.value), needed), False)
 
 
-def _before(write: Writer, left: _Factor, right: _Factor, needed: frozenset[str]) -> Value:
+def _before(write: "Writer", left: _Factor, right: _Factor, needed: frozenset[str]) -> Value:
     """Two values multiplied outside of any loop; before one, an input times several matrices is one product."""
     frame = write.around
     for one, other in ((left, right), (right, left)):
@@ -334,7 +327,7 @@ def _summed(value: Value, needed: frozenset[str] | set[str]) -> Value:
     return Value(f"{value.at(ATOM)}.sum({dims})", tuple(a for a in value.axes if a in needed))
 
 
-def multiply(write: Writer, a: Value, b: Value, needed: frozenset[str]) -> Value:
+def multiply(write: "Writer", a: Value, b: Value, needed: frozenset[str]) -> Value:
     """Two values multiplied, and summed over every axis that is not `needed`."""
     a = _summed(a, needed | set(b.axes))
     b = _summed(b, needed | set(a.axes))

@@ -4,17 +4,15 @@ An axis that is read at `2*t+dt` is first cut or filled so that it holds exactly
 asked for; then each index becomes an axis of its own by `unfold`, which copies nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from .. import tree as T
 from ..code.value import Value, slots
 from ..meaning.reach import fail, nth
-from ..tree import Lookup, Ref
 
 if TYPE_CHECKING:
     from .writer import Writer
@@ -23,7 +21,7 @@ Step = Callable[[str], str]  # a text, taken further
 
 
 def read(
-    write: Writer, ref: Ref, text: str = "", axes: Sequence[int] | None = None, lead: tuple[str, ...] = ()
+    write: "Writer", ref: T.Ref, text: str = "", axes: Sequence[int] | None = None, lead: tuple[str, ...] = ()
 ) -> Value:
     """The entries `name[…]` for all values of the indices.
 
@@ -32,21 +30,19 @@ def read(
     """
     text = text or write.scope.use(ref.name)
     axes = range(len(ref.indices)) if axes is None else axes
-    filled: list[Step] = []  # boundary values fit the tensor as it is given: they are put on before it is cut
-    cuts: list[Step] = []
+    steps: list[tuple[bool, Step]] = []
     splits = ""
     names = [*lead]
     looked_up: list[int] = []
     inner: list[str] = []  # a further index of an axis becomes an axis at the end
     for place, axis in enumerate(axes, len(lead)):
         affine = ref.indices[axis]
-        if any(isinstance(atom, Lookup) for _, atom in affine.terms):
+        if any(isinstance(atom, T.Lookup) for _, atom in affine.terms):
             names.append(f"?{axis}")
             looked_up.append(axis)
             continue
         terms, _ = write.extents.terms(affine)
-        put_on, step = cut(write, ref, axis, place, len(lead) + len(axes))
-        (filled if put_on else cuts).append(step)
+        steps.append(cut(write, ref, axis, place, len(lead) + len(axes)))
         for factor, name in terms[1:]:
             splits += f".unfold({place}, {(write.length(name) - 1) * abs(factor) + 1}, 1)"
             splits += every(len(lead) + len(axes) + len(inner), factor)
@@ -54,18 +50,17 @@ def read(
         splits += every(place, terms[0][0]) if terms else ""
         names.append(terms[0][1] if terms else "")
     names += inner
-    for step in filled + cuts:
+    # Boundary values fit the tensor as it is given: they are put on before it is cut.
+    for _, step in sorted(steps, key=lambda step: not step[0]):
         text = step(text)
     # An axis of one position alone is taken off.
     text += splits + slots([":" if name else "0" for name in names])
     names = [name for name in names if name]
-    for name in sorted({n for n in names if names.count(n) > 1}):
-        while names.count(name) > 1:  # an index on two axes: the entries at which both agree
-            one = names.index(name)
-            two = names.index(name, one + 1)
-            text += f".diagonal(0, {one}, {two})"
-            del names[two], names[one]
-            names.append(name)
+    while twice := sorted(n for n in names if names.count(n) > 1):  # the entries at which both axes agree
+        one = names.index(twice[0])
+        two = names.index(twice[0], one + 1)
+        text += f".diagonal(0, {one}, {two})"
+        names = [*names[:one], *names[one + 1 : two], *names[two + 1 :], twice[0]]
     value = Value(text, tuple(names))
     for axis in looked_up:
         value = look_up(write, ref, axis, f"?{axis}", value)
@@ -79,7 +74,7 @@ def every(place: int, factor: int) -> str:
 
 
 def cut(
-    write: Writer, ref: Ref, axis: int, place: int, rank: int, ends: tuple[int, int] | None = None
+    write: "Writer", ref: T.Ref, axis: int, place: int, rank: int, ends: tuple[int, int] | None = None
 ) -> tuple[bool, Step]:
     """Make the axis at `place`, of `rank` many, hold exactly the positions that are read (those between `ends`), filled
     where it must be. The first answer is whether boundary values are put on."""
@@ -98,38 +93,31 @@ def cut(
     if ref.name in write.system.padded or lost:
         return False, lambda text: f"pad({text}{core}, ({'0, 0, ' * (rank - 1 - place)}{before}, {after}))"
 
-    def rows(x: Tensor, edge: Tensor | float, first: int, count: int) -> list[Tensor]:
-        if count == 0:
-            return []
-        if not isinstance(edge, Tensor):
-            return [x.new_full((), edge).expand([*x.shape[:place], count, *x.shape[place + 1 :]])]
+    def rows(x: Tensor, edge: Tensor | float, first: int, count: int) -> Tensor:
+        wanted = [*x.shape[:place], count, *x.shape[place + 1 :]]
+        if not isinstance(edge, Tensor) or count == 0:
+            return x.new_full((), 0.0 if isinstance(edge, Tensor) else edge).expand(wanted)
         edge = edge.narrow(axis, first % edge.shape[axis], count)
-        if edge.ndim != x.ndim or any(
-            n != place and a != b for n, (a, b) in enumerate(zip(edge.shape, x.shape, strict=True))
-        ):
+        if list(edge.shape) != wanted:
             message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
             raise fail(write.system, message, ref.span)
-        return [edge]
+        return edge
 
     def fill(x: Tensor, first: Tensor | float, last: Tensor | float) -> Tensor:
-        return torch.cat(
-            [*rows(x, first, low, before), x, *rows(x, last, max(low, size) - size, after)], place
-        )
+        return torch.cat([rows(x, first, low, before), x, rows(x, last, max(low, size) - size, after)], place)
 
     both = ", ".join(write.scope.beyond(ref.name, axis, side) for side in (True, False))
     return True, lambda text: f"{write.scope.object(fill)}({text}{core}, {both})"
 
 
-def look_up(write: Writer, ref: Ref, axis: int, mark: str, value: Value) -> Value:
+def look_up(write: "Writer", ref: T.Ref, axis: int, mark: str, value: Value) -> Value:
     """Replace the axis `mark` by the axes of the whole numbers that are looked up along it."""
-    affine, names = ref.indices[axis], value.axes
-    where = write.position(affine)
-    dim = write.system.tensors[ref.name].dims[axis]
-    span = write.extents.span(dim)
-    shared = [a for a in where.axes if a in names]
-    others = [a for a in where.axes if a not in names]
+    affine, names, dim = ref.indices[axis], value.axes, write.system.tensors[ref.name].dims[axis]
+    where, span = write.position(affine), write.extents.span(dim)
+    shared, others = ([a for a in where.axes if (a in names) is sense] for sense in (True, False))
     rest = [n for n in names if n != mark and n not in shared]
-    may_leave = ref.name in write.system.padded or write.guarded_by(affine)
+    guarded = any(T.free_indices(c) & T.free_indices(affine) for c, _ in write.guards)
+    may_leave = ref.name in write.system.padded or guarded
     place = names.index(mark)
 
     def positions(index: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -146,7 +134,7 @@ def look_up(write: Writer, ref: Ref, axis: int, mark: str, value: Value) -> Valu
         return index.clamp(0, max(len(span) - 1, 0)), (index >= 0) & (index < len(span))
 
     def select(x: Tensor, index: Tensor) -> Tensor:
-        index, _ = positions(index)
+        index = positions(index)[0]
         found = x.index_select(place, index.reshape(-1))
         return found.unflatten(place, index.shape) if index.ndim else found.squeeze(place)
 
@@ -165,9 +153,8 @@ def look_up(write: Writer, ref: Ref, axis: int, mark: str, value: Value) -> Valu
             for k, n in enumerate(index.shape[: len(shared)])
         ]
         x = x.permute(front)[(*along, index)]
-        if inside is not None:
-            inside = inside.permute(order).reshape(index.shape + (1,) * len(rest))
-            x = torch.where(inside, x, torch.zeros((), dtype=x.dtype, device=x.device))
-        return x
+        if inside is None:
+            return x
+        return torch.where(inside.permute(order).reshape(index.shape + (1,) * len(rest)), x, x.new_zeros(()))
 
     return Value(f"{write.scope.object(gather)}({value.text}, {where.text})", (*index_axes, *rest))

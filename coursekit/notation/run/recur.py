@@ -8,29 +8,25 @@ A grid's recurrence goes by anti-diagonals: all entries whose coordinates have o
 the axis `LANE`, which stands first. A grid of n × n takes 2n-1 steps.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..code.value import ATOM, Value
+from ..indices import put
 from ..meaning.reach import fail
 from ..meaning.table import strides
 from ..system import Block
 from ..tree import Expr, Ref, index, references
-from .names import LANE, Lines, Names
+from .product import LANE
 from .reads import cut, look_up, read
-
-if TYPE_CHECKING:
-    from .writer import Writer
-
+from .writer import Lines, Names, Writer
 
 Keep = Callable[[object, Callable[[], Any]], Any]
 
@@ -40,12 +36,12 @@ class Lanes:
 
     def __init__(self, scope: Names, loops: tuple[tuple[str, int], ...], counts: list[int]):
         self.names = [name for name, _ in loops]
-        self.signs = [1 if step > 0 else -1 for _, step in loops]
+        self.signs = [step for _, step in loops]
         self.counts, self.waves = counts, sum(counts) - len(counts) + 1
         self.points: list[list[tuple[int, ...]]] = [[] for _ in range(self.waves)]
         for point in product(*map(range, counts)):
-            steps = (p if s > 0 else n - 1 - p for p, s, n in zip(point, self.signs, counts, strict=True))
-            self.points[sum(steps)].append(point)
+            wave = sum(p if s > 0 else n - 1 - p for p, s, n in zip(point, self.signs, counts, strict=True))
+            self.points[wave].append(point)
         self.lane_of = {point: n for points in self.points for n, point in enumerate(points)}
         order = [place(point, counts) for points in self.points for point in points]
         back = sorted(range(len(order)), key=order.__getitem__)
@@ -58,25 +54,16 @@ class Lanes:
         """A value over the grid, or over a part of its axes, taken apart."""
         rest = tuple(a for a in value.axes if a not in self.names)
         wide = ", ".join([*map(str, self.counts), *["-1"] * len(rest)])
-        whole = (
-            f"{value.beside((*self.names, *rest)).at(ATOM)}.expand({wide}).flatten(0, {len(self.names) - 1})"
-        )
-        text = f"{whole}.index_select(0, {self.order}).split({self.widths})"
+        whole = f"{value.beside((*self.names, *rest)).at(ATOM)}.expand({wide})"
+        text = f"{whole}.flatten(0, {len(self.names) - 1}).index_select(0, {self.order}).split({self.widths})"
         return Value(text, (LANE, *rest), ATOM, value.kind)
-
-    def join(self, states: str, places: list[int]) -> str:
-        """The anti-diagonals put together again, with the grid's axes at `places`."""
-        whole = f"torch.cat({states}).index_select(0, {self.back}).unflatten(0, {self.counts})"
-        return f"{whole}.movedim({list(range(len(places)))}, {places})"
 
     def fetch(self, write: Writer, places: list[int], ref: Ref, shifts: list[int]) -> str:
         """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
         back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
         if back >= 0:
-            message = (
-                f"`{ref.name}` is read ahead of its anti-diagonal, so it cannot be run by anti-diagonals"
-            )
-            raise fail(write.system, message, ref.span)
+            message = f"`{ref.name}` is read ahead of its anti-diagonal"
+            raise fail(write.system, f"{message}, so it cannot be run by anti-diagonals", ref.span)
         # A grid of zeros with the boundary around it, a row a place.
         spans = [write.extents.span(d) for d in write.system.tensors[ref.name].dims]
         before, wide = (
@@ -96,9 +83,8 @@ class Lanes:
             width = len(self.points[wave + back]) if wave + back >= 0 else 0
             found = iter(range(width, width + len(lost)))
             lanes = [self.lane_of[s] if s in self.lane_of else next(found) for s in sources]
-            plans.append(
-                (lanes, [place([p + b for p, b in zip(s, before, strict=True)], wide) for s in lost])
-            )
+            rows = [place([p + b for p, b in zip(s, before, strict=True)], wide) for s in lost]
+            plans.append((lanes, rows))
 
         def fetch(states: list[Tensor], step: int, outside: Tensor, keep: Keep) -> Tensor:
             lanes, rows = plans[step]
@@ -136,7 +122,7 @@ class Frame:
         self.moving: dict[int, tuple[object, bool]] = {}
         self.around = {
             e.left.name: (0, 0) for e in block.equations
-        }  # how many steps outside are read, before and after
+        }  # so many steps outside are read, at each end
         ranges = self.system.ranges[block.equations[0]]
         self.counts = [len(scope.extents.span(ranges[name])) for name, _ in block.loops]
         self.lanes = Lanes(scope, block.loops, self.counts) if len(block.loops) > 1 else None
@@ -148,11 +134,9 @@ class Frame:
 
     def moves(self, node: object) -> bool:
         """Does a value change from step to step?"""
-        found = self.moving.get(id(node))
-        if found is None:
-            answer = any(r.name in self.names for r in references(node))
-            found = self.moving[id(node)] = (node, answer)  # the node is kept, so its id stays its own
-        return found[1]
+        if id(node) not in self.moving:  # the node is kept, so its id stays its own
+            self.moving[id(node)] = node, any(r.name in self.names for r in references(node))
+        return self.moving[id(node)][1]
 
     def state(self, name: str, place: str = "t") -> str:
         return f"s{self.scope.number[name]}[b{self.scope.number[name]} + {place}]"
@@ -176,14 +160,12 @@ class Frame:
         if ref.name not in self.names:
             return self._look_up(write, ref)
         places = self.places[ref.name]
-        shifts = []
-        for place, (name, _) in zip(places, self.block.loops, strict=True):
-            terms, const = write.extents.terms(ref.indices[place])
-            if terms != [(1, name)] or len(ref.indices[place].terms) != 1:
-                return self._read_so_far(write, ref)
-            shifts.append(const)
+        shifts = [ref.indices[place].const for place in places]
         rest = [n for n in range(len(ref.indices)) if n not in places]
-        if any(atom in self.looped for n in rest for _, atom in ref.indices[n].terms):
+        by_step = all(
+            ref.indices[p].terms == ((1, n),) for p, (n, _) in zip(places, self.block.loops, strict=True)
+        )
+        if not by_step or any(self.looped & {*ref.indices[n].names} for n in rest):
             return self._read_so_far(write, ref)
         if not any(shifts):
             text = self.scope.own(ref.name)
@@ -233,7 +215,7 @@ class Frame:
         key: Expr | None,
         weights: Value,
         needed: frozenset[str],
-        before: bool = False,
+        before: bool,
     ) -> Value | None:
         """A state times a matrix: `state` summed against `weights`, together with its other matrices.
 
@@ -247,13 +229,13 @@ class Frame:
             return None
         # Time first: then each step's part lies together in memory.
         left = tuple(sorted((a for a in state.axes if a in needed), key=lambda a: a not in self.looped))
-        name: object = object()
-        if isinstance(key, Ref):
-            spelled = tuple(
-                tuple((c, summed.index(a) if a in summed else a) for c, a in affine.terms) + (affine.const,)
-                for affine in key.indices
-            )
-            name = (key.name, spelled, left, before)
+        # Two states are one where the summed indices, whatever they are called, stand at the same places.
+        same = (
+            put(key, {name: index(f"?{n}") for n, name in enumerate(summed)})
+            if isinstance(key, Ref)
+            else object()
+        )
+        name = (same, left, before)
         group = self.groups.get(name)
         # The product stands where it is first wanted: before the loop, what comes later may not need a line of its own.
         if group is not None and before and re.search(r"\bv\d", weights.text):
@@ -276,9 +258,9 @@ class Frame:
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
         lane = [] if self.lanes is None else [f"        lane = {self.lanes.widths}[t]"]
         start += [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
-        ends = [f"    {self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
-        start, turn = [f"    {line}" for line in start], f"    for t in {turns}:"
-        return [*start, turn, *lane, *self.step.told("        "), *ends]
+        ends = [f"{self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
+        start, ends = ([f"    {line}" for line in lines] for lines in (start, ends))
+        return [*start, f"    for t in {turns}:", *lane, *self.step.told("        "), *ends]
 
     def _outside(self, name: str, depth: int, before: bool) -> str:
         """What lies before the first of a tensor's steps, or after the last."""
@@ -303,7 +285,8 @@ class Frame:
         number, places = self.scope.number[name], self.places[name]
         made = f"s{number}[b{number} : b{number} + {steps}]"
         if self.lanes is not None:
-            return self.lanes.join(made, places)
+            whole = f"torch.cat({made}).index_select(0, {self.lanes.back}).unflatten(0, {self.counts})"
+            return f"{whole}.movedim({list(range(len(places)))}, {places})"
         return f"torch.stack({made}){f'.movedim(0, {places[0]})' if places[0] else ''}"
 
 
@@ -327,10 +310,9 @@ class Linear:
         x = state.turned((*left, *summed)).at(ATOM)
         x = x if len(left) == len(summed) == 1 else f"{x}.reshape(-1, {self.inner})"
         # The stacked matrix is made before the loop; what itself comes before the loop makes it on the spot.
-        product: Callable[[], str] = lambda: (
-            f"{self.name} = torch.mm({x}, {self.stacked() if before else self.name + '_'}).split({self.widths}, 1)"
-        )
-        (write.scope.before if before else frame.step).lines.append(product)
+        matrix: Callable[[], str] = lambda: self.stacked() if before else f"{self.name}_"
+        line = lambda: f"{self.name} = torch.mm({x}, {matrix()}).split({self.widths}, 1)"
+        (write.scope.before if before else frame.step).lines.append(line)
 
     def stacked(self) -> str:
         return self.matrices[0] if len(self.matrices) == 1 else f"torch.cat([{', '.join(self.matrices)}], 1)"

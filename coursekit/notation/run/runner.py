@@ -4,8 +4,6 @@ The values are those of `evaluate`. How to get them (which products first, what 
 which sum is a convolution) is worked out once for a system and its sizes, and kept.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -25,9 +23,8 @@ from ..meaning.sizes import Shape, infer_sizes, sides, span_of
 from ..meaning.table import Table
 from ..system import Block, System
 from ..tree import Affine, Compare, references
-from .names import Names
 from .recur import Frame
-from .writer import Writer
+from .writer import Names, Writer
 
 
 def run(
@@ -50,35 +47,33 @@ def run(
     edges = {name: sides(system, name, value) for name, value in (boundary or {}).items()}
     dtype, device = _checked(system, inputs, edges)
     shapes = {name: tuple(x.shape) for name, x in inputs.items()}
-    edge_shapes = {
-        n: tuple(tuple(v.shape) if isinstance(v, Tensor) else None for v in e) for n, e in edges.items()
-    }
+    shape = lambda v: tuple(v.shape) if isinstance(v, Tensor) else None
+    edge_shapes = {name: tuple(map(shape, e)) for name, e in edges.items()}
     whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
     wanted = tuple(system.outputs if outputs is None else dict.fromkeys(outputs))
     prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers, wanted)
     given: dict[str, Any] = {}
-    numbers = {name: number for number, name in enumerate(system.tensors)}
-    for name, x in inputs.items():
-        real = x.is_floating_point()
-        given |= {
-            f"x{numbers[name]}": x if real else x.to(dtype),
-            f"w{numbers[name]}": x if real else x.long(),
-        }
-    for name, parts in edges.items():
-        for n, ((axis, _), v) in enumerate(zip(system.boundary.get(name, ()), parts, strict=False)):
-            edge = v if isinstance(v, Tensor) else float(v)
+    for number, name in enumerate(system.tensors):
+        if name in inputs:
+            x, real = inputs[name], inputs[name].is_floating_point()
+            given |= {f"x{number}": x if real else x.to(dtype), f"w{number}": x if real else x.long()}
+        for n, ((axis, _), v) in enumerate(
+            zip(system.boundary.get(name, ()), edges.get(name, ()), strict=False)
+        ):
             lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
-            given[f"e{n}_{numbers[name]}"] = v.unsqueeze(axis) if lacking else edge
+            given[f"e{n}_{number}"] = (
+                v.unsqueeze(axis) if lacking else v if isinstance(v, Tensor) else float(v)
+            )
     like = torch.empty((), dtype=dtype, device=device)
     try:
         prepared.run(given, like, functions or {})
-    except (
-        RuntimeError
-    ) as error:  # torch.OutOfMemoryError is one; on a CPU there is no other sign than the words
+    except RuntimeError as error:
+        # torch.OutOfMemoryError is one; on a CPU there is no other sign than the words.
         if "allocate" not in str(error):
             raise
         message = "the memory does not hold what these equations need at these sizes: give smaller tensors"
         raise fail(system, message) from error
+    numbers = {name: number for number, name in enumerate(system.tensors)}
     return {name: given[f"x{numbers[name]}"] for name in wanted}
 
 

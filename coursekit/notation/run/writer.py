@@ -1,13 +1,11 @@
 """An expression as the text that computes it: that of `code`, and what a reader would not want to see.
 
 What a recurrence does not change is computed before it; products come in the cheapest order; what a condition hides is
-kept from making nan, in a value and in its gradient.
+kept from making nan, in a value and in its gradient. Variables are numbered: nothing that a person typed is in a text.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +14,13 @@ from torch import Tensor
 
 from .. import tree as T
 from ..code.expressions import Expressions
-from ..code.value import ADD, ATOM, MUL, POWER, Value
+from ..code.scope import Scope
+from ..code.value import ADD, ATOM, MUL, POWER, Value, flat
 from ..functions import FUNCTIONS
 from ..meaning.evaluate import constant_value
-from ..meaning.reach import Guard, conditions, fail
-from .names import LANE, Names, literal
-from .product import product
+from ..meaning.reach import Extents, Guard, conditions, fail
+from ..system import System
+from .product import LANE, literal, product
 from .reads import read
 
 if TYPE_CHECKING:
@@ -30,10 +29,87 @@ if TYPE_CHECKING:
 _LONG = 400  # characters of a text, at which it becomes a line of its own: Python reads none that is too deep
 
 
+@dataclass
+class Lines:
+    """Lines that each set a variable. One that depends on what is yet to be written is told last."""
+
+    count: Iterator[int]
+    lines: list[str | Callable[[], str]] = field(default_factory=list)
+    known: dict[str, str] = field(default_factory=dict)  # a text -> the variable that holds it
+
+    def set(self, text: str, made: str = "") -> str:
+        if text not in self.known and not text.isidentifier():
+            self.known[text] = f"v{next(self.count)}"
+            self.lines.append(f"{self.known[text]} = {made or text}")
+        return self.known.get(text, text)
+
+    def told(self, indent: str = "    ") -> list[str]:
+        return [indent + (line if isinstance(line, str) else line()) for line in self.lines]
+
+
+class Names(Scope):
+    """What a block's text is handed, and what it sets before it begins. Sizes are numbers here."""
+
+    def __init__(
+        self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], count: Iterator[int]
+    ) -> None:
+        self.system, self.extents, self.count = system, Extents(system, sizes), count
+        self.whole_numbers = whole_numbers  # the inputs that hold such only, by their type
+        self.number = {name: n for n, name in enumerate(system.tensors)}
+        self.parameters: dict[str, None] = {}
+        self.objects: dict[str, Any] = {}
+        self.imports = set()
+        self.before = Lines(count)
+
+    def own(self, name: str) -> str:
+        """A tensor that the block itself makes."""
+        return f"x{self.number[name]}"
+
+    def use(self, name: str, word: str = "x") -> str:
+        """A tensor that the block is handed: `x3`; as the whole numbers that were given, `w3`."""
+        variable = f"{word}{self.number[name]}"
+        self.parameters[variable] = None
+        return variable
+
+    def beyond(self, name: str, axis: int, before: bool) -> str:
+        """What a tensor is before or after an axis."""
+        for place, (own, steps) in enumerate(self.system.boundary.get(name, ())):
+            if own == axis and (steps < 0) == before and name not in self.system.padded:
+                return self.use(name, f"e{place}_")
+        return "0.0"
+
+    def object(self, value: Any) -> str:
+        """A variable for a function or a number that is made with the plan."""
+        name = f"k{next(self.count)}"
+        self.objects[name] = value
+        return name
+
+    def kept(self, text: str) -> str:
+        """What depends on sizes alone: made once for each device and type of number."""
+        return self.before.set(text, f"keep({next(self.count)}, lambda: {text})")
+
+    @property
+    def like(self) -> str:
+        return "like"
+
+    def size(self, dim: str) -> str:
+        return "lane" if dim == LANE else str(self.extents.size(dim))
+
+    def numbers(self, dim: str) -> str:
+        span = self.extents.span(dim)
+        return self.kept(f"torch.arange({span.start}, {span.stop}, device=like.device)")
+
+    def text(self, lines: list[str]) -> str:
+        """The block as a function."""
+        lines = [*self.before.told(), *lines]  # the parameters are known when all lines are
+        head = f"def function({', '.join(['like', 'keep', 'functions', *self.parameters])}):"
+        return flat("\n".join([head, *lines]))
+
+
 class Writer(Expressions):
     """Writes one equation. Inside a recurrence, `frame` is its loop, and `outer` writes what comes before it."""
 
-    def __init__(self, scope: Names, equation: T.Equation, frame: Frame | None = None):
+    def __init__(self, scope: Names, equation: T.Equation, frame: "Frame | None" = None):
         super().__init__(scope, equation)
         self.scope: Names = scope
         self.extents, self.frame = scope.extents, frame
@@ -49,11 +125,9 @@ class Writer(Expressions):
 
     @property
     def left(self) -> tuple[str, ...]:
-        left = tuple(a.plain or "" for a in self.equation.left.indices)
-        if self.frame is None:
-            return left
-        rest = tuple(a for a in left if a not in self.frame.looped)
-        return (LANE, *rest) if self.frame.lanes else rest
+        looped = self.frame.looped if self.frame else ()
+        rest = tuple(a.plain or "" for a in self.equation.left.indices if a.plain not in looped)
+        return (LANE, *rest) if self.frame and self.frame.lanes else rest
 
     # ── indices ──────────────────────────────────────────────────────────────────────────────
 
@@ -68,9 +142,8 @@ class Writer(Expressions):
         return value if self.frame is None else self.frame.hoist(value)
 
     def position(self, affine: T.Affine) -> Value:
-        return replace(
-            super().position(affine), constant=all(isinstance(a, T.SizeOf) for _, a in affine.terms)
-        )
+        constant = all(isinstance(a, T.SizeOf) for _, a in affine.terms)
+        return replace(super().position(affine), constant=constant)
 
     def looked_up(self, ref: T.Ref) -> Value:
         """A tensor of whole numbers, read to be used as an index."""
@@ -89,11 +162,10 @@ class Writer(Expressions):
                 raise fail(self.system, message, ref.span)
             return found.long()
 
-        if not given:
-            value = replace(value, text=f"{self.scope.object(check)}({value.text})")
-        elif self.inside(ref):
-            value = replace(value, text=f"{value.at(ATOM)}.long()")
-        return replace(value, kind="whole")
+        text = value.text if given else f"{self.scope.object(check)}({value.text})"
+        return replace(
+            value, text=f"{value.at(ATOM)}.long()" if given and self.inside(ref) else text, kind="whole"
+        )
 
     def named(self, name: str, text: str) -> str:
         return self.lines.set(text)
@@ -103,9 +175,6 @@ class Writer(Expressions):
     def inside(self, node: object) -> bool:
         """Does a value change with the recurrence that is running?"""
         return self.frame is not None and self.frame.moves(node)
-
-    def guarded_by(self, affine: T.Affine) -> bool:
-        return any(T.free_indices(c) & T.free_indices(affine) for c, _ in self.guards)
 
     def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
         self.guards.extend(guards)
@@ -126,8 +195,7 @@ class Writer(Expressions):
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr) -> Value:
-        constant = constant_value(self.system, self.extents.sizes, node)
-        if constant is not None:
+        if (constant := self.constant(node)) is not None:
             return literal(constant)
         if self.frame is not None and not self.inside(node):
             return self.frame.hoist(self.outer.value(node))
@@ -135,6 +203,9 @@ class Writer(Expressions):
         if len(found.text) > _LONG:
             found = replace(found, text=self.lines.set(found.text), level=ATOM)
         return found
+
+    def constant(self, node: T.Expr) -> float | None:
+        return constant_value(self.system, self.extents.sizes, node)
 
     def moving(self, node: T.Expr) -> Value:
         match node:
@@ -145,7 +216,7 @@ class Writer(Expressions):
             case T.Neg(body):
                 return replace(found := self.value(body), text=f"-{found.at(MUL)}", level=MUL)
             case T.Div(above, below):
-                if constant_value(self.system, self.extents.sizes, below) is not None:
+                if self.constant(below) is not None:
                     return product(self, node)
                 guards = [(c, True) for c in conditions(node)]
                 divisor = self.under(guards, lambda: self.safe(self.value(below)))
@@ -157,18 +228,14 @@ class Writer(Expressions):
                 return self.extreme(function, [self.tensor(self.value(a)) for a in args])
         return self.real(super().value(node))
 
-    def tensor(self, value: Value) -> Value:
-        return self.expanded(value, ()) if value.constant else value
-
     def add(self, terms: Sequence[T.Expr]) -> Value:
         # A positive term first, so that the others are added or taken off.
         terms = sorted(terms, key=lambda t: isinstance(t, T.Neg))
-        still = [t for t in terms if not self.inside(t)] if self.frame is not None else []
+        still, moving = ([t for t in terms if self.inside(t) is sense] for sense in (False, True))
         if not still or self.frame is None:
             return super().add(terms)
         # What the loop does not change is added up once, for all steps.
-        rest = T.Add(tuple(still)) if len(still) > 1 else still[0]
-        value, moving = self.value(rest), [t for t in terms if self.inside(t)]
+        value = self.value(T.Add(tuple(still)) if len(still) > 1 else still[0])
         (a, b), axes = self.together([super().add(moving), value])
         return Value(f"{a.text} + {b.at(MUL)}", axes, ADD)
 
@@ -208,8 +275,7 @@ class Writer(Expressions):
             # A row in which nothing is allowed has weight nowhere, and hands no gradient back.
             return torch.where(mask, soft(torch.where(some(mask), scores, 0.0)), 0.0)
 
-        soft = self.soft(node, function, Value("x", value.axes))
-        lay = soft.turned(value.axes).text
+        lay = self.soft(node, function, Value("x", value.axes)).turned(value.axes).text
         given = f"{value.text}, {mask.beside(value.axes).text}, keep, lambda x: {lay}"
         return Value(f"{self.scope.object(masked)}({given})", value.axes)
 
