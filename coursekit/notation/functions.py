@@ -5,8 +5,6 @@ terms can say is no node of the tree: `DEFINED` (using up indices), `SOFT` (over
 (entry by entry) say what the reader makes of it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Arithmetic with index expressions, and the conditions that tell an index."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

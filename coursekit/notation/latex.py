@@ -1,7 +1,5 @@
 """Syntax tree to LaTeX that MathJax renders, and that `parse` reads back to the same program."""
 
-from __future__ import annotations
-
 import re
 
 from . import tree as T

@@ -7,8 +7,6 @@ Superscripts come before subscripts, so that the order of writing does not matte
 spaces inside them are dropped; one with arithmetic keeps its braces and comes last.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 GREEK = frozenset(
@@ -103,7 +101,7 @@ class Name:
         """Only a base: no accents, no groups, no primes."""
         return not (self.accents or self.sups or self.subs or self.primes or self.transposed)
 
-    def without(self, group: Group) -> Name:
+    def without(self, group: Group) -> "Name":
         """The name with one group taken off (once it is known to be an index)."""
         sups, subs = (tuple(g for g in groups if g is not group) for groups in (self.sups, self.subs))
         return replace(self, sups=sups, subs=subs)

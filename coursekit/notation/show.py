@@ -3,8 +3,6 @@
 Sums over capitals are printed as bare products wherever the reader's rule (`sums`) puts the same sum back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import count

@@ -1,7 +1,5 @@
 """An answer beside its reference, before anything runs: conventions taken over, names and sizes matched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace

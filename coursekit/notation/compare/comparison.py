@@ -5,8 +5,6 @@ Inputs go by name; the answer's indices, intermediate tensors and order are its 
 differs is named, and the mistake too if a mutation of the reference (`mutate`) makes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Mistakes in what is added, multiplied and applied: signs, terms, factors, scales, functions, gates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
