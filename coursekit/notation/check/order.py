@@ -1,6 +1,7 @@
 """The order to run: each equation after what it reads, and recurrences as blocks of their own."""
 
 from ..errors import NotationError
+from ..names import fresh
 from ..system import Block
 from ..tree import Affine, Equation, Ref, Softmax, free_indices, references, substitute, walk
 
@@ -172,10 +173,7 @@ class Recurrence:
             used = {n for a in walk(self.equations[k]) if isinstance(a, Affine) for n in free_indices(a)}
             for new in list(names.values()):
                 if new in used and new not in names:
-                    spare = new + "'"
-                    while spare in used or spare in names.values():
-                        spare += "'"
-                    names[new] = spare
+                    names[new] = fresh(new + "'", used.union(names.values()))
             equation = substitute(self.equations[k], names) if names else self.equations[k]
             final.append(equation)
             own[equation] = {names.get(i, i): d for i, d in self.ranges[k].items()}
