@@ -148,9 +148,9 @@ class Latex(Writer):
         if node.word == "size":
             return f"\\text{{size}}\\; {index(node.names[0])} &= {node.values[0]}"
         if node.word == "shape":
-            pairs = zip(map(self.name, node.names), node.values, strict=True)
-            sizes = lambda dims: r" \times ".join(map(index, dims.split(",")))
-            shapes = (rf"{n} \in \mathbb{{R}}" + (f"^{{{sizes(v)}}}" if v else "") for n, v in pairs)
+            sizes = (r" \times ".join(map(index, v.split(","))) if v else "" for v in node.values)
+            pairs = zip(map(self.name, node.names), sizes, strict=True)
+            shapes = (rf"{n} \in \mathbb{{R}}" + (f"^{{{size}}}" if size else "") for n, size in pairs)
             return "& " + r" \quad ".join(shapes)
         spell = index if node.word == "centered" else self.name
         return f"&\\text{{{node.word}}}\\; {', '.join(map(spell, node.names))}".rstrip()
