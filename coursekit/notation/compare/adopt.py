@@ -105,15 +105,7 @@ def _sizes(reference: System, answer: System) -> Iterator[Complaint]:
     both = (n for n in dict.fromkeys(met) if n in reference.tensors)
     first, second, tensor = _clash(reference, answer, both) or ("", "", "")  # where it shows first
     equal = f"In your equations {first} and {second} must be equal, and they are not."
-    for name in answer.inputs:
-        for order in permutations(range(len(reference.tensors[name].dims))):
-            if _clash(reference, answer, answer.inputs, {name: order}) is None:
-                right, wrong = _written(reference, name), _written(answer, name)
-                text = f"`{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
-                yield "transpose", name, f"{equal} {text}"
-    fits = [
-        found for found in _mended(answer, reference) if _clash(reference, found[3], answer.inputs) is None
-    ]
+    fits = [m for m in _mended(answer, reference) if _clash(reference, m[3], answer.inputs) is None]
     if len(fits) == 1:
         ((tensor, old, new, _),) = fits
         if old.name == new.name:
@@ -144,15 +136,11 @@ def _mended(answer: System, reference: System) -> Iterator[tuple[str, Ref, Ref, 
                     yield name, ref, new, check(Program(statements, answer.program.source), broadcast=True)
 
 
-def _clash(
-    reference: System, answer: System, names: Iterable[str], turned: dict[str, tuple[int, ...]] | None = None
-) -> tuple[str, str, str] | None:
+def _clash(reference: System, answer: System, names: Iterable[str]) -> tuple[str, str, str] | None:
     """Two sizes of the reference that one dimension of the answer stands for, and the tensor that shows it."""
     stands: dict[str, tuple[str, str]] = {}
     for name in names:
         mine, theirs = reference.tensors[name].dims, answer.tensors[name].dims
-        if turned and name in turned:
-            mine = tuple(mine[k] for k in turned[name])
         into, looked = reference.tensors[name].indexes, answer.tensors[name].indexes
         if into and looked:  # words of one kind looked up among those of another
             mine, theirs = (*mine, into), (*theirs, looked)
