@@ -20,7 +20,7 @@ from ..meaning.table import Place, Table
 from ..names import capital_of
 from ..system import System
 from ..tree import Ref, transform
-from .adopt import adopt, complaint
+from .adopt import adopt, complaints
 from .draws import Draw, draw
 from .draws import engine as the_engine
 from .local import Local, sample, upstream
@@ -72,8 +72,7 @@ def compare(
         answer = adopt(answer, reference)
     except NotationError as error:
         return Comparison(False, error.message, kind="shape")
-    if (found := complaint(reference, answer, wanted)) is not None:
-        kind, tensor, message = found
+    for kind, tensor, message in complaints(reference, answer, wanted):
         return Comparison(False, message, tensor, kind)
     scalar = min((len(reference.tensors[n].dims) for n in wanted), default=0) == 0
     # One number a draw could agree by luck: relu(z) is z for half of all z.
