@@ -3,8 +3,6 @@
 from coursekit.notation import Equations, NotationError, Derivation, Growth
 """
 
-from __future__ import annotations
-
 from .equations import Equations
 from .errors import NotationError
 

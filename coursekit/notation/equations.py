@@ -1,7 +1,5 @@
 """Equations: what a reader writes, checked; the door to all that the language can do with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -76,9 +74,9 @@ class Equations:
         inputs: Mapping[str, object],
         boundary: Mapping[str, object] = {},
         sizes: Mapping[str, int] = {},
-        functions: Mapping[str, Callable[..., Tensor]] = {},
+        functions: Mapping[str, Callable[..., "Tensor"]] = {},
         outputs: str | Sequence[str] | None = None,
-    ) -> dict[str, Tensor]:
+    ) -> dict[str, "Tensor"]:
         """All outputs, as torch tensors; or those named in `outputs` alone, which is quicker.
 
         `boundary[name]` is the value before a recurrence's first step; `sizes` fixes a dimension that no input
@@ -103,7 +101,7 @@ class Equations:
 
         return evaluate(self.system, *self._keys(inputs, boundary, sizes), functions=dict(functions))
 
-    def compare(self, other: Equations | str | Program, **options: Any) -> Comparison:
+    def compare(self, other: "Equations | str | Program", **options: Any) -> "Comparison":
         """Does `other` (an answer) say the same as these equations (the reference)?
 
         >>> Equations("y[j] = W[j,K] x[K]").compare("y[i] = x[J] W[J,i]").kind
@@ -114,7 +112,7 @@ class Equations:
         answer = other if isinstance(other, Equations) else Equations(other)
         return compare(self.system, answer.system, **options)
 
-    def cost(self, parameters: Sequence[str] | None = None, of: str | None = None) -> Cost:
+    def cost(self, parameters: Sequence[str] | None = None, of: str | None = None) -> "Cost":
         """Parameters, multiply-adds and parallel depth as polynomials in the dimensions."""
         from .cost.costs import cost
 
@@ -127,7 +125,7 @@ class Equations:
         wrt: str | Sequence[str] | None = None,
         at: str | None = None,
         distributions: Sequence[str] = (),
-    ) -> Equations:
+    ) -> "Equations":
         """The backward pass, as equations of the same language (see `grad.gradient`).
 
         Run it with the inputs and the outputs of these equations, and the same boundary.
@@ -169,7 +167,7 @@ class Equations:
 
         return javascript(self.system, name, self._outputs(outputs))
 
-    def draw(self, steps: int | None = None) -> Picture:
+    def draw(self, steps: int | None = None) -> "Picture":
         """The graph of one step, or the network unrolled for `steps`."""
         from .draw.drawing import draw
 

@@ -1,7 +1,5 @@
 """The one error of the language: what is wrong, where, and how to repair it."""
 
-from __future__ import annotations
-
 
 class NotationError(ValueError):
     """An equation that cannot be read, checked or run.

@@ -5,17 +5,13 @@ terms can say is no node of the tree: `DEFINED` (using up indices), `SOFT` (over
 (entry by entry) say what the reader makes of it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from . import tree as T
-from .names import capital_of
-
-__all__ = ["DEFINED", "FUNCTIONS", "REDUCERS", "SAID", "SOFT", "Function", "Reducer", "exp", "times"]
+from .names import capital_of, fresh
 
 MINUS, ZERO, ONE, TWO = (T.Num(Fraction(n)) for n in (-1, 0, 1, 2))
 PI = T.Num(Fraction("3.141592653589793"))
@@ -168,13 +164,9 @@ def mean(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = Non
 def variance(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = None) -> T.Expr:
     """The mean of the squared distance from the mean (divided by n, not by n - 1)."""
     taken = T.free_indices(body) | set(indices)
-    other = {}
+    other: dict[str, str] = {}
     for name in indices:
-        new = name + "'"
-        while new in taken:
-            new += "'"
-        other[name] = new
-        taken.add(new)
+        other[name] = fresh(name + "'", taken | set(other.values()))
     there = T.substitute(where, other) if where else None
     middle = mean(tuple(other.values()), T.substitute(body, other), there)
     return mean(indices, T.Pow(minus(body, middle), TWO), where)

@@ -1,7 +1,5 @@
 """Arithmetic with index expressions, and the conditions that tell an index."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -30,9 +28,8 @@ def put(node: T.N, values: Mapping[str, T.Affine]) -> T.N:
             return n
         total = T.Affine((), n.const)
         for factor, atom in n.terms:
-            step = values.get(atom) if isinstance(atom, str) else None
-            there = T.Affine(((factor, atom),)) if step is None else scaled(step, factor)
-            total = plus(total, there)
+            there = values.get(atom) if isinstance(atom, str) else None
+            total = plus(total, scaled(there or T.Affine(((1, atom),)), factor))
         return replace(total, span=n.span)
 
     plain = {k: v.plain for k, v in values.items() if v.plain is not None}

@@ -1,13 +1,11 @@
 """Syntax tree to LaTeX that MathJax renders, and that `parse` reads back to the same program."""
 
-from __future__ import annotations
-
 import re
 
 from . import tree as T
 from .functions import FUNCTIONS, REDUCERS
 from .names import ACCENTS, GREEK
-from .show import ADD, ATOM, MUL, POWER, Bound, Text, Writer
+from .show import ADD, ATOM, MUL, POWER, Bound, Text, Writer, word_of
 
 _SIGNS = {"==": "=", "!=": r"\ne", "<": "<", "<=": r"\le", ">": ">", ">=": r"\ge"}
 _HATS = set(ACCENTS.values())
@@ -74,11 +72,9 @@ def page_name(text: str) -> str:
     """A name for the eye: `b1` -> `b_{1}`, `yhat` -> `\\hat{y}`, `dz_y_hat` -> `dz_{\\hat{y}}`."""
     base, groups, primes = _parts(text)
     lead = "d" if _ADJOINT.fullmatch(base) and base not in GREEK else ""
-    letter, tail = _apart(base.removeprefix(lead))
-    out, scripts = letter, [tail] if tail and tail not in _HATS else []
-    if tail in _HATS:
-        out = _accented(out, tail)
-    for group in groups:
+    out, tail = _apart(base.removeprefix(lead))
+    scripts: list[str] = []
+    for group in [tail, *groups] if tail else groups:
         if group not in _HATS:
             scripts.append(_page_script(group))
         elif scripts:
@@ -97,14 +93,11 @@ _TAIL = re.compile(rf"([A-Za-z])(\d+|in|out|next|prev|{'|'.join(sorted(_HATS))})
 
 def _apart(word: str) -> tuple[str, str]:
     """A name's letter and what is written small beside it: `G1` -> G and 1, `Lnext` -> L and next."""
-    match = _TAIL.fullmatch(word)
-    if word in GREEK or match is None:
-        short = len(word) < 3 or word in GREEK or word.isupper()
-        return _letters(word) if short else f"\\text{{{word}}}", ""
-    letter, tail = match.group(1) or match.group(3), match.group(2) or match.group(4)
-    if tail not in _HATS:
-        tail = _page_script(tail)
-    return _letters(letter), tail
+    if word not in GREEK and (match := _TAIL.fullmatch(word)):
+        letter, tail = filter(None, match.groups())
+        return _letters(letter), tail
+    short = len(word) < 3 or word in GREEK or word.isupper()
+    return _letters(word) if short else f"\\text{{{word}}}", ""
 
 
 def _page_script(group: str) -> str:
@@ -122,17 +115,14 @@ def _accented(text: str, accent: str) -> str:
 
 def index(text: str) -> str:
     """`t1` -> `t_1`, `tin` -> `t_{\\text{in}}`, `dx` -> `\\Delta x`."""
-    primes = len(text) - len(text.rstrip("'"))
     word = text.rstrip("'")
-    if match := re.fullmatch(r"([A-Za-z])(\d+)", word):
-        out = f"{_letters(match.group(1))}_{{{match.group(2)}}}"
-    elif match := re.fullmatch(r"([A-Za-z])(in|out)", word):
-        out = f"{match.group(1)}_{{\\text{{{match.group(2)}}}}}"
+    if match := re.fullmatch(r"([A-Za-z])(\d+|in|out)", word):
+        out = f"{_letters(match[1])}_{{{_script(match[2])}}}"
     elif re.fullmatch(r"d[a-z]", word):
         out = f"\\Delta {word[1]}"
     else:
         out = _letters(word)
-    return out + "'" * primes
+    return out + text[len(word) :]
 
 
 # ── statements and expressions ───────────────────────────────────────────────────────────────
@@ -145,14 +135,8 @@ class Latex(Writer):
     conjunction, signs = r" \text{ and } ", _SIGNS
 
     def __init__(self, page: bool) -> None:
-        self.page = page
+        self.name, self.index = page_name if page else name, index
         self.between = r" \, " if page else " "
-
-    def name(self, text: str) -> str:
-        return page_name(text) if self.page else name(text)
-
-    def index(self, text: str) -> str:
-        return index(text)
 
     def brackets(self, text: str) -> str:
         tall = "\\frac" in text or "\\sum" in text or "\\underset" in text
@@ -164,8 +148,9 @@ class Latex(Writer):
         if node.word == "size":
             return f"\\text{{size}}\\; {index(node.names[0])} &= {node.values[0]}"
         if node.word == "shape":
-            pairs = zip(map(self.name, node.names), node.values, strict=True)
-            shapes = (rf"{n} \in \mathbb{{R}}" + (f"^{{{_shape(v)}}}" if v else "") for n, v in pairs)
+            sizes = (r" \times ".join(map(index, v.split(","))) if v else "" for v in node.values)
+            pairs = zip(map(self.name, node.names), sizes, strict=True)
+            shapes = (rf"{n} \in \mathbb{{R}}" + (f"^{{{size}}}" if size else "") for n, size in pairs)
             return "& " + r" \quad ".join(shapes)
         spell = index if node.word == "centered" else self.name
         return f"&\\text{{{node.word}}}\\; {', '.join(map(spell, node.names))}".rstrip()
@@ -199,25 +184,20 @@ class Latex(Writer):
     def apply(self, node: T.Apply) -> Text:
         return f"{self.name(node.function)}_{{\\Phi}}{self.brackets(self.formulas(node.args))}", ATOM
 
-    def sum(self, node: Bound) -> Text:
-        word = node.function if isinstance(node, T.Reduce) else "sum"
+    def bound(self, node: Bound) -> Text:
+        word, below = word_of(node), self.over(node)
         if word in ("sum", "prod"):
-            return f"\\{word}_{{{self.bound(node)}}} {self.formula(node.body, MUL)}", MUL
-        head = REDUCERS[word].latex
-        head = self.under(self.bound(node), head) if "text" in head else f"{head}_{{{self.bound(node)}}}"
-        return head + self.brackets(self.formula(node.body)), ATOM
-
-    def softmax(self, node: T.Softmax) -> Text:
-        head = r"\text{softmax}"
-        head = self.under(self.bound(node), head) if node.indices else head
-        return head + self.brackets(self.formula(node.body)), ATOM
+            return f"\\{word}_{{{below}}} {self.formula(node.body, MUL)}", MUL
+        if word in ("max", "min"):
+            return f"\\{word}_{{{below}}}{self.brackets(self.formula(node.body))}", ATOM
+        return self.under(below, REDUCERS[word].latex if word in REDUCERS else r"\text{softmax}", node.body)
 
     def flatten(self, node: T.Flatten) -> Text:
-        head = self.under(", ".join(map(index, node.indices)), r"\text{concat}")
-        return head + self.brackets(self.formula(node.body)), ATOM
+        return self.under(", ".join(map(index, node.indices)), r"\text{concat}", node.body)
 
-    def under(self, below: str, word: str) -> str:
-        return f"\\underset{{{below}}}{{{word}}}"
+    def under(self, below: str, word: str, body: T.Expr) -> Text:
+        head = f"\\underset{{{below}}}{{{word}}}" if below else word
+        return head + self.brackets(self.formula(body)), ATOM
 
     def cases(self, node: T.Cases) -> Text:
         rows = [f"{self.formula(v, ADD)} & \\text{{if }} {self.condition(c)}" for v, c in node.branches]
@@ -254,7 +234,3 @@ def _signs(line: str) -> int:
     """Roughly how many signs a reader sees."""
     seen = re.sub(r"\\(text|mathit|left|right|underset)|[{}\s_^&]|\\[,;]", "", line)
     return len(re.sub(r"\\[A-Za-z]+", "x", seen))
-
-
-def _shape(dims: str) -> str:
-    return r" \times ".join(index(d) for d in dims.split(","))

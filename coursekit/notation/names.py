@@ -7,8 +7,7 @@ Superscripts come before subscripts, so that the order of writing does not matte
 spaces inside them are dropped; one with arithmetic keeps its braces and comes last.
 """
 
-from __future__ import annotations
-
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 GREEK = frozenset(
@@ -81,16 +80,12 @@ class Name:
     @property
     def text(self) -> str:
         """The canonical ASCII spelling as a tensor's name."""
-        if not (self.accents or self.sups or self.subs):
-            return self.base + "'" * self.primes
         parts = [self.base, *self.accents, *(g.text for g in self.groups)]
         return "_".join(p for p in parts if p) + "'" * self.primes
 
     @property
     def index(self) -> str:
         """The spelling as an index: `t_1` is `t1`, `w_{t+1}` is `wtp1`."""
-        if not (self.accents or self.sups or self.subs):
-            return self.base + "'" * self.primes
         parts = "".join([self.base, *self.accents, *(g.text.strip("{}") for g in self.groups)])
         return parts.replace("+", "p").replace("-", "m").replace(",", "") + "'" * self.primes
 
@@ -103,7 +98,7 @@ class Name:
         """Only a base: no accents, no groups, no primes."""
         return not (self.accents or self.sups or self.subs or self.primes or self.transposed)
 
-    def without(self, group: Group) -> Name:
+    def without(self, group: Group) -> "Name":
         """The name with one group taken off (once it is known to be an index)."""
         sups, subs = (tuple(g for g in groups if g is not group) for groups in (self.sups, self.subs))
         return replace(self, sups=sups, subs=subs)
@@ -119,6 +114,13 @@ def capital_of(index: str) -> str:
 
 def small_of(index: str) -> str:
     return index[:1].lower() + index[1:]
+
+
+def fresh(name: str, taken: Collection[str]) -> str:
+    """The name, with as many primes as keep it apart from those that are taken."""
+    while name in taken:
+        name += "'"
+    return name
 
 
 def joined(above: str, rank: int, below: str) -> str:

@@ -3,16 +3,13 @@
 Sums over capitals are printed as bare products wherever the reader's rule (`sums`) puts the same sum back.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from itertools import count
 from typing import Any
 
 from . import tree as T
 from .functions import PI
-from .names import capital_of, halves
+from .names import capital_of, fresh, halves
 from .sums import bare, close, doubtful, is_capital, rename_outside
 from .tree import substitute, walk
 
@@ -44,9 +41,9 @@ def capital_left(equation: T.Equation) -> tuple[T.Ref, T.Expr]:
         left, right = substitute(left, names), rename_outside(right, names)
     atoms = [a for n in walk(right) if isinstance(n, T.Affine) for _, a in n.terms]
     sizes = {a.name for a in atoms if isinstance(a, T.SizeOf)}
-    for name in sizes & {a for a in atoms if isinstance(a, str)}:
-        free = next(new for n in count(1) if not {new := name + "'" * n, T.SizeOf(new)} & {*atoms})
-        right = substitute(right, {name: free})
+    used = {a for a in atoms if isinstance(a, str)}
+    for name in sizes & used:
+        right = substitute(right, {name: fresh(name + "'", sizes | used)})
     return left, right
 
 
@@ -65,6 +62,10 @@ def implicit(node: T.Expr) -> T.Expr:
     return stripped if close(stripped, free) == node and doubtful(stripped) is None else node
 
 
+def word_of(node: Bound) -> str:
+    return node.function if isinstance(node, T.Reduce) else type(node).__name__.lower()
+
+
 # ── the writer ───────────────────────────────────────────────────────────────────────────────
 
 
@@ -77,11 +78,8 @@ class Writer:
     comma, between, times, equals, conjunction, coefficient, pi = ",", " ", " * ", " = ", " and ", "*", "pi"
     signs: Mapping[str, str] = {}  # comparisons that are not written as they are called
 
-    def name(self, text: str) -> str:
-        return text
-
-    def index(self, text: str) -> str:
-        return text
+    name: Callable[[str], str] = staticmethod(str)
+    index: Callable[[str], str] = staticmethod(str)
 
     def brackets(self, text: str) -> str:
         return f"({text})"
@@ -109,7 +107,8 @@ class Writer:
         return f"{node.word} {', '.join(node.names)}".rstrip()
 
     def formula(self, node: Any, level: int = CONCAT) -> str:
-        text, own = getattr(self, type(node).__name__.lower())(node)
+        kind = "bound" if isinstance(node, Bound) else type(node).__name__.lower()
+        text, own = getattr(self, kind)(node)
         return text if own >= level else self.brackets(text)
 
     def formulas(self, nodes: Iterable[Any], between: str = ", ") -> str:
@@ -217,18 +216,11 @@ class Writer:
         plain = node.function[:1].isupper() and len(node.function) > 1
         return f"{node.function}{'' if plain else '_Phi'}({self.formulas(node.args)})", ATOM
 
-    def sum(self, node: Bound) -> Text:
-        word = node.function if isinstance(node, T.Reduce) else type(node).__name__.lower()
-        over = f"[{self.bound(node)}]" if node.indices else ""
-        return f"{word}{over}({self.formula(node.body)})", ATOM
+    def bound(self, node: Bound) -> Text:
+        over = f"[{self.over(node)}]" if node.indices else ""
+        return f"{word_of(node)}{over}({self.formula(node.body)})", ATOM
 
-    def reduce(self, node: T.Reduce) -> Text:
-        return self.sum(node)
-
-    def softmax(self, node: T.Softmax) -> Text:
-        return self.sum(node)
-
-    def bound(self, node: Bound) -> str:
+    def over(self, node: Bound) -> str:
         """What stands under a sum: its indices and its conditions; `t2 <= t1` alone binds t2 already."""
         where, names = node.where, node.indices
         parts = () if where is None else (where,) if isinstance(where, T.Compare) else where.parts

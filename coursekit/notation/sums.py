@@ -6,36 +6,29 @@ a fraction one of its two parts. Brackets, signs and functions of single entries
 the product outside, where another factor has it too: `W[j,I] tanh(h[I])` sums over I.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import chain
 
 from . import tree as T
 from .names import GREEK
-from .tree import children, mapped, references, scopes, substitute, transform
+from .tree import children, mapped, scopes, transform
 
 
 def is_capital(index: str) -> bool:
     return index[:1].isupper() and index not in GREEK
 
 
-def capitals(affine: T.Affine) -> list[str]:
-    found: list[str] = []
-    for _, atom in affine.terms:
-        if isinstance(atom, str) and is_capital(atom):
-            found.append(atom)
-        elif isinstance(atom, T.Lookup):
-            found += [c for inner in atom.ref.indices for c in capitals(inner)]
-    return found
+def capitals(*nodes: object) -> list[str]:
+    return _unique(filter(is_capital, T.letters(*nodes)))
 
 
 def opens(node: object) -> list[str]:
     """The capitals that a node leaves to be summed outside it, in order of writing, each once."""
     if isinstance(node, T.Ref):
-        return _unique(c for i in node.indices for c in capitals(i))
+        return capitals(node)
     if isinstance(node, (T.Mul, T.Div)):
-        found = [c for f in _factors(node) for c in _factor_opens(f)]  # each factor once: depth costs no more
+        found = [c for f in children(node) for c in _factor_opens(f)]  # each factor once: depth costs no more
         return [c for c in _unique(found) if found.count(c) == 1]
     if isinstance(node, T.Pow):
         return opens(node.exponent)
@@ -50,14 +43,15 @@ def close(node: T.Expr, free: frozenset[str] = frozenset()) -> T.Expr:
     if isinstance(node, T.Ref):
         return _sum([c for c in opens(node) if c not in free], node)
     if isinstance(node, (T.Mul, T.Div)):
-        factors = _factors(node)
+        factors = children(node)
         opened = [c for f in factors for c in _factor_opens(f)]  # each factor's once
         here = {c for c in opened if opened.count(c) > 1}
         if isinstance(node, T.Mul):
             here |= {c for f in factors if isinstance(f, (T.Ref, T.Pow)) for c in _factor_opens(f)}
         here -= free
-        order = [c for c in _unique(c for f in factors for c in _factor_opens(f)) if c in here]
-        return _sum(order, mapped(node, lambda factor: close(factor, free | here)))
+        return _sum(
+            [c for c in _unique(opened) if c in here], mapped(node, lambda factor: close(factor, free | here))
+        )
     if isinstance(node, T.Pow):
         base = [c for c in opens(node.base) if c not in free]
         inside = close(node.base, free | set(base))
@@ -76,17 +70,12 @@ def bare(node: T.Expr, chosen: Callable[[T.Sum], bool]) -> T.Expr:
     def strip(n: object) -> object:
         if isinstance(n, T.Sum) and chosen(n):
             return n.body
-        for kind, field in ((T.Mul, "factors"), (T.Add, "terms")):
-            if isinstance(n, kind) and any(isinstance(part, kind) for part in getattr(n, field)):
-                flat = [getattr(p, field) if isinstance(p, kind) else (p,) for p in getattr(n, field)]
-                return replace(n, **{field: tuple(part for group in flat for part in group)})  # type: ignore[arg-type]
-        return n
+        if not isinstance(n, (T.Mul, T.Add)):
+            return n
+        parts = (children(p) if type(p) is type(n) else (p,) for p in children(n))
+        return type(n)(tuple(chain.from_iterable(parts)), span=n.span)
 
     return transform(node, strip)
-
-
-def _factors(node: T.Mul | T.Div) -> tuple[T.Expr, ...]:
-    return node.factors if isinstance(node, T.Mul) else (node.above, node.below)
 
 
 def _factor_opens(factor: T.Expr) -> list[str]:
@@ -106,22 +95,11 @@ def _unique(items: Iterable[str]) -> list[str]:
 
 def rename_outside(body: T.Expr, names: dict[str, str]) -> T.Expr:
     """Rename the left side's capitals, except inside an opaque function, which takes them as vectors."""
-    if not names:
-        return body
-    kept: dict[int, T.Apply] = {}
 
-    def hide(node: object) -> object:
-        if isinstance(node, T.Apply):
-            kept[len(kept)] = node
-            return T.Ref(f"\0{len(kept) - 1}", span=node.span)
-        return node
+    def outside(node: T.N) -> T.N:
+        return node if isinstance(node, T.Apply) else T.renamed(mapped(node, outside), names)
 
-    hidden = substitute(transform(body, hide), names)
-
-    def show(node: object) -> object:
-        return kept[int(node.name[1:])] if isinstance(node, T.Ref) and node.name.startswith("\0") else node
-
-    return transform(hidden, show) if kept else hidden
+    return outside(body) if names else body
 
 
 def doubtful(node: object, bound: frozenset[str] = frozenset()) -> tuple[T.Div, str] | None:
@@ -130,10 +108,7 @@ def doubtful(node: object, bound: frozenset[str] = frozenset()) -> tuple[T.Div, 
         bound |= set(node.indices)
     if isinstance(node, T.Div):
         for one, other in ((node.above, node.below), (node.below, node.above)):
-            inside = {c for r in references(one) for i in r.indices for c in capitals(i)} - {
-                *opens(one),
-                *bound,
-            }
+            inside = {*capitals(one)}.difference(opens(one), bound)
             if both := [c for c in opens(other) if c in inside]:
                 return node, both[0]
     return next((found for child in children(node) if (found := doubtful(child, bound))), None)

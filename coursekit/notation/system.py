@@ -5,8 +5,6 @@ compare, cost, grad, draw). A dimension is a name: the capital of the first inde
 (`j` and `I` of `h[b,t,j]`, `h[b,t-1,I]` are both `J`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from .names import capital_of

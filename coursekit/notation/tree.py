@@ -340,16 +340,17 @@ def children(node: object) -> list[Any]:
     """The nodes directly below this one, in order of writing."""
     if direct := _DIRECT.get(type(node)):
         return direct(node)
-    return _nodes([getattr(node, part) for part in _PARTS[type(node)]])
+    return [n for n in _leaves([getattr(node, part) for part in _PARTS[type(node)]]) if type(n) in _KINDS]
 
 
-def _nodes(values: Iterable[object]) -> list[Any]:
+def _leaves(values: Iterable[object]) -> list[Any]:
+    """What stands in fields: themselves, and what their tuples hold."""
     found: list[Any] = []
     for value in values:
-        if type(value) in _KINDS:
+        if type(value) is tuple:
+            found += _leaves(value)
+        else:
             found.append(value)
-        elif type(value) is tuple:
-            found += _nodes(value)
     return found
 
 
@@ -401,16 +402,8 @@ def _rebuild(value: object, function: Callable[[Any], object]) -> object:
 
 def named(node: object) -> set[str]:
     """The indices that a node names by itself, not by what stands below it."""
-    found: set[str] = set()
-    for part in _NAMES.get(type(node), ()):
-        stack = [getattr(node, part)]
-        while stack:
-            value = stack.pop()
-            if type(value) is tuple:
-                stack += value
-            elif type(value) is str:
-                found.add(value)
-    return found
+    held = _leaves(getattr(node, part) for part in _NAMES.get(type(node), ()))
+    return {leaf for leaf in held if type(leaf) is str}
 
 
 def scopes(node: object) -> Iterator[tuple[object, tuple[str, ...]]]:
@@ -435,20 +428,11 @@ def free_indices(node: Any) -> set[str]:
     kind = type(node)
     if kind is Affine:
         names = {a for _, a in node.terms if type(a) is str}
-    elif kind is Apply:
-        names = set(node.out)
     else:
-        names = {node.axis} if kind in (Concat, Flatten) else set()
-    if kind in _NAMES and kind is not Affine:
-        for child, own in scopes(node):
-            names |= free_indices(child).difference(own)
-        return names
-    for child in children(node):
-        names |= free_indices(child)
+        names = {node.axis} if kind in (Concat, Flatten) else set(node.out) if kind is Apply else set()
+    for child, own in scopes(node) if kind in _NAMES else ((n, ()) for n in children(node)):
+        names |= free_indices(child).difference(own)
     return names
-
-
-index_names = free_indices  # of an index expression
 
 
 def letters(*nodes: object) -> list[str]:
@@ -464,16 +448,19 @@ def references(node: object) -> Iterator[Ref]:
 def substitute(node: N, names: dict[str, str]) -> N:
     """Rename indices everywhere, bound ones included; the caller sees to it that none collide."""
 
-    def renamed(value: Any) -> Any:
+    return transform(node, lambda n: renamed(n, names))
+
+
+def renamed(node: N, names: dict[str, str]) -> N:
+    """A node with other names for the indices that it names by itself."""
+
+    def new(value: Any) -> Any:
         if type(value) is tuple:
-            return tuple([renamed(item) for item in value])
+            return tuple([new(item) for item in value])
         return names.get(value, value) if type(value) is str else value
 
-    def rename(n: Any) -> Any:
-        own = _NAMES.get(type(n))
-        return replace(n, **{part: renamed(getattr(n, part)) for part in own}) if own else n
-
-    return transform(node, rename)
+    own = _NAMES.get(type(node))
+    return replace(node, **{part: new(getattr(node, part)) for part in own}) if own else node
 
 
 def rename_tensors(node: N, names: Mapping[str, str]) -> N:

@@ -7,16 +7,15 @@ The equations in `System.blocks` are the program's, with a left side such as `h[
 `h[b,t,j]`, sizes called by their dimension's name, and a recurrence's index named alike throughout.
 """
 
-from __future__ import annotations
-
 import difflib
+import re
 
 from .. import tree as T
 from ..errors import NotationError
 from ..indices import put
 from ..names import capital_of, small_of
 from ..system import System
-from ..tree import free_indices, index_names, references, walk
+from ..tree import free_indices, references, walk
 from .order import blocks
 from .ranges import Ranges
 
@@ -131,7 +130,7 @@ def _bound(node: T.Sum | T.Softmax | T.Reduce, left: list[str], source: str) -> 
 def where(node: object, name: str) -> T.Span:
     """The first place where an index stands free."""
     for n in walk(node):
-        if isinstance(n, T.Affine) and name in index_names(n) and n.span.line:
+        if isinstance(n, T.Affine) and name in free_indices(n) and n.span.line:
             return n.span
     spans = (r.span for r in references(node) if name in free_indices(r))
     return next(spans, getattr(node, "span", T.Span()))
@@ -175,7 +174,7 @@ def _said(program: T.Program, word: str) -> dict[str, T.Span]:
 
 def _unknown_names(used: set[str], equations: list[T.Equation], program: T.Program) -> None:
     """A directive about a name that occurs nowhere is a slip of the pen (Φ may list more than is used)."""
-    index = {n for e in equations for a in walk(e) if isinstance(a, T.Affine) for n in index_names(a)}
+    index = {n for e in equations for a in walk(e) if isinstance(a, T.Affine) for n in free_indices(a)}
     for word, kind, pool in (("pad", "tensor", used), ("centered", "index", index)):
         for name, span in _said(program, word).items():
             if name not in pool:
@@ -196,6 +195,7 @@ def declared_inputs(equations: list[T.Equation], program: T.Program) -> None:
 
 
 def suggestion(name: str, pool: set[str]) -> str:
-    close = [n for n in sorted(pool) if n.lower() == name.lower()]
+    letters = lambda word: re.sub("[_']", "", word).lower()
+    close = [n for n in sorted(pool) if letters(n) == letters(name)]
     close += difflib.get_close_matches(name, sorted(pool), 1, 0.5)
     return f"; did you mean `{close[0]}`?" if close else ""

@@ -1,10 +1,9 @@
 """The order to run: each equation after what it reads, and recurrences as blocks of their own."""
 
-from __future__ import annotations
-
 from ..errors import NotationError
+from ..names import fresh
 from ..system import Block
-from ..tree import Affine, Equation, Ref, Softmax, index_names, references, substitute, walk
+from ..tree import Affine, Equation, Ref, Softmax, free_indices, references, substitute, walk
 
 Ranges = dict[int, dict[str, str]]
 
@@ -171,13 +170,10 @@ class Recurrence:
         for k in order:
             own_loops = {n: self.find((k, n)) for n in self.left(k)}
             names = {n: loop[1] for n, loop in own_loops.items() if loop in loops and n != loop[1]}
-            used = {n for a in walk(self.equations[k]) if isinstance(a, Affine) for n in index_names(a)}
+            used = {n for a in walk(self.equations[k]) if isinstance(a, Affine) for n in free_indices(a)}
             for new in list(names.values()):
                 if new in used and new not in names:
-                    spare = new + "'"
-                    while spare in used or spare in names.values():
-                        spare += "'"
-                    names[new] = spare
+                    names[new] = fresh(new + "'", used.union(names.values()))
             equation = substitute(self.equations[k], names) if names else self.equations[k]
             final.append(equation)
             own[equation] = {names.get(i, i): d for i, d in self.ranges[k].items()}

@@ -6,8 +6,6 @@ index that stands with another (`x+dx`) or with a stride (`2*t`) has a range of 
 the others (`system.Derived`), unless the tensor is padded and the stride is one: then it is the axis again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, count

@@ -1,14 +1,11 @@
 """An answer beside its reference, before anything runs: conventions taken over, names and sizes matched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import permutations
 
-from ..check.checker import check
+from ..check.checker import check, suggestion
 from ..errors import NotationError
 from ..meaning.links import all_reads
 from ..show import show
@@ -29,18 +26,14 @@ def adopt(answer: System, reference: System) -> System:
     return check(Program(statements, answer.program.source), broadcast=True)
 
 
-def _plain(system: System) -> Iterator[tuple[str, int, str]]:
-    """Every place where a bare index stands: tensor, axis, index."""
-    for equation in system.ranges:
-        for ref in references(equation.right):
-            for axis, affine in enumerate(ref.indices):
-                if affine.plain is not None:
-                    yield ref.name, axis, affine.plain
-
-
 def _centred(answer: System, reference: System) -> list[str]:
-    places = {(tensor, axis) for tensor, axis, index in _plain(reference) if index in reference.centered}
-    return sorted({index for tensor, axis, index in _plain(answer) if (tensor, axis) in places})
+    """The answer's indices that stand bare where a centred one of the reference does."""
+    mine, theirs = (
+        [(r.name, k, a.plain) for e in s.ranges for r in references(e.right) for k, a in enumerate(r.indices)]
+        for s in (answer, reference)
+    )
+    places = {(tensor, axis) for tensor, axis, index in theirs if index in reference.centered}
+    return sorted({index for tensor, axis, index in mine if index and (tensor, axis) in places})
 
 
 # ── complaints ───────────────────────────────────────────────────────────────────────────────
@@ -49,23 +42,8 @@ def _centred(answer: System, reference: System) -> list[str]:
 Complaint = tuple[str, str, str]  # its kind, the tensor, the sentence
 
 
-def complaint(reference: System, answer: System, wanted: Iterable[str]) -> Complaint | None:
-    """What is wrong with an answer that cannot be run beside the reference, else None."""
-    return next(_complaints(reference, answer, tuple(wanted)), None)
-
-
-def _close(name: str, names: Iterable[str]) -> str:
-    names = list(names)
-    same = [n for n in names if _letters(n) == _letters(name)]
-    close = same or get_close_matches(name, names, 1, 0.6)
-    return f"; did you mean `{close[0]}`?" if close else ""
-
-
-def _letters(name: str) -> str:
-    return name.replace("_", "").replace("'", "").lower()
-
-
-def _complaints(reference: System, answer: System, wanted: tuple[str, ...]) -> Iterator[Complaint]:
+def complaints(reference: System, answer: System, wanted: tuple[str, ...]) -> Iterator[Complaint]:
+    """What is wrong with an answer that cannot be run beside the reference."""
     read = {name for names in all_reads(answer).values() for name in names}
     for name in answer.inputs:
         if name in reference.inputs:
@@ -76,11 +54,11 @@ def _complaints(reference: System, answer: System, wanted: tuple[str, ...]) -> I
             text = f"You use `{name}` but do not define it: an equation for it is missing."
             yield "missing tensor", name, text
         given = "; given are " + ", ".join(f"`{n}`" for n in reference.inputs) + "."
-        hint = _close(name, {*reference.tensors, *answer.outputs} - {name}) or given
+        hint = suggestion(name, {*reference.tensors, *answer.outputs} - {name}) or given
         yield "unknown tensor", name, f"You use `{name}`, which is neither given nor defined{hint}"
     for name in wanted:
         if name not in answer.outputs:
-            hint = _close(name, set(answer.outputs) - set(reference.tensors)) or "."
+            hint = suggestion(name, set(answer.outputs) - set(reference.tensors)) or "."
             yield "missing tensor", name, f"Your equations do not define `{name}`{hint}"
     for name in answer.outputs:
         if name in reference.inputs:
@@ -107,15 +85,7 @@ def _sizes(reference: System, answer: System) -> Iterator[Complaint]:
     both = (n for n in dict.fromkeys(met) if n in reference.tensors)
     first, second, tensor = _clash(reference, answer, both) or ("", "", "")  # where it shows first
     equal = f"In your equations {first} and {second} must be equal, and they are not."
-    for name in answer.inputs:
-        for order in permutations(range(len(reference.tensors[name].dims))):
-            if _clash(reference, answer, answer.inputs, {name: order}) is None:
-                right, wrong = _written(reference, name), _written(answer, name)
-                text = f"`{name}` is transposed. You wrote `{wrong}`; its axes are those of `{right}`."
-                yield "transpose", name, f"{equal} {text}"
-    fits = [
-        found for found in _mended(answer, reference) if _clash(reference, found[3], answer.inputs) is None
-    ]
+    fits = [m for m in _mended(answer, reference) if _clash(reference, m[3], answer.inputs) is None]
     if len(fits) == 1:
         ((tensor, old, new, _),) = fits
         if old.name == new.name:
@@ -146,15 +116,11 @@ def _mended(answer: System, reference: System) -> Iterator[tuple[str, Ref, Ref, 
                     yield name, ref, new, check(Program(statements, answer.program.source), broadcast=True)
 
 
-def _clash(
-    reference: System, answer: System, names: Iterable[str], turned: dict[str, tuple[int, ...]] | None = None
-) -> tuple[str, str, str] | None:
+def _clash(reference: System, answer: System, names: Iterable[str]) -> tuple[str, str, str] | None:
     """Two sizes of the reference that one dimension of the answer stands for, and the tensor that shows it."""
     stands: dict[str, tuple[str, str]] = {}
     for name in names:
         mine, theirs = reference.tensors[name].dims, answer.tensors[name].dims
-        if turned and name in turned:
-            mine = tuple(mine[k] for k in turned[name])
         into, looked = reference.tensors[name].indexes, answer.tensors[name].indexes
         if into and looked:  # words of one kind looked up among those of another
             mine, theirs = (*mine, into), (*theirs, looked)

@@ -6,8 +6,6 @@ seed alone, and on no engine: torch, or plain Python where there is none, is giv
 same, so that a comparison has one verdict and one sentence.
 """
 
-from __future__ import annotations
-
 import math
 import zlib
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ the equation that is wrong gives something else, and a changed equation of the r
 the same, entry by entry, in every draw. That needs no new check and no new plan: hundreds can be looked at.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from random import Random

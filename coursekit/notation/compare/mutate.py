@@ -5,8 +5,6 @@ with an answer; that rule's sentence is then the diagnosis. The tests run them a
 rejects each. A sentence speaks to the student whose answer the mutant is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Mistakes in indices: swapped, summed or normalised over the wrong one; masks; the wrong tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction

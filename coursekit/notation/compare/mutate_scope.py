@@ -1,7 +1,5 @@
 """Mistakes of scope: what stands inside and outside brackets, functions, sums and a softmax."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Mistakes in what is added, multiplied and applied: signs, terms, factors, scales, functions, gates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -132,6 +130,8 @@ def multiplied_or_divided(site: Site) -> Iterator[Change]:
 
 @rule("sign", object)
 def sign(site: Site) -> Iterator[Change]:
+    if not site.parents and not isinstance(site.node, T.Neg):
+        yield "The sign of {t} is wrong: yours is -1 times the right one.", T.Neg(site.node)
     match site.node:
         case T.Add(terms):
             for k, term in enumerate(terms):
@@ -141,8 +141,6 @@ def sign(site: Site) -> Iterator[Change]:
         case T.Neg(body):
             if not isinstance(site.parent, T.Add):
                 yield "A minus sign is missing before {new} in {t}.", body
-        case _ if not site.parents:
-            yield "The sign of {t} is wrong: yours is -1 times the right one.", T.Neg(site.node)
         case T.Sum() | T.Mul() | T.Ref() if isinstance(site.parent, (T.Call, T.Softmax, T.Apply)):
             yield "The sign of {right} in {t} is wrong.", T.Neg(site.node)
 

@@ -1,7 +1,5 @@
 """Mistakes in where a tensor is read: a step of time too early or too late; strides and windows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

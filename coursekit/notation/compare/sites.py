@@ -1,7 +1,5 @@
 """Places in an equation, and the equation with something else put there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial

@@ -11,8 +11,6 @@ A line is compared with the one before it as an answer is with its reference (`c
 mistake in the line before makes it. What a derivative means is said in `given`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

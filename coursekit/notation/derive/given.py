@@ -5,8 +5,6 @@ later steps of a recurrence among them. A Jacobian `dz[t,j]/dh[s,k]` is the grad
 backward pass with one more axis for each of its own. Outside a tensor's range a derivative is zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -7,8 +7,6 @@ A line that begins with `=` goes on with the chain above it; any other begins a 
 brackets, goes on with the line above it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,6 +22,14 @@ from .given import Given
 
 _LINE, _WORD = "Lineq", "Dq"  # what a line and a derivative are called while they are read
 _NEW = re.compile(r"(.+?)(?:\[(.*)\]|_(?:\{[^{}]*\}|\w))")
+
+
+@dataclass
+class Line:
+    """One member of a chain: its text, and the number of the line that it begins on."""
+
+    text: str
+    number: int
 
 
 @dataclass
@@ -111,14 +117,6 @@ class Reader:
         if found is None:
             raise NotationError(f"`{text}` is no entry of a tensor, so it has no derivative")
         return found
-
-
-@dataclass
-class Line:
-    """One member of a chain: its text, and the number of the line that it begins on."""
-
-    text: str
-    number: int
 
 
 _FRAME = re.compile(

@@ -313,7 +313,7 @@ class _Latex(Latex):
             return rf"\log{base}{self.brackets(self.formulas(node.args))}", ATOM
         return super().call(node)
 
-    def sum(self, node: Sum) -> Text:  # type: ignore[override]
+    def bound(self, node: Sum) -> Text:  # type: ignore[override]
         low, high = each(node.where)
         under = f"{self.index(node.indices[0])}={self.formula(low.left)}"
         return rf"\sum_{{{under}}}^{{{self.formula(high.right)}}} {self.formula(node.body, MUL)}", MUL
