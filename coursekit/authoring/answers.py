@@ -1,7 +1,5 @@
 """Student notebooks made to order: the released notebook with given answers in it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

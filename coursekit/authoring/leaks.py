@@ -1,7 +1,5 @@
 """Find what a released notebook must not say: a line of a solution, a hidden test or a mistake."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -6,8 +6,6 @@ sentence: release tries each on the visible check and locks its sentence with wh
 hears it, although the notebook has only properties or the digest of the answer; nobody else can read it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

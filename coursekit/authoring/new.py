@@ -3,8 +3,6 @@
 What it begins with lies in `sample/`, file by file: one chapter, one assignment with a question of each kind, tests.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The built book, with its chapters as notebooks and the wheel, and the students' 
 which it will be found. The tree is made beside its place, searched for answers, and only then put there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import os

@@ -4,8 +4,6 @@ Everything is made in a scratch folder and moved into place at the end: a releas
 `notebooks/` as it was. The same source gives the same bytes.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A class to try the grader on: honest, partly wrong, blank, damaged and misbehaving submissions."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

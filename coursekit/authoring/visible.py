@@ -5,8 +5,6 @@ check is made: with the digest of a number or a formula, and with nothing where 
 each named mistake through the visible check and locks its sentence with what came out.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -7,8 +7,6 @@ Every check returns a `Result`: a panel in a notebook, text in a terminal. In a 
 `checks.value(...).require()` raises `CheckFailed` with the sentence that the panel shows.
 """
 
-from __future__ import annotations
-
 from ..lazy import lazily
 
 # Loaded on first use, so that a check of a number or a choice never waits for torch.

@@ -1,7 +1,5 @@
 """`choice` and `ordering`: labels that a student picks, or puts in order."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """`function`: what a student's function returns against a trusted torch function, on the same inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`derivation`: a chain of equalities, each line held against the line before it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

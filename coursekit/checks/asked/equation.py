@@ -1,7 +1,5 @@
 """`equations`: a student's equations are read, checked, run, and held against an oracle or a reference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

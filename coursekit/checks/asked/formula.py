@@ -1,7 +1,5 @@
 """`big_o` and `closed_form`: formulas in the sizes of a problem, that a student types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, combinations_with_replacement

@@ -4,8 +4,6 @@ The answer is one line of JSON a cell, on the standard output that the cells the
 speak to the notebook (`%pip …`, `!ls`) are left out: what they set up is there already.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """`gradients`: a student's gradients against autograd and against central differences, in float64."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 

@@ -1,7 +1,5 @@
 """`edges`: a graph that a student writes down as its edges, with missing and extra ones named."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

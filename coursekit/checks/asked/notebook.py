@@ -3,8 +3,6 @@
 Cells that were run out of order, or that lean on one deleted since, are the commonest cause of a lost point.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

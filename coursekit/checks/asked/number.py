@@ -1,7 +1,5 @@
 """`value`: a number, by itself or in a unit, against the right one or against its digest."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Answers of several parts: one result made of many, and a dict that is checked entry by entry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

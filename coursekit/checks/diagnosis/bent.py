@@ -5,8 +5,6 @@ is left out, a softmax forgets its target, a matrix is not transposed, a path th
 student's gradient is exactly that, the mistake is known, and no formula of the answer was needed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager

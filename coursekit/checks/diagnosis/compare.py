@@ -1,7 +1,5 @@
 """One part of an answer (a gradient, an output) against the right tensors of every case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache

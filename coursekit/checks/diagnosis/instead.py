@@ -4,8 +4,6 @@ The oracle is asked again with a bias left out, a word's number off by one, a ta
 student's numbers in every case, the slip is known; and what is said holds whatever the student wrote.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Mapping, Sequence
 from time import process_time
 from typing import Any

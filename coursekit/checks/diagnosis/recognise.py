@@ -3,8 +3,6 @@
 Every recogniser looks at all cases together, so that nothing is called a factor of 3 by chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The true gradients of a loss: by autograd, by central differences, and as mistakes would have them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Running a student's function on the cases of a question, and taking apart what it returns."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

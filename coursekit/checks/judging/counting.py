@@ -4,8 +4,6 @@ torch's own counter gives 0 for `W @ v`, `dot`, `outer`, `(U * v).sum()` and att
 counts them. Entrywise work (gates, activations) is counted apart, as it is in the course.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ Each is made with a slow hash, so that trying numbers or formulas one after the 
 a graph or a growth has no digest: its few options could all be tried, and it is left to the grader.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 

@@ -1,7 +1,5 @@
 """The named mistakes of a question: wrong answers that students give, each with the sentence it deserves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What an answer comes to, whatever it is made of; and the same value as a torch tensor."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any

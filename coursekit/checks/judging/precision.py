@@ -4,8 +4,6 @@ Both are in float64. Cases leave a device that has none. An oracle need not ask 
 in ordinary memory, so a torch module that it makes fits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Running a student's code: whatever it does, the check goes on and can say in one sentence what happened."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import functools

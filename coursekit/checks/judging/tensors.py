@@ -1,7 +1,5 @@
 """Reading what a student returned as a float64 tensor, and telling whether it is close enough."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 

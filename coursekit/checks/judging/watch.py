@@ -1,7 +1,5 @@
 """Looking on while torch computes, operator by operator."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a student writes as text in the course's language: the sentence for text that cannot be read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from textwrap import dedent
 from typing import TypeVar

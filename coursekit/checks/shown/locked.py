@@ -16,8 +16,6 @@ one lies near an edge, both neighbours are tried, so that another machine's last
 made by scrypt. Where an outcome could be guessed (a number, a formula) it is slow: see `hours`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
