@@ -12,12 +12,11 @@ from ..lazy import lazily
 # Loaded on first use, so that a check of a number or a choice never waits for torch.
 HOMES = {
     "asked.choosing": "choice ordering",
-    "asked.code": "function",
     "asked.derivation": "derivation",
     "asked.design": "Property near properties",
     "asked.equation": "equations warm",
     "asked.formula": "big_o closed_form",
-    "asked.gradient": "gradients",
+    "asked.function": "function gradients",
     "asked.graph": "edges",
     "asked.language_model": "kept_numbers looks_ahead perplexity",
     "asked.notebook": "whole_notebook",

@@ -9,8 +9,7 @@ from ...notation.errors import NotationError
 from ...notation.formulas.closed_form import ClosedForm
 from ...notation.formulas.growth import Growth
 from ..judging.digests import formula_text, is_digest, same_formula
-from ..judging.student import check
-from ..judging.written import unreadable, written
+from ..judging.student import check, unreadable, written
 from ..shown.locked import Outcome
 from ..shown.mathml import mathml
 from ..shown.result import Result, formed, right, wrong

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..judging.watch import Record, Watch
+from ..judging.counting import Record, Watch
 
 aten = torch.ops.aten
 

@@ -1,4 +1,5 @@
-"""Running a student's code: whatever it does, the check goes on and can say in one sentence what happened."""
+"""Running a student's code, or reading their text: whatever it does, the check goes on and can say in one sentence what
+happened."""
 
 import contextlib
 import copy
@@ -10,14 +11,17 @@ import os
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from textwrap import dedent
+from typing import Any, NoReturn, TypeVar
 
+from ...notation.errors import NotationError
 from ..shown.locked import Outcome
 from ..shown.panel import listed as listed
 from ..shown.panel import shorten
 from ..shown.result import Result, wrong
 from .mistakes import Mistake, recognised
 
+Read = TypeVar("Read")
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _INSTALLED = (f"site-packages{os.sep}", f"lib{os.sep}python")
 _under_way: list[Callable[..., Result]] = []  # a check may be made of others
@@ -209,6 +213,30 @@ def _place(error: BaseException) -> tuple[str, str]:
 def _library(filename: str) -> bool:
     path = os.path.abspath(filename)
     return path.startswith(_OURS + os.sep) or any(f"{os.sep}{at}" in path for at in _INSTALLED)
+
+
+def written(answer: object, read: Callable[[str], Read], what: str) -> Read:
+    """`read(answer)`, or Stopped: nothing there, no text, or text that the language cannot read."""
+    if unanswered(answer):
+        stop("empty", "There is no answer here yet.")
+    if not isinstance(answer, str):
+        stop("type", f"Write {what} as text, in quotes; this is {a_thing(answer)}.")
+    try:
+        return read(answer)
+    except NotationError as error:
+        raise Stopped(unreadable(error)) from None
+
+
+def unreadable(error: NotationError, kind: str = "notation") -> Result:
+    """The language's own message, with the line and its caret as they were written."""
+    sentence = upper(error.message.strip())
+    shown = str(error).split("\n", 1)
+    place = f"Line {error.line}: {sentence}" if "\n" in error.source.strip() and error.line else sentence
+    return wrong(
+        kind,
+        own=place if place[-1:] in ".?" else place + ".",
+        block=dedent(shown[1]) if len(shown) == 2 else "",
+    )
 
 
 def a_thing(value: object) -> str:
