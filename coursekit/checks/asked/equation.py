@@ -35,7 +35,7 @@ from ..judging.tensors import close
 from ..shown.locked import Outcome
 from ..shown.panel import equations as equations_html
 from ..shown.panel import shape_of
-from ..shown.result import PLAIN, Result, mistaken, right, wrong
+from ..shown.result import PLAIN, Finding, Result, mistaken, right, wrong
 
 Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
 

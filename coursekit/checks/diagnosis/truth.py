@@ -86,7 +86,7 @@ class Truth:
 
 def explanation(target: Target, answers: Sequence[Tensor], truth: Sequence[Truth]) -> Finding | None:
     """The bent rule of the backward pass that gives the student's gradient in every case."""
-    for key, bend in truth[0].backward.bends().items():
+    for key, bend in truth[0].backward.bends.items():
         if all(t.explains(key, target, a) for a, t in zip(answers, truth, strict=True)):
             return Finding(bend.kind, bend.says)
     return None

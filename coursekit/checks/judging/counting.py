@@ -37,18 +37,6 @@ class Watch(TorchDispatchMode):
         return False
 
 
-class Record(Watch):
-    """The operators of a computation in order, each with its arguments."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.calls: list[tuple[object, tuple[Any, ...]]] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.calls.append((func, args))
-        return func(*args, **(kwargs or {}))
-
-
 @dataclass(frozen=True)
 class Count:
     """`multiply_adds` of contractions and outer products, and the same `by` operator; `entrywise` products.
