@@ -24,8 +24,8 @@ from ..files import write, write_new
 from ..runtime import find_own_scripts
 from .course import Course
 from .fences import BEGIN_HIDDEN, without_markers
-from .leaks import leaks
 from .minutes import in_words
+from .publish import leaks
 from .source import DEFAULTS, Question, Source, SourceError, read
 from .visible import boxes, complete, made_from, speaking
 

@@ -18,8 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import checks
-from ..checks.judging.digests import digest
-from ..checks.shown.locked import SLIP, Outcome, lock
+from ..checks.shown.locked import SLIP, Outcome, digest, lock
 from ..checks.shown.result import PLAIN
 from ..notation.formulas.closed_form import ClosedForm
 from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers

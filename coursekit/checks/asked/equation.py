@@ -29,7 +29,7 @@ from ..diagnosis.instead import Instead
 from ..diagnosis.nearby import compared_finding, nearby
 from ..diagnosis.recognise import judge
 from ..judging.cases import Case, float64, on_host
-from ..judging.mistakes import Mistake
+from ..judging.outcome import Mistake
 from ..judging.student import Stopped, check, describe, listed, stop, unreadable, written
 from ..judging.tensors import close
 from ..shown.locked import Outcome

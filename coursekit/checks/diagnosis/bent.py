@@ -259,15 +259,23 @@ def _shifted(
     for shape, width in dict.fromkeys(sizes.values()):
         order = [n for n in weights if sizes[n] == (shape, width)]
         mine = [sites[n][0] for n in order]
-        fits = lambda v, shape=shape: v.is_floating_point() and (*v.shape, 1) == shape
-        sources: list[tuple[str, list[Tensor | None]]] = [
-            ("uses the state after the step where the state before it belongs.",
-             [*(s.reshape(shape) for s in states if fits(s)), *mine]),
+
+        def fitting(
+            vectors: Mapping[Any, Tensor], shape: tuple[int, ...] = shape
+        ) -> dict[Any, Tensor | None]:
+            like = {
+                n: v.detach() for n, v in vectors.items() if v.is_floating_point() and (*v.shape, 1) == shape
+            }
+            return {n: v.reshape(shape) for n, v in like.items()}
+
+        after = fitting(dict(enumerate(states))).values()
+        sources = [
+            ("uses the state after the step where the state before it belongs.", [*after, *mine]),
             ("uses the input of the step before the right one.", [*mine[1:], None]),
             ("uses the input of the step after the right one.", [None, *mine[:-1]]),
-            *((f"uses `{name}` where another vector belongs.", [v.detach().reshape(shape)] * len(mine))
-              for name, v in named.items() if fits(v)),
-        ]  # fmt: skip
+        ]
+        for name, vector in fitting(named).items():
+            sources.append((f"uses `{name}` where another vector belongs.", [vector] * len(mine)))
         for says, source in sources:
             at = dict(zip(order, source, strict=False))
             other = lambda n, args, at=at: None if (vector := at.get(n)) is None else vector @ args[1]
