@@ -4,8 +4,6 @@ An argument that is always the same may as well be a constant in the answer. `re
 called with, in the student's process; `narrow` says what no call tried.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import inspect

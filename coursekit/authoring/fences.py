@@ -11,8 +11,6 @@
 A test and the forms belong to the answer above them.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

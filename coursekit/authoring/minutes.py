@@ -5,8 +5,6 @@ of a derivation or of code. Its statement is read twice, at `WORDS` a minute, an
 after a check has found a mistake.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import re

@@ -6,8 +6,6 @@ sentence: release tries each on the visible check and locks its sentence with wh
 hears it, although the notebook has only properties or the digest of the answer; nobody else can read it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator
@@ -38,6 +36,7 @@ _SIGN = "A sign is wrong."
 _TURN = "A matrix is transposed that must not be, or is not where it must be."
 _TWICE = "A factor stands there twice, or a power is wrong."
 _BORDER = "A comparison counts its border in, or leaves it out, where the question does the opposite."
+_DIVIDED = "You divide where you must multiply."
 _ONE = "It is one number where several belong."
 _LEFT_OUT = "A function is left out."
 # A function, what students call in its place, and the sentence.
@@ -66,6 +65,31 @@ _AROUND = (
     ("({})**2", _TWICE), ("({})*{name}**2", "There are factors too many."),
     ("log({})", "There is a logarithm too many."),
 )  # fmt: skip
+# What an operation of `x` and `y` is changed to, the sentence, and whether it is a mutant. A number one larger than a
+# whole `x` is `x1`, one smaller `x0`; a matrix turned over is `xT`.
+_OPERANDS: dict[type[ast.operator], tuple[tuple[str, str, bool], ...]] = {
+    ast.Add: (
+        ("x - y", _SIGN, True), ("x", TERM, True), ("y", TERM, True),
+        ("x * y", "There is a product where a sum belongs.", False),
+    ),
+    ast.Sub: (("x + y", _SIGN, True), ("x", TERM, True), ("y - x", _SIGN, False)),
+    ast.Mult: (
+        ("x1 * y", "A coefficient is wrong.", False), ("x0 * y", "A coefficient is wrong.", False),
+        ("x", FACTOR, True), ("y", FACTOR, True), ("x + y", "There is a sum where a product belongs.", False),
+        ("x / y", _DIVIDED, False), ("y / x", _DIVIDED, False), ("x * y * y", _TWICE, False),
+        ("2 * (x * y)", "A constant factor is wrong.", False),
+    ),
+    ast.Div: (
+        ("x", "A division is missing.", True), ("x * y", "You multiply where you must divide.", False),
+        ("y / x", "It is upside down.", False),
+    ),
+    ast.Pow: (
+        ("x", "A power or a root is missing.", True), ("x ** y1", "A power is wrong.", False),
+        ("x ** y0", "A power is wrong.", False), ("x * y", _TWICE, False),
+    ),
+    # Without one side of it the shapes seldom fit.
+    ast.MatMult: (("y @ x", _TURN, False), ("xT @ y", _TURN, False), ("x @ yT", _TURN, False)),
+}  # fmt: skip
 
 
 class Change(NamedTuple):
@@ -210,7 +234,8 @@ def _changes(node: ast.AST) -> Iterator[Change]:  # noqa: C901 - a case for each
             yield Change(assigned, "Something is overwritten that must add up.")
             yield Change(ast.Pass())
             if isinstance(op, (ast.Add, ast.Sub)):
-                yield Change(ast.AugAssign(target, _opposite(op), value), _SIGN)
+                opposite = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+                yield Change(ast.AugAssign(target, opposite, value), _SIGN)
         case ast.Expr(ast.Call()):
             yield Change(ast.Pass())
         case ast.UnaryOp(ast.USub(), ast.Constant(int(value))):  # an index from the end
@@ -235,60 +260,37 @@ def _changes(node: ast.AST) -> Iterator[Change]:  # noqa: C901 - a case for each
             yield _slip(ast.Return(ast.UnaryOp(ast.USub(), value)), _SIGN)
         case ast.Call():
             yield from _calls(node)
-            yield from _miscalls(node)
 
 
-def _operands(node: ast.BinOp) -> Iterator[Change]:  # noqa: C901 - a case for each operator
-    left, right = node.left, node.right
-    match node.op:
-        case ast.Add() | ast.Sub() as op:
-            small = isinstance(right, ast.Constant)  # as in `t - 1`
-            yield Change(ast.BinOp(left, _opposite(op), right), OFF if small else _SIGN)
-            yield Change(left, OFF if small else TERM)
-            if isinstance(op, ast.Add):
-                yield Change(right, OFF if small else TERM)
-                yield _slip(ast.BinOp(left, ast.Mult(), right), "There is a product where a sum belongs.")
-            else:
-                yield _slip(ast.BinOp(right, op, left), _SIGN)
-        case ast.Mult():
-            if isinstance(left, ast.Constant) and isinstance(left.value, int):
-                for number in (left.value + 1, left.value - 1):
-                    other = ast.BinOp(ast.Constant(number), ast.Mult(), right)
-                    yield _slip(other, "A coefficient is wrong.")
-            yield from (Change(side, FACTOR) for side in (left, right))
-            yield _slip(ast.BinOp(left, ast.Add(), right), "There is a sum where a product belongs.")
-            for top, below in ((left, right), (right, left)):
-                yield _slip(ast.BinOp(top, ast.Div(), below), "You divide where you must multiply.")
-            yield _slip(ast.BinOp(node, ast.Mult(), right), _TWICE)
-            yield _slip(ast.BinOp(ast.Constant(2), ast.Mult(), node), "A constant factor is wrong.")
-        case ast.Div():
-            yield Change(left, "A division is missing.")
-            yield _slip(ast.BinOp(left, ast.Mult(), right), "You multiply where you must divide.")
-            yield _slip(ast.BinOp(right, ast.Div(), left), "It is upside down.")
-        case ast.Pow():
-            yield Change(left, "A power or a root is missing.")
-            if isinstance(right, ast.Constant) and isinstance(right.value, int):
-                for power in (right.value + 1, right.value - 1):
-                    yield _slip(ast.BinOp(left, ast.Pow(), ast.Constant(power)), "A power is wrong.")
-            yield _slip(ast.BinOp(left, ast.Mult(), right), _TWICE)
-        case ast.MatMult():  # without one side of it the shapes seldom fit
-            yield _slip(ast.BinOp(right, ast.MatMult(), left), _TURN)
-            turned = [
-                s.value if isinstance(s, ast.Attribute) else ast.Attribute(s, "T") for s in (left, right)
-            ]
-            for pair in ((turned[0], right), (left, turned[1])):
-                yield _slip(ast.BinOp(pair[0], ast.MatMult(), pair[1]), _TURN)
-        case _:
-            yield Change(left)
+def _operands(node: ast.BinOp) -> Iterator[Change]:
+    sides = {"x": node.left, "y": node.right}
+    parts: dict[str, ast.expr] = dict(sides)
+    for name, side in sides.items():
+        parts[f"{name}T"] = side.value if isinstance(side, ast.Attribute) else ast.Attribute(side, "T")
+        if isinstance(side, ast.Constant) and isinstance(side.value, int):
+            parts |= {f"{name}1": ast.Constant(side.value + 1), f"{name}0": ast.Constant(side.value - 1)}
+    step = isinstance(node.right, ast.Constant) and isinstance(node.op, (ast.Add, ast.Sub))  # as in `t - 1`
+    for text, said, mutant in _OPERANDS.get(type(node.op), (("x", "", True),)):
+        new = ast.parse(text, mode="eval").body
+        if all(name.id in parts for name in ast.walk(new) if isinstance(name, ast.Name)):
+            yield Change(_Filled(parts).visit(new), OFF if step and mutant else said, mutant)
 
 
-def _opposite(op: ast.operator) -> ast.operator:
-    return ast.Sub() if isinstance(op, ast.Add) else ast.Add()
+class _Filled(ast.NodeTransformer):
+    def __init__(self, parts: dict[str, ast.expr]):
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.parts[node.id]
 
 
-def _calls(node: ast.Call) -> Iterator[Change]:
+def _calls(node: ast.Call) -> Iterator[Change]:  # noqa: C901 - a case for each function
     method = isinstance(node.func, ast.Attribute)
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+    def called(*args: ast.expr) -> ast.Call:
+        return ast.Call(node.func, list(args), node.keywords)
+
     for at, keyword in enumerate(node.keywords):
         without = [*node.keywords[:at], *node.keywords[at + 1 :]]
         if keyword.arg not in _PLACES:
@@ -296,39 +298,33 @@ def _calls(node: ast.Call) -> Iterator[Change]:
         for axis in (0, 1, 2) if keyword.arg == "dim" else ():
             other = ast.Call(node.func, node.args, [*without, ast.keyword("dim", ast.Constant(axis))])
             yield _slip(other, AXIS)
-    starred = any(isinstance(a, ast.Starred) for a in node.args)
-    if len(node.args) > 1 and not starred:
-        yield Change(ast.Call(node.func, node.args[:-1], node.keywords))
+    if len(node.args) > 1 and not any(isinstance(a, ast.Starred) for a in node.args):
+        yield Change(called(*node.args[:-1]))
     if name in ("max", "min") and not method:
         yield Change(ast.Call(ast.Name("min" if name == "max" else "max"), node.args, node.keywords))
         if len(node.args) == 1 and node.keywords:  # the last of equals for the first
             turned = ast.parse("list(x)[::-1]", mode="eval").body
             turned.value.args = node.args  # type: ignore[attr-defined]
-            yield Change(ast.Call(node.func, [turned], node.keywords))
+            yield Change(called(turned))
     if name == "sorted" and node.args:
         yield Change(node.args[0])
     if name in ("argmax", "argmin"):
         yield Change(_last(node))
-
-
-def _miscalls(node: ast.Call) -> Iterator[Change]:
-    method = isinstance(node.func, ast.Attribute)
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     others, said = _CALLED.get(name, ((), ""))
     for instead in others:
         function = ast.Attribute(node.func.value, instead) if method else ast.Name(instead)  # type: ignore[attr-defined]
         yield _slip(ast.Call(function, node.args, node.keywords), said)
     reduces = method and name in ("sum", "mean", "softmax", "flip")
     if reduces and node.args and isinstance(node.args[-1], (ast.Constant, ast.UnaryOp)):
-        for axis in (0, 1, 2):
-            yield _slip(ast.Call(node.func, [*node.args[:-1], ast.Constant(axis)], node.keywords), AXIS)
+        yield from (_slip(called(*node.args[:-1], ast.Constant(axis)), AXIS) for axis in (0, 1, 2))
     if len(node.args) == 1 and name in ("tanh", "sigmoid", "log", "exp", "sqrt", "reversed"):
         wrong_way = "You go through a sequence in the wrong direction."
         yield _slip(node.args[0], wrong_way if name == "reversed" else _LEFT_OUT)
     if len(node.args) > 1:
         first, second, *rest = node.args
-        said = _TURN if name == "outer" else "Two arguments are exchanged."
-        yield _slip(ast.Call(node.func, [second, first, *rest], node.keywords), said)
+        yield _slip(
+            called(second, first, *rest), _TURN if name == "outer" else "Two arguments are exchanged."
+        )
 
 
 def _last(node: ast.Call) -> ast.expr:

@@ -4,8 +4,6 @@ The built book, with its chapters as notebooks and the wheel, and the students' 
 which it will be found. The tree is made beside its place, searched for answers, and only then put there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import os
@@ -20,9 +18,8 @@ from pathlib import Path
 
 from ..files import write
 from .course import Addresses, Course, CourseError
-from .fences import BEGIN_HIDDEN, BEGIN_SOLUTION, inside_markers
-from .leaks import fold, leaks
-from .source import Source, read
+from .fences import BEGIN_HIDDEN, BEGIN_SOLUTION, inside_markers, outside_markers
+from .source import Question, Source, read
 
 MARK = ".coursekit-public"  # in a folder that `publish` made, and may therefore replace
 TEXT = {".html", ".ipynb", ".js", ".json", ".md", ".py", ".txt", ".xml", ".css", ".svg", ".map", ""}
@@ -158,3 +155,54 @@ def _git(course: Course, *words: str, fails: bool = False, more: Mapping[str, st
         reason = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
         raise CourseError(f"the tree was not committed; git says: {reason}")
     return done.stdout.strip()
+
+
+_WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*|\d+\.\d+")
+_TELLING = 5  # what is as short as this gives nothing away in a hint
+_SHORT = 4  # a line with fewer words than this gives nothing away by itself
+# An answer that is a formula in quotation marks.
+_FORMULA = re.compile(r"""["']([\w\s().{}\\-]*[*+/^][\w\s*+/^().{}\\-]*)["']""")
+
+
+def leaks(source: Source, released: str) -> Iterator[tuple[int, str]]:
+    """Each secret line that the released text still holds, with the line of its question."""
+    public = fold("\n".join(outside_markers(c.source) for c in source.notebook.cells))
+    text = fold(released)
+    for line, secret in dict.fromkeys(_secrets(source)):  # a line that several answers share is one leak
+        folded = fold(secret)
+        if folded in text and folded not in public:
+            yield line, secret
+    for question in source.questions:
+        for formula in _FORMULA.findall(inside_markers(question.solution)):
+            if len(fold(formula)) > 6 and fold(formula) in text:
+                yield question.line, formula
+        for hint in question.hints:
+            for said in _answers(question):
+                if fold(said) in fold(hint):
+                    yield question.line, said
+
+
+def _answers(question: Question) -> Iterator[str]:
+    """What no hint may say: a value, or what a line of the answer computes or returns."""
+    for row in inside_markers(question.solution).splitlines():
+        quoted = re.findall(r"""["']([^"']+)["']""", row)
+        for side in (*quoted, re.split(r"(?<![=<>!])=(?!=)|return ", row)[-1]):
+            if len(fold(side)) > _TELLING and re.search(r"[^\w\s]", side):
+                yield side.strip()
+
+
+def _secrets(source: Source) -> Iterator[tuple[int, str]]:
+    hidden: list[tuple[int, str]] = []
+    for question in source.questions:
+        answers = [question.solution, *(m.answer for m in question.mistakes)]
+        hidden += [(question.line, text) for text in (*answers, *question.tests.values())]
+        yield from ((question.line, mistake.sentence) for mistake in question.mistakes)
+    for line, text in hidden:
+        for row in inside_markers(text).splitlines():
+            if len(_WORD.findall(row)) >= _SHORT:
+                yield line, row.strip()
+
+
+def fold(text: str) -> str:
+    """Without white space and JSON's escapes, so that a line is found however it was wrapped."""
+    return re.sub(r'[\s\\"]', "", text.replace("\\n", " "))

@@ -4,8 +4,6 @@ Everything is made in a scratch folder and moved into place at the end: a releas
 `notebooks/` as it was. The same source gives the same bytes.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
@@ -26,8 +24,8 @@ from ..files import write, write_new
 from ..runtime import find_own_scripts
 from .course import Course
 from .fences import BEGIN_HIDDEN, without_markers
-from .leaks import leaks
 from .minutes import in_words
+from .publish import leaks
 from .source import DEFAULTS, Question, Source, SourceError, read
 from .visible import boxes, complete, made_from, speaking
 

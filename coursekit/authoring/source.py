@@ -13,8 +13,6 @@ question's answers. That never leaves this folder:
 - `minutes`: how long it takes, where the table in `minutes.py` cannot know.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import re

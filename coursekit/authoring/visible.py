@@ -5,8 +5,6 @@ check is made: with the digest of a number or a formula, and with nothing where 
 each named mistake through the visible check and locks its sentence with what came out.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
@@ -20,8 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import checks
-from ..checks.judging.digests import digest
-from ..checks.shown.locked import SLIP, Outcome, lock
+from ..checks.shown.locked import SLIP, Outcome, digest, lock
 from ..checks.shown.result import PLAIN
 from ..notation.formulas.closed_form import ClosedForm
 from .fences import BEGIN_HIDDEN, END_HIDDEN, outside_markers, without_markers

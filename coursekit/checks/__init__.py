@@ -7,29 +7,24 @@ Every check returns a `Result`: a panel in a notebook, text in a terminal. In a 
 `checks.value(...).require()` raises `CheckFailed` with the sentence that the panel shows.
 """
 
-from __future__ import annotations
-
 from ..lazy import lazily
 
 # Loaded on first use, so that a check of a number or a choice never waits for torch.
 HOMES = {
-    "asked.choosing": "choice ordering",
-    "asked.code": "function",
+    "asked.choosing": "choice edges ordering",
     "asked.derivation": "derivation",
     "asked.design": "Property near properties",
     "asked.equation": "equations warm",
     "asked.formula": "big_o closed_form",
-    "asked.gradient": "gradients",
-    "asked.graph": "edges",
+    "asked.function": "function gradients",
     "asked.language_model": "kept_numbers looks_ahead perplexity",
     "asked.notebook": "whole_notebook",
-    "asked.number": "value",
+    "asked.number": "entries parts value",
     "asked.operation": "operations",
-    "asked.several": "entries parts",
     "judging.cases": "any_seed",
     "judging.counting": "count",
-    "judging.digests": "digest",
-    "judging.mistakes": "Mistake planted",
+    "judging.outcome": "Mistake planted",
+    "shown.locked": "digest",
     "shown.result": "CheckFailed Result",
 }
 __getattr__, __dir__, __all__ = lazily(__name__, HOMES, modules=False)

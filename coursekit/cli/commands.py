@@ -80,7 +80,7 @@ def new(
     folder: Annotated[Path, Argument(help="The course's folder; it must be empty, or not there yet.")],
 ) -> None:
     """Begin a course of your own: one chapter, one assignment with a question of each kind, tests."""
-    from ..authoring.new import new as make
+    from ..authoring.course import new as make
 
     home = make(folder)
     say("A course: ", home, ". Next, in that folder: `coursekit release`, `prove`, `book`.")

@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from coursekit.authoring.answers import answered, as_colab_saves, solutions
 from coursekit.authoring.course import Course
+from coursekit.authoring.sample_class import answered, as_colab_saves, solutions
 from coursekit.authoring.source import read
 from coursekit.grading.assignment import load
 from coursekit.grading.command import Options, run

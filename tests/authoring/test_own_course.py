@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from coursekit.authoring.course import Course, CourseError
+from coursekit.authoring.course import Course, CourseError, new
 from coursekit.authoring.minutes import MINUTES, kind
-from coursekit.authoring.new import new
 from coursekit.authoring.source import read
 
 ROOT = Path(__file__).resolve().parents[2]

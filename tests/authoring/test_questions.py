@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from coursekit.authoring.fences import inside_markers
-from coursekit.authoring.leaks import leaks
 from coursekit.authoring.minutes import MINUTES, in_words, kind, minutes, work
+from coursekit.authoring.publish import leaks
 from coursekit.authoring.source import Question, read
 
 from .test_release import COURSE, NAMES, ROOT

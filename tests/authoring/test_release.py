@@ -9,7 +9,7 @@ import pytest
 
 from coursekit.authoring.course import Course, CourseError
 from coursekit.authoring.fences import inside_markers
-from coursekit.authoring.leaks import leaks
+from coursekit.authoring.publish import leaks
 from coursekit.authoring.release import build, release
 from coursekit.authoring.source import SourceError, read
 

@@ -14,8 +14,8 @@ import pytest
 from nbgrader.api import Gradebook
 from stock import run_stock
 
-from coursekit.authoring.answers import answered, as_colab_saves, solutions
 from coursekit.authoring.course import Course
+from coursekit.authoring.sample_class import answered, as_colab_saves, solutions
 from coursekit.authoring.source import read
 from coursekit.grading.command import Options, run
 from coursekit.grading.confine.limits import Limits

@@ -291,7 +291,7 @@ def test_device_without_float64_is_left_and_that_is_said(rnn, monkeypatch):
         return real(*args, dtype=dtype, **kwargs)
 
     case = {k: v.float() if isinstance(v, torch.Tensor) else v for k, v in rnn.cases[0].items()}
-    monkeypatch.setattr("coursekit.checks.judging.precision.torch.zeros", zeros)
+    monkeypatch.setattr("coursekit.checks.judging.cases.torch.zeros", zeros)
     result = checks.gradients(rnn.student(), rnn.loss, case, rnn.wrt)
     assert result.ok
     assert "need float64" in result.sentence

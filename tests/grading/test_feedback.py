@@ -220,7 +220,7 @@ def test_two_names_never_share_a_page():
 
 @pytest.mark.slow
 def test_the_sentence_of_a_named_mistake_reaches_the_student_and_is_counted_in_the_report(warm):
-    from coursekit.authoring.answers import answered, solutions
+    from coursekit.authoring.sample_class import answered, solutions
     from coursekit.authoring.source import read
 
     (assignment,) = load(ROOT, "bptt")

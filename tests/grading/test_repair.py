@@ -471,7 +471,7 @@ def test_an_import_is_seen_beside_a_magic_and_a_very_long_line():
 
 @pytest.mark.slow
 def test_bptt_as_colab_saves_it_and_without_its_marks_earns_every_point(warm):
-    from coursekit.authoring.answers import answered, as_colab_saves, solutions
+    from coursekit.authoring.sample_class import answered, as_colab_saves, solutions
     from coursekit.authoring.source import read
 
     (assignment,) = load(ROOT, "bptt")

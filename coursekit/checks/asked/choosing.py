@@ -1,17 +1,13 @@
-"""`choice` and `ordering`: labels that a student picks, or puts in order."""
-
-from __future__ import annotations
+"""`choice`, `ordering` and `edges`: labels that a student picks, puts in order, or joins to a graph."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
-from ..judging.digests import label
 from ..judging.student import a_thing, check, listed, stop, unanswered
 from ..shown.locked import Outcome
-from ..shown.result import Result, combine, formed, right, wrong
+from ..shown.result import Finding, Result, combine, formed, right, wrong
 
 
 @check
@@ -27,53 +23,48 @@ def choice(answer: object, expected: object = None, *, options: Iterable[str] = 
     (True, False)
     """
     many = isinstance(expected, (set, frozenset, list, tuple))
-    chosen = set() if unanswered(answer) else _labels(answer, many or expected is None, options)
-    if chosen is None:
-        stop("type", f"Answer with the label of an option, and not with {a_thing(answer)}.")
+    known = {label(option) for option in options}
+    chosen = set() if unanswered(answer) else _labels(answer, many or expected is None, known)
     if not chosen:
         stop("empty", "You have not chosen yet.")
-    known = {label(option) for option in options}
     for strange in sorted(chosen - known) if known else ():
         stop("type", f"`{strange}` is not one of the options {_spoken(list(options))}.")
     if expected is None:
         return formed(f"You chose {_spoken(sorted(chosen))}.")
-    result = _against(chosen, {label(e) for e in expected} if many else {label(expected)}, known)  # type: ignore[attr-defined]
-    if result.ok or result.outcomes:
-        return result
-    return replace(result, outcomes=(Outcome(text="\n".join(sorted(chosen))),))
+    wanted = {label(e) for e in expected} if many else {label(expected)}  # type: ignore[attr-defined]
+    if len(wanted) == 1:
+        outcome = Outcome(text="\n".join(sorted(chosen)))
+        other = wrong("other", own="That is not the right option.", outcomes=(outcome,))
+        return right("Right.") if chosen == wanted else other
+    parts = {
+        option: right("Right.") if (option in chosen) == (option in wanted) else wrong(
+            "extra" if option in chosen else "missing", own="Not exactly the right options are chosen.",
+            whole=f"`{option}` should {'not ' if option in chosen else ''}be chosen.",
+            outcomes=(Outcome(text="chosen" if option in chosen else "left"),),
+        )
+        for option in sorted(known | wanted | chosen)
+    }  # fmt: skip
+    return combine(parts, "Right: exactly these.")
 
 
 def _spoken(labels: Sequence[str]) -> str:
     return listed([f"`{item}`" for item in labels])
 
 
-def _against(chosen: set[str], expected: set[str], options: set[str]) -> Result:
-    parts = {
-        option: right("Right.") if (option in chosen) == (option in expected) else wrong(
-            "extra" if option in chosen else "missing", own="Not exactly the right options are chosen.",
-            whole=f"`{option}` should {'not ' if option in chosen else ''}be chosen.",
-            outcomes=(Outcome(text="chosen" if option in chosen else "left"),),
-        )
-        for option in sorted(options | expected | chosen)
-    }  # fmt: skip
-    if len(expected) == 1:
-        return right("Right.") if chosen == expected else wrong("other", own="That is not the right option.")
-    return combine(parts, "Right: exactly these.")
-
-
-def _labels(answer: object, many: bool, options: Iterable[str]) -> set[str] | None:
+def _labels(answer: object, many: bool, known: set[str]) -> set[str]:
     """The labels that were picked; "a, c" is two of them unless it is itself an option, and so are "a and c" and "ac"
     where these are options."""
     if isinstance(answer, str):
-        whole, known = label(answer), {label(option) for option in options}
+        whole = label(answer)
         if not many or whole in known:
             return {whole}
         pieces = {label(piece) for piece in answer.replace(";", ",").split(",") if piece.strip()}
         finer = {piece for piece in re.split(r"[\s,;&]+", whole) if piece not in ("", "and")}
         return next((found for found in (pieces, finer, set(whole)) if found and found <= known), pieces)
-    if isinstance(answer, (set, frozenset, list, tuple)):
-        return {label(item) for item in answer} if all(isinstance(i, (str, int)) for i in answer) else None
-    return {label(answer)} if isinstance(answer, int) and not isinstance(answer, bool) else None
+    items = [answer] if isinstance(answer, int) and not isinstance(answer, bool) else answer
+    if isinstance(items, (set, frozenset, list, tuple)) and all(isinstance(i, (str, int)) for i in items):
+        return {label(item) for item in items}
+    stop("type", f"Answer with the label of an option, and not with {a_thing(answer)}.")
 
 
 @check
@@ -100,7 +91,13 @@ def ordering(
     wanted = [] if expected is None else [label(item) for item in expected]  # type: ignore[attr-defined]
     pairs = [(label(a), label(b)) for a, b in before] or list(pairwise(wanted))
     known = [label(i) for i in items] or wanted or list(dict.fromkeys(e for pair in pairs for e in pair))
-    _used_once(given, known)
+    for item, times in Counter(given).items():
+        if known and item not in known:
+            stop("extra", f"`{item}` is not one of the items to order.")
+        if times > 1:
+            stop("extra", f"`{item}` stands in your order more than once.")
+    for item in (item for item in known if item not in given):
+        stop("missing", f"`{item}` is missing from your order.")
     if expected is None and not pairs:
         return formed(f"Your order was read: {_spoken(given)}.")
     place = {item: n for n, item in enumerate(given)}
@@ -112,12 +109,82 @@ def ordering(
     return wrong("order", own="Not in order yet.", whole=whole, outcomes=(outcome,))
 
 
-def _used_once(given: list[str], known: list[str]) -> None:
-    for item, times in Counter(given).items():
-        if known and item not in known:
-            stop("extra", f"`{item}` is not one of the items to order.")
-        if times > 1:
-            stop("extra", f"`{item}` stands in your order more than once.")
-    for item in known:
-        if item not in given:
-            stop("missing", f"`{item}` is missing from your order.")
+def label(value: object) -> str:
+    """A label as it is compared: without its blanks and its case."""
+    return " ".join(str(value).split()).casefold()
+
+
+Edge = tuple[str, ...]  # (from, to) or (from, to, label)
+
+_WRITTEN = re.compile(r"\s*([^\s:]+?)\s*(?:->|→)\s*([^\s:]+)\s*(?::\s*(\S+)\s*)?")
+SHOWN = 3  # edges that one sentence names
+
+
+@check
+def edges(
+    answer: object,
+    expected: Iterable[Sequence[str]] | None = None,
+    *,
+    optional: Iterable[Sequence[str]] = (),
+) -> Result:
+    """Is this the graph? Edges are `("h0", "h1")`, `("h0", "h1", "H")` or text, `"h0 -> h1 : H"`.
+
+    expected  the edges; nothing leaves it to the grader
+    optional  edges that may be there or not
+
+    >>> edges(["x1 -> h1", "h0 -> h1"], [("h0", "h1"), ("x1", "h1")]).ok
+    True
+    """
+    if isinstance(answer, str):
+        answer = [line for line in re.split(r"[\n;]", answer) if line.strip()]
+    if unanswered(answer) or answer in ([], (), set()):
+        stop("empty", "There are no edges here yet.")
+    if not isinstance(answer, (set, frozenset, list, tuple)):
+        stop("type", f"Answer with a set of edges, and not with {a_thing(answer)}.")
+    drawn, free = {_edge(edge) for edge in answer}, {_edge(edge) for edge in optional}
+    if expected is None:
+        return formed(f"{len(drawn)} edges were read: {_drawn(sorted(drawn))}.")
+    wanted = {_edge(edge) for edge in expected} - free
+    extra, lost = sorted(drawn - wanted - free), wanted - drawn
+    if not extra and not lost:
+        return right(f"All {len(wanted)} edges are right.")
+    meant = {  # an edge that is not drawn -> what is wrong with the one that was meant for it
+        edge: kind
+        for e in extra
+        for edge in sorted(lost)
+        if (kind := "reversed" if edge == (e[1], e[0], *e[2:]) else "label" if edge[:2] == e[:2] else "")
+    }
+    slips = {  # an edge too many -> what is wrong with it
+        e: next((kind for edge, kind in meant.items() if set(e[:2]) == set(edge[:2])), "extra") for e in extra
+    }
+    findings = []
+    for kind, one, many in _SLIPS:
+        if found := [edge for edge in extra if slips[edge] == kind]:
+            findings.append(Finding(kind, f"{_drawn(found)} {one if len(found) == 1 else many}"))
+    if absent := sorted(lost - meant.keys()):
+        go = "is" if len(absent) == 1 else "are"
+        count = f"{len(absent)} edge{'s' * (len(absent) > 1)} {go} missing."
+        findings.append(Finding("missing", count, f"{_drawn(absent)} {go} missing."))
+    outcome = Outcome(text="\n\n".join(sorted(map("\n".join, drawn - free))))
+    return Result(False, tuple(findings), outcomes=(outcome,))
+
+
+_SLIPS = (
+    ("reversed", "points the wrong way.", "point the wrong way."),
+    ("label", "has the wrong label.", "have the wrong label."),
+    ("extra", "does not belong to the graph.", "do not belong to the graph."),
+)
+
+
+def _edge(edge: object) -> Edge:
+    if isinstance(edge, str) and (match := _WRITTEN.fullmatch(edge)):
+        return tuple(part for part in match.groups() if part)
+    pair = isinstance(edge, (tuple, list)) and len(edge) in (2, 3)
+    if pair and all(isinstance(e, (str, int)) for e in edge):  # type: ignore[attr-defined]
+        return tuple(str(end).strip() for end in edge if str(end).strip())  # type: ignore[attr-defined]
+    stop("type", f'An edge is written `("h0", "h1", "H")`: from, to, parameter; this is {a_thing(edge)}.')
+
+
+def _drawn(found: Sequence[Edge]) -> str:
+    words = [f"`{e[0]} → {e[1]}`" + (f" ({e[2]})" if len(e) == 3 else "") for e in found[:SHOWN]]
+    return listed([*words, f"{len(found) - SHOWN} more"] if len(found) > SHOWN else words)

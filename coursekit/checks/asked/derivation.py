@@ -1,7 +1,5 @@
 """`derivation`: a chain of equalities, each line held against the line before it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,8 +7,7 @@ from functools import lru_cache
 
 from ...notation.derive.derivation import Derivation, Step
 from ...notation.equations import Equations
-from ..judging.student import check
-from ..judging.written import written
+from ..judging.student import check, written
 from ..shown.locked import Outcome
 from ..shown.result import Result, combine, right, wrong
 

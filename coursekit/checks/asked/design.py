@@ -1,7 +1,5 @@
 """`properties`: an open design is judged by what it must do, whatever its formula."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

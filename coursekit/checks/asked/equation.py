@@ -1,7 +1,5 @@
 """`equations`: a student's equations are read, checked, run, and held against an oracle or a reference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,19 +25,17 @@ from ...notation.parse.lexer import canonical
 from ...notation.show import show
 from ...notation.system import System
 from ...notation.tree import Apply, walk
-from ..diagnosis.compare import judge_all
 from ..diagnosis.instead import Instead
 from ..diagnosis.nearby import compared_finding, nearby
-from ..judging.cases import Case, cases_of
-from ..judging.mistakes import Mistake
-from ..judging.precision import float64, on_host
-from ..judging.student import Stopped, check, describe, listed, stop
+from ..diagnosis.recognise import judge
+from ..judging.cases import Case, float64, on_host
+from ..judging.outcome import Mistake
+from ..judging.student import Stopped, check, describe, listed, stop, unreadable, written
 from ..judging.tensors import close
-from ..judging.written import unreadable, written
 from ..shown.locked import Outcome
 from ..shown.panel import equations as equations_html
 from ..shown.panel import shape_of
-from ..shown.result import PLAIN, Finding, Result, combine, mistaken, right, wrong
+from ..shown.result import PLAIN, Finding, Result, mistaken, right, wrong
 
 Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
 
@@ -73,7 +69,8 @@ def equations(
     if oracle is None and reference is None:
         raise ValueError("a check of equations needs an oracle or a reference")
     wanted = [canonical(name) for name in outputs or ()]
-    run = None if oracle is None else _Run(cases_of(given), boundary or {}, functions or {}, oracle, wanted)
+    functions = {name: partial(_apply, name, function) for name, function in (functions or {}).items()}
+    run = None if oracle is None else _Run(given, boundary or {}, functions, oracle, wanted)
     known = Equations(reference).signature if reference is not None else run.signature if run else {}
     reads = partial(Equations, signature=known)
     try:
@@ -93,7 +90,7 @@ def equations(
     else:
         if wanted:
             options["outputs"] = wanted
-        options = {"functions": _guarded(functions) or None, **options}
+        options = {"functions": functions or None, **options}
         result = _compared(system, str(reference), mistakes, options, reads)
     return replace(result, reading=result.reading or _reading(system, {}, {}, ()))
 
@@ -124,17 +121,12 @@ def _defines(system: Equations, wanted: Sequence[str]) -> None:
             stop("missing", sentence)
 
 
-def _guarded(functions: Mapping[str, Callable[..., Tensor]] | None) -> dict[str, Callable[..., Tensor]]:
-    """The functions of the question; where one fails on what the student gave it, that is a sentence."""
-
-    def apply(name: str, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
-        try:
-            return function(*args)
-        except Exception as error:
-            sentence = f"`{name}` cannot use what you gave it: {describe(error)}"
-            raise Stopped(wrong("arguments", own=sentence)) from None
-
-    return {name: partial(apply, name, function) for name, function in (functions or {}).items()}
+def _apply(name: str, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
+    """A function of the question; where it fails on what the student gave it, that is a sentence."""
+    try:
+        return function(*args)
+    except Exception as error:
+        stop("arguments", f"`{name}` cannot use what you gave it: {describe(error)}")
 
 
 def _calls(system: Equations, functions: Mapping[str, Callable[..., Tensor]]) -> None:
@@ -142,9 +134,9 @@ def _calls(system: Equations, functions: Mapping[str, Callable[..., Tensor]]) ->
     for call in (n for e in system.program.equations for n in walk(e.right) if isinstance(n, Apply)):
         if call.function not in functions:
             has = f"gives {listed([f'`{n}`' for n in functions])}" if functions else "has none"
-            sentence = f"`{call.function}` is not a function of this question; it {has}."
-            stop("extra", sentence)
-        takes = [p for p in signature(functions[call.function]).parameters.values() if p.default is p.empty]
+            stop("extra", f"`{call.function}` is not a function of this question; it {has}.")
+        asked = signature(functions[call.function].args[1]).parameters.values()  # type: ignore[attr-defined]
+        takes = [p for p in asked if p.default is p.empty]
         if len(takes) != len(call.args) and all(p.kind is p.POSITIONAL_OR_KEYWORD for p in takes):
             names = listed([f"`{p.name}`" for p in takes])
             sentence = f"`{call.function}` takes {len(takes)} arguments, {names}"
@@ -179,59 +171,63 @@ def _table(value: object) -> Table:
     return Table(tuple(tensor.shape), tensor.reshape(-1).tolist())
 
 
+def _right(oracle: Callable[..., object], case: Case, wanted: Sequence[str]) -> dict[str, Tensor]:
+    with torch.no_grad():
+        value = oracle(**case)
+    if not isinstance(value, Mapping):
+        if len(wanted) != 1:
+            raise ValueError("an oracle that returns one tensor needs `outputs` to name it")
+        value = {wanted[0]: value}
+    return {canonical(name): torch.as_tensor(v).detach().double() for name, v in value.items()}
+
+
 class _Run:
     """The cases of a question, on which systems of equations are run, and what the oracle gives there."""
 
     def __init__(
         self,
-        cases: Sequence[Case],
+        given: Case | Sequence[Case],
         boundary: Mapping[str, str],
         functions: Mapping[str, Callable[..., Tensor]],
         oracle: Callable[..., object],
         wanted: Sequence[str],
     ):
-        self.cases, self.note = float64([dict(case) for case in cases])
+        self.cases, self.note = float64(given)
         self.boundary, self.functions = boundary, functions
-        self.oracle: Callable[[Case], dict[str, Tensor]] = lambda case: self._right(oracle, case, wanted)
-        self.rights = [self.oracle(case) for case in on_host(self.cases)]
+        self.oracle: Callable[[Case], dict[str, Tensor]] = lambda case: _right(oracle, case, wanted)
+        self.hosted = on_host(self.cases)
+        self.rights = [self.oracle(case) for case in self.hosted]
         self.wanted = list(wanted or self.rights[0])
-
-    @property
-    def signature(self) -> dict[str, int]:
-        """How many axes each tensor has that is given or asked for."""
-        known = {**self.rights[0], **self.cases[0]}
-        ranks = {canonical(name): value.dim() for name, value in known.items() if isinstance(value, Tensor)}
-        starts = {canonical(variable) for variable in self.boundary.values()}
-        return {name: rank for name, rank in ranks.items() if name not in starts}
+        # How many axes each tensor has that is given or asked for.
+        ranks = {n: v.dim() for n, v in {**self.rights[0], **self.cases[0]}.items() if isinstance(v, Tensor)}
+        self.signature = {canonical(n): rank for n, rank in ranks.items() if n not in boundary.values()}
 
     def judge(self, system: Equations) -> Result:
         _defines(system, self.wanted)
         answers = [self._outputs(system, case) for case in self.cases]
         mine, rights = ({n: [r[n] for r in runs] for n in self.wanted} for runs in (answers, self.rights))
         read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
-        nouns = {name: f"`{name}`" for name in self.wanted}
-        parts = judge_all(nouns, mine, rights, self.cases, Instead(self.cases, self.oracle, read))
+        instead = Instead(self.cases, self.oracle, read)
         praise = f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
-        result = combine(parts, praise)
-        failed = [name for name, part in parts.items() if not part.ok]
+        result = judge({name: f"`{name}`" for name in self.wanted}, mine, rights, self.cases, instead, praise)
+        failed = [name for name, part in result.parts.items() if not part.ok]
         given = {canonical(name): value for name, value in self.cases[0].items()}
         result = replace(result, reading=_reading(system, answers[0], given, failed))
-        if result.ok:
+        if result.ok or any(finding.kind not in PLAIN for finding in result.findings):
             return result
-        look = cache(partial(self._nearby, system, failed))
-        told = any(finding.kind not in PLAIN for finding in result.findings)
-        return replace(result, look=None if told else look)
 
-    def _nearby(self, system: Equations, failed: Sequence[str]) -> Finding | None:
-        likely = self._likely(system, failed[0])
-        return nearby(system, self._agrees, self.wanted, failed, self._needed, likely)
+        def look() -> Finding | None:
+            likely = self._likely(system, failed[0])
+            return nearby(system, self._agrees, self.wanted, failed, self._needed, likely)
+
+        return replace(result, look=cache(look))
 
     def _likely(self, system: Equations, name: str) -> Callable[[Mutation], bool]:
         """Whether a changed equation gives some entries of the first case as they should be, each computed by itself:
         to check and to plan a whole system takes ten times as long."""
-        case, right_one = on_host(self.cases)[0], _table(self.rights[0][name])
+        case, right_one = self.hosted[0], _table(self.rights[0][name])
         inputs = {canonical(n): _table(v) for n, v in case.items() if canonical(n) in system.inputs}
-        draw = Draw(0, system.system, engine(), {}, inputs, {}, _guarded(self.functions), {})
+        draw = Draw(0, system.system, engine(), {}, inputs, {}, self.functions, {})
         try:
             start = {n: _table(v) for n, v in self._start(system.system, case).items()}
             draw.boundary = lambda system: dict(start)  # type: ignore[method-assign]
@@ -249,38 +245,23 @@ class _Run:
 
     def _needed(self) -> list[str]:
         """The variables that what is right depends on in some case; where a recurrence starts is not written."""
-        return [
-            canonical(name)
-            for name in self.cases[0]
-            if name not in self.boundary.values()
-            and any(map(partial(self._moves, name), range(len(self.cases))))
-        ]
 
-    def _moves(self, name: str, number: int) -> bool:
-        case, right_ones = on_host(self.cases)[number], self.rights[number]
-        value = case[name]
-        with suppress(Exception):
-            if isinstance(value, Tensor) and value.is_floating_point():
-                moved = self.oracle({**case, name: value + 1})
-                return not all(close(moved[n], right_ones[n]) for n in self.wanted)
-        return False
+        def moves(name: str, case: Case, right_ones: Mapping[str, Tensor]) -> bool:
+            value = case[name]
+            with suppress(Exception):
+                if isinstance(value, Tensor) and value.is_floating_point():
+                    moved = self.oracle({**case, name: value + 1})
+                    return not all(close(moved[n], right_ones[n]) for n in self.wanted)
+            return False
+
+        names = [name for name in self.cases[0] if name not in self.boundary.values()]
+        return [canonical(name) for name in names if any(map(partial(moves, name), self.hosted, self.rights))]
 
     def _agrees(self, system: Equations) -> bool:
+        runs = (self._run(system, case) for case in self.hosted)
         return all(
-            close(outputs[name], right_ones[name])
-            for case, right_ones in zip(on_host(self.cases), self.rights, strict=True)
-            for outputs in [self._run(system, case)]
-            for name in self.wanted
+            close(r[n], right[n]) for r, right in zip(runs, self.rights, strict=True) for n in self.wanted
         )
-
-    def _right(self, oracle: Callable[..., object], case: Case, wanted: Sequence[str]) -> dict[str, Tensor]:
-        with torch.no_grad():
-            value = oracle(**case)
-        if isinstance(value, Mapping):
-            return {canonical(name): torch.as_tensor(v).detach().double() for name, v in value.items()}
-        if len(wanted) != 1:
-            raise ValueError("an oracle that returns one tensor needs `outputs` to name it")
-        return {wanted[0]: torch.as_tensor(value).detach().double()}
 
     def _outputs(self, system: Equations, case: Case) -> dict[str, Tensor]:
         try:
@@ -299,9 +280,7 @@ class _Run:
             stop("extra", f"`{strange[0]}` is not a tensor of this question; it gives {given}.")
         _calls(system, self.functions)
         start = self._start(system.system, case)
-        return system.run(
-            {n: by_name[n] for n in system.inputs}, boundary=start, functions=_guarded(self.functions)
-        )
+        return system.run({n: by_name[n] for n in system.inputs}, boundary=start, functions=self.functions)
 
     def _start(self, system: System, case: Case) -> dict[str, object]:
         """What the question gives outside the range of each tensor that is read there, or the sentence that it does

@@ -1,7 +1,5 @@
 """`big_o` and `closed_form`: formulas in the sizes of a problem, that a student types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, combinations_with_replacement
@@ -10,10 +8,8 @@ from math import prod
 from ...notation.errors import NotationError
 from ...notation.formulas.closed_form import ClosedForm
 from ...notation.formulas.growth import Growth
-from ..judging.digests import formula_text, is_digest, same_formula
-from ..judging.student import check
-from ..judging.written import unreadable, written
-from ..shown.locked import Outcome
+from ..judging.student import check, unreadable, written
+from ..shown.locked import Outcome, formula_text, is_digest, matches
 from ..shown.mathml import mathml
 from ..shown.result import Result, formed, right, wrong
 
@@ -96,7 +92,7 @@ def _judged(
         return formed(f"Your formula was read as `{form}`.")
     if is_digest(expected, "formula"):
         try:
-            same = same_formula(form, str(expected))
+            same = matches(Outcome(text=formula_text(form)), str(expected))
         except NotationError as error:
             return unreadable(error, "other")
         plain = wrong("other", own=f"`{form}` is not right.", outcomes=_outcomes(form))

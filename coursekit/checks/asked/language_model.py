@@ -1,7 +1,5 @@
 """What a lab asks of a language model: its perplexity between the marks, no look ahead, all that it keeps counted."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -3,18 +3,19 @@
 Cells that were run out of order, or that lean on one deleted since, are the commonest cause of a lost point.
 """
 
-from __future__ import annotations
-
+import ast
 import json
 import os
+import re
 import subprocess
 import sys
+import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..judging.student import Stopped, check, stop
-from ..shown.result import Result, right, wrong
+from ..judging.student import Stopped, check, describe, stop
+from ..shown.result import CheckFailed, Result, right, wrong
 
 INSIDE = "COURSEKIT_FRESH_RUN"  # set in the fresh process, where this cell must not start another
 
@@ -78,7 +79,7 @@ def _points(number: float) -> str:
 def _fresh(sources: list[str], seconds: float) -> list[dict[str, Any]]:
     """What each cell gave, as far as the run came."""
     environment = {**os.environ, INSIDE: "1", "MPLBACKEND": "Agg"}
-    command = [sys.executable, "-m", "coursekit.checks.asked.fresh"]
+    command = [sys.executable, "-m", __name__]
     try:
         done = subprocess.run(
             command, input=json.dumps(sources).encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -131,3 +132,57 @@ def _from_colab() -> tuple[Mapping[str, Any], str]:
 def _text(cell: Mapping[str, Any]) -> str:
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(source)
+
+
+_MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
+
+
+def main() -> None:
+    cells = json.load(sys.stdin)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    module.__dict__["display"] = lambda *_, **__: None
+    for number, source in enumerate(cells):
+        answers.write(json.dumps(_cell(number, source, module.__dict__)) + "\n")
+        answers.flush()
+
+
+def _cell(number: int, source: str, scope: dict[str, object]) -> dict[str, object]:
+    try:
+        value = _run(number, source, scope)
+    except CheckFailed as failed:
+        return {"share": 0.0, "sentence": failed.sentence}
+    except BaseException as error:
+        return {"share": 0.0, "sentence": describe(error), "stopped": True}
+    if isinstance(value, Result):
+        value = value.looked()
+        parts = list(value.parts.values()) or [value]
+        if value.kind == "form":
+            return {"later": True, "sentence": ""}
+        return {
+            "share": sum(part.ok for part in parts) / len(parts),
+            "sentence": "" if value.ok else value.sentence,
+        }
+    if isinstance(value, float):
+        return {"points": float(value), "sentence": getattr(value, "sentence", "")}
+    return {"share": 1.0, "sentence": ""}
+
+
+def _run(number: int, source: str, scope: dict[str, object]) -> object:
+    """Run a cell as a notebook does: the value of its last line, if that is an expression, is its value."""
+    if source.lstrip().startswith("%%"):
+        return None
+    tree = ast.parse(_MAGIC.sub(r"\1pass", source), f"cell {number + 1}")
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, f"cell {number + 1}", "exec"), scope)
+    if not isinstance(last, ast.Expr):
+        return None
+    return eval(compile(ast.Expression(last.value), f"cell {number + 1}", "eval"), scope)
+
+
+if __name__ == "__main__":
+    main()

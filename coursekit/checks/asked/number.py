@@ -1,25 +1,23 @@
-"""`value`: a number, by itself or in a unit, against the right one or against its digest."""
-
-from __future__ import annotations
+"""`value`: a number, in a unit or by itself, against the right one or its digest; or several of them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from ..judging.digests import is_digest, reach_of, same_number
 from ..judging.student import a_thing, check, listed, stop, stopped, unanswered
-from ..shown.locked import Outcome
-from ..shown.result import Result, formed, right, wrong
-from .several import entries
+from ..shown.locked import Outcome, is_digest, matches
+from ..shown.result import Finding, Result, combine, formed, right, wrong
 
 Expected = float | str  # the number itself, or its digest
-Entries = Mapping[str, Expected | None] | Mapping[int, Expected | None]  # None is left to the grader
 
 
 @check
 def value(
     answer: object,
-    expected: Expected | Mapping[str, Expected | None] | Sequence[Expected | None] | None,
+    expected: Expected | Mapping[Any, Expected | None] | Sequence[Expected | None] | None,
     *,
     unit: object = None,
     units: Mapping[str, Expected] | None = None,
@@ -40,13 +38,25 @@ def value(
     if units is not None:
         return _in_unit(answer, unit, units, within, relative)
     if isinstance(expected, (list, tuple)):
-        return _entries(answer, dict(enumerate(expected)), within, relative)
-    if isinstance(expected, Mapping):
-        return _entries(answer, expected, within, relative)
-    return _single(answer, expected, within, relative)  # type: ignore[arg-type]
+        expected = dict(enumerate(expected))
+    if not isinstance(expected, Mapping):
+        return _single(within, relative, answer, expected)  # type: ignore[arg-type]
+    numbered = all(isinstance(key, int) for key in expected)
+    if hasattr(answer, "tolist"):
+        answer = answer.tolist()
+    if numbered and isinstance(answer, (list, tuple)):
+        answer = dict(enumerate(answer))
+    in_order = isinstance(answer, (list, tuple)) and len(answer) == len(expected)
+    if not (in_order or isinstance(answer, Mapping) or unanswered(answer)):
+        wanted = f"Answer with a dict that has the keys {listed([f'`{key}`' for key in expected])};"
+        wanted = f"{len(expected)} numbers are needed here, and" if numbered else wanted
+        stop("type", f"{wanted} this is {a_thing(answer)}.")
+    for key in (key for key in answer if key not in expected) if isinstance(answer, Mapping) else ():
+        stop("extra", f"There is no entry `{key}` in this question.")
+    return entries(partial(stopped, _single, within, relative), answer, expected)
 
 
-def number_of(answer: object) -> float:
+def _number(answer: object) -> float:
     """The student's number as a float; Stopped with the sentence about what it is instead."""
     if unanswered(answer):
         stop("empty", "There is no answer here yet.")
@@ -61,28 +71,33 @@ def number_of(answer: object) -> float:
     return number
 
 
-def same(number: float, expected: Expected, within: float, relative: bool) -> bool:
+def _outcome(number: float, expected: Expected, within: float, relative: bool) -> Outcome:
     if is_digest(expected, "number"):
-        return same_number(number, expected)  # type: ignore[arg-type]
-    return abs(number - float(expected)) <= _reach(expected, within, relative)
+        within = float(str(expected).split("$")[2])
+    elif relative and float(expected):
+        within *= abs(float(expected))
+    return Outcome(numbers=(number,), reach=within)
 
 
-def _reach(expected: Expected, within: float, relative: bool) -> float:
+def _same(number: float, expected: Expected, within: float, relative: bool) -> bool:
+    outcome = _outcome(number, expected, within, relative)
     if is_digest(expected, "number"):
-        return reach_of(str(expected))
-    return within * abs(float(expected)) if relative and float(expected) else within
+        return matches(outcome, str(expected))
+    return abs(number - float(expected)) <= (outcome.reach or 0)
 
 
-def _single(answer: object, expected: Expected | None, within: float, relative: bool) -> Result:
-    number = number_of(answer)
+def _single(
+    within: float, relative: bool, answer: object, expected: Expected | None, _: object = ()
+) -> Result:
+    number = _number(answer)
     if expected is None:
         return formed(f"Your answer was read as {number:.10g}.")
-    if same(number, expected, within, relative):
+    if _same(number, expected, within, relative):
         return right(f"{number:.6g} is right.")
     kind, reason = "other", "."
     if not is_digest(expected, "number"):
         kind, reason = _relation(number, float(expected))
-    outcome = Outcome(numbers=(number,), reach=_reach(expected, within, relative))
+    outcome = _outcome(number, expected, within, relative)
     return wrong(kind, own=f"{number:.6g} is not right{reason}", outcomes=(outcome,))
 
 
@@ -120,33 +135,46 @@ def _relation(number: float, expected: float) -> tuple[str, str]:
 def _in_unit(
     answer: object, unit: object, units: Mapping[str, Expected], within: float, relative: bool
 ) -> Result:
-    number = number_of(answer)
-    names = ", ".join(f"`{name}`" for name in units)
+    number, names = _number(answer), ", ".join(f"`{name}`" for name in units)
     if unanswered(unit):
         stop("empty", f"Name the unit of your number as well: one of {names}.")
     chosen = str(unit).strip().lower()
     if chosen not in units:
         stop("unit", f"The unit must be one of {names}, and this is {a_thing(unit)}.")
-    meant = [name for name, expected in units.items() if same(number, expected, within, relative)]
+    meant = [name for name, expected in units.items() if _same(number, expected, within, relative)]
     if chosen in meant:
         return right(f"{number:.6g} {chosen} is right.")
     if meant:
         stop("unit", f"{number:.6g} is the right number in {meant[0]}, and you said {chosen}.")
-    return _single(answer, units[chosen], within, relative)
+    return _single(within, relative, answer, units[chosen])
 
 
-def _entries(answer: object, expected: Entries, within: float, relative: bool) -> Result:
-    numbered = all(isinstance(key, int) for key in expected)
-    if hasattr(answer, "tolist"):
-        answer = answer.tolist()
-    if numbered and isinstance(answer, (list, tuple)):
-        answer = dict(enumerate(answer))
-    in_order = isinstance(answer, (list, tuple)) and len(answer) == len(expected)
-    if not (in_order or isinstance(answer, Mapping) or unanswered(answer)):
-        wanted = f"Answer with a dict that has the keys {listed([f'`{key}`' for key in expected])};"
-        wanted = f"{len(expected)} numbers are needed here, and" if numbered else wanted
-        stop("type", f"{wanted} this is {a_thing(answer)}.")
-    for key in (key for key in answer if key not in expected) if isinstance(answer, Mapping) else ():
-        stop("extra", f"There is no entry `{key}` in this question.")
-    one = lambda entry, right_one, _: stopped(_single, entry, right_one, within, relative)
-    return entries(one, answer, expected)
+def parts(results: Mapping[str, Result], praise: str = "Every part is right.") -> Result:
+    """One result of several: right if all are, else with the sentences of those that are not.
+
+    checks.parts({"shape": checks.properties(…), "number": checks.value(…)})
+    """
+    return combine(results, praise)
+
+
+@check
+def entries(one: Callable[..., Result], answer: object, expected: Mapping[Any, object]) -> Result:
+    """Check an answer that is a dict, entry by entry: `one(entry, what is expected of it, ())`; one part an entry."""
+    if unanswered(answer):
+        stop("empty", "There is no answer here yet.")
+    if isinstance(answer, (list, tuple)) and len(answer) == len(expected):  # in the order of the question
+        answer = dict(zip(expected, answer, strict=True))
+    found = {}
+    for name, right_one in expected.items():
+        if isinstance(answer, Mapping) and name not in answer:
+            found[str(name)] = wrong("missing", own=f"The entry `{name}` is missing.")
+            continue
+        result = one(answer[name] if isinstance(answer, Mapping) else None, right_one, ())
+        if result.rows:  # the entries' numbers come to stand in one table
+            rows = tuple((name, *row) for row in result.rows)
+            result = replace(result, columns=("entry", *result.columns), rows=rows)
+        if not result.ok and not result.mistake:
+            said = (Finding(f.kind, f.said(own=True), f.said(), f"`{name}`:") for f in result.findings)
+            result = replace(result, findings=tuple(said))
+        found[str(name)] = result
+    return combine(found, "Every entry is right.")

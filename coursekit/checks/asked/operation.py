@@ -1,7 +1,5 @@
 """`operations`: the work that a student's code really does, and how it grows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from math import inf

@@ -5,18 +5,17 @@ is left out, a softmax forgets its target, a matrix is not transposed, a path th
 student's gradient is exactly that, the mistake is known, and no formula of the answer was needed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+from contextlib import AbstractContextManager, suppress
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from ..judging.watch import Record, Watch
+from ..judging.counting import Watch
 
 aten = torch.ops.aten
 
@@ -26,33 +25,29 @@ Rule = Callable[[int, tuple[Any, ...]], "Tensor | None"]
 Operator = Callable[..., Tensor]
 Formulas = Sequence[tuple[str, Callable[..., Tensor]]]  # what each says, and the gradient that it makes
 Sites = Sequence[tuple[Any, ...]]  # the arguments of each call of an operator
+# What a bend says, and its number among those that say the same (of another weight): alike in every case.
+Key = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Bend:
+class Bend(NamedTuple):
     kind: str
     says: str  # goes on after "The gradient of `H` "
     rules: Mapping[object, Rule]  # by operator
 
 
-# What a bend says, and its number among those that say the same (of another weight): alike in every case.
-Key = tuple[str, int]
+class Record(Watch):
+    """The operators of a computation in order, each with its arguments; a rule may give another result."""
 
-
-class _Bent(Watch):
-    def __init__(self, bend: Bend):
+    def __init__(self, rules: Mapping[object, Rule] = MappingProxyType({})):
         super().__init__()  # type: ignore[no-untyped-call]
-        self.bend = bend
-        self.seen: Counter[object] = Counter()
+        self.rules, self.seen = rules, Counter[object]()
+        self.calls: list[tuple[object, tuple[Any, ...]]] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        rule = self.bend.rules.get(func)
-        if rule is not None:
-            self.seen[func] += 1
-            changed = rule(self.seen[func] - 1, args)
-            if changed is not None:
-                return changed
-        return func(*args, **(kwargs or {}))
+        self.calls.append((func, args))
+        changed = self.rules[func](self.seen[func], args) if func in self.rules else None
+        self.seen[func] += 1
+        return func(*args, **(kwargs or {})) if changed is None else changed
 
 
 class Backward:
@@ -63,39 +58,34 @@ class Backward:
 
     def __init__(self, value: Tensor, leaves: Mapping[str, Tensor], named: Mapping[str, Tensor]):
         self.value, self.leaves, self.named = value.reshape(()), leaves, {**named, **leaves}
-        self._bends: dict[Key, Bend] | None = None
-        self._cache: dict[Key, dict[str, Tensor]] = {}
+        self._bent: dict[Key, dict[str, Tensor]] = {}
 
     def gradients(self, mode: AbstractContextManager[object]) -> dict[str, Tensor]:
+        leaves = list(self.leaves.values())
         with mode:
             found = torch.autograd.grad(
-                self.value, list(self.leaves.values()), retain_graph=True, allow_unused=True
+                self.value, leaves, retain_graph=True, allow_unused=True, materialize_grads=True
             )
-        return {
-            name: torch.zeros_like(leaf) if g is None else g
-            for (name, leaf), g in zip(self.leaves.items(), found, strict=True)
-        }
+        return dict(zip(self.leaves, found, strict=True))
 
+    @cached_property
     def bends(self) -> dict[Key, Bend]:
         """Every rule that can be bent in this pass."""
-        if self._bends is None:
-            record = Record()
-            self.gradients(record)
-            self._bends = {}
-            for bend in _bends(record.calls, self.named):
-                same = sum(says == bend.says for says, _ in self._bends)
-                self._bends[bend.says, same] = bend
-        return self._bends
+        record, seen = Record(), Counter[str]()
+        self.gradients(record)
+        found = {}
+        for bend in _bends(record.calls, self.named):
+            found[bend.says, seen[bend.says]] = bend
+            seen[bend.says] += 1
+        return found
 
     def bent(self, key: Key) -> dict[str, Tensor]:
         """The gradients with that rule bent; none where this case has no such rule."""
-        if key not in self._cache:
-            bend = self.bends().get(key)
-            try:
-                self._cache[key] = {} if bend is None else self.gradients(_Bent(bend))
-            except RuntimeError:  # the bent rule does not fit these sizes
-                self._cache[key] = {}
-        return self._cache[key]
+        if key not in self._bent:
+            self._bent[key] = {}
+            with suppress(RuntimeError):  # the bent rule may not fit these sizes
+                self._bent[key] = self.gradients(Record(self.bends[key].rules)) if key in self.bends else {}
+        return self._bent[key]
 
 
 def _bends(calls: Sequence[tuple[object, tuple[Any, ...]]], named: Mapping[str, Tensor]) -> Iterator[Bend]:
@@ -142,30 +132,27 @@ def _activation(
     """The derivative of an activation changed: in every step, in the last one, in all but the last; taken
     from a neighbouring step; or the path cut, so that nothing from before some step arrives."""
     count = len(sites)
-    wheres: list[tuple[Callable[[int], bool], str]] = [(lambda n: True, "")]
-    if count > 1:
-        wheres += [
-            (lambda n: n == 0, " in the last step (the one nearest the loss)"),
-            (lambda n: n > 0, " in every step but the last (the one nearest the loss)"),
-        ]
-    for where, place in wheres if count else ():
+    wheres: tuple[tuple[Callable[[int], bool], str], ...] = (
+        (lambda n: True, ""),
+        (lambda n: n == 0, " in the last step (the one nearest the loss)"),
+        (lambda n: n > 0, " in every step but the last (the one nearest the loss)"),
+    )
+    for where, place in wheres[: 3 if count > 1 else count]:
         for says, rule in rules:
             sentence = (says.format(right=right) + place).rstrip(",") + "."
             yield Bend("sigma-prime", sentence, {operator: _where(where, rule)})
     states = [args[1] for args in sites]
     # The state before the first step is no activation: it is given with the case, under some name.
     starts = [v.detach() for v in named.values() if states and v.shape == states[-1].shape]
-    earlier = f"takes {right}, from the step before the right one."
-    for line in [[*states, start] for start in starts] or [states]:
+    lines = [(1, "before", [*states, start]) for start in starts] or [(1, "before", states)]
+    for shift, side, line in [*lines, (-1, "after", states)]:
         if len(line) > 1:
-            yield Bend("time-step", earlier, {operator: _neighbour(operator, line, 1)})
-    if count > 1:
-        later = f"takes {right}, from the step after the right one."
-        yield Bend("time-step", later, {operator: _neighbour(operator, states, -1)})
+            says = f"takes {right}, from the step {side} the right one."
+            yield Bend("time-step", says, {operator: _neighbour(operator, line, shift)})
     for kept in range(1, count):
         reach = "the last step" if kept == 1 else f"the last {kept} steps"
         says = f"counts only {reach}: the paths through earlier ones are dropped."
-        cut = _where(lambda n, kept=kept: n >= kept, _nothing)  # type: ignore[misc]
+        cut = _where(lambda n, kept=kept: n >= kept, lambda g, h: torch.zeros_like(g))  # type: ignore[misc]
         yield Bend("path", says, {operator: cut})
 
 
@@ -173,17 +160,12 @@ def _where(holds: Callable[[int], bool], rule: Callable[..., Tensor]) -> Rule:
     return lambda n, args: rule(*args) if holds(n) else None
 
 
-def _nothing(g: Tensor, h: Tensor) -> Tensor:
-    return torch.zeros_like(g)
-
-
 def _neighbour(operator: Operator, states: Sequence[Tensor], shift: int) -> Rule:
     """The activation's derivative at the value that it had `shift` steps earlier."""
 
     def rule(n: int, args: tuple[Tensor, ...]) -> Tensor | None:
-        if not 0 <= n + shift < len(states) or states[n + shift].shape != args[1].shape:
-            return None
-        return operator(args[0], states[n + shift])
+        there = 0 <= n + shift < len(states) and states[n + shift].shape == args[1].shape
+        return operator(args[0], states[n + shift]) if there else None
 
     return rule
 
@@ -227,18 +209,24 @@ def _products(operator: Operator, place: int, sites: Sites, owners: Mapping[int,
 
     `place` is the matrix's among the arguments: last where the vectors are rows, first where they are columns.
     """
-    square = [args[place] for args in sites if args[place].shape[0] == args[place].shape[1]]
-    for name in dict.fromkeys(owners[m.data_ptr()] for m in square if m.data_ptr() in owners):
-
-        def turned(n: int, args: tuple[Tensor, ...], name: str = name) -> Tensor | None:
-            other = [m.t() if k == place else m for k, m in enumerate(args)]
-            return operator(*other) if owners.get(args[place].data_ptr()) == name else None
-
-        def forgotten(n: int, args: tuple[Tensor, ...], name: str = name) -> Tensor | None:
-            return args[1 - place].clone() if owners.get(args[place].data_ptr()) == name else None
-
-        yield Bend("transpose", f"multiplies by `{name}` where its transpose belongs.", {operator: turned})
-        yield Bend("path", f"forgets the product with `{name}` on the way back.", {operator: forgotten})
+    for name in dict.fromkeys(
+        owners[m.data_ptr()]
+        for m in (args[place] for args in sites)
+        if m.shape[0] == m.shape[1] and m.data_ptr() in owners
+    ):
+        turned = lambda *args: operator(*(m.t() if k == place else m for k, m in enumerate(args)))
+        for kind, says, rule in (
+            ("transpose", f"multiplies by `{name}` where its transpose belongs.", turned),
+            (
+                "path",
+                f"forgets the product with `{name}` on the way back.",
+                lambda *args: args[1 - place].clone(),
+            ),
+        ):
+            mine = lambda n, args, name=name, rule=rule: (
+                rule(*args) if owners.get(args[place].data_ptr()) == name else None
+            )
+            yield Bend(kind, says, {operator: mine})
 
 
 def _late(activation: Operator, right: str, operator: Operator, place: int) -> Bend:
@@ -267,24 +255,27 @@ def _shifted(
     another vector of the case. `states` are the outputs of the activations, the last first."""
     weights = [n for n, args in enumerate(sites) if args[1].data_ptr() not in owners]
     # One weight's sites: its input and its error have the same sizes in every step.
-    for shape, width in dict.fromkeys((tuple(sites[n][0].shape), sites[n][1].shape[1]) for n in weights):
-        order = [n for n in weights if sites[n][0].shape == shape and sites[n][1].shape[1] == width]
+    sizes = {n: (tuple(sites[n][0].shape), sites[n][1].shape[1]) for n in weights}
+    for shape, width in dict.fromkeys(sizes.values()):
+        order = [n for n in weights if sizes[n] == (shape, width)]
         mine = [sites[n][0] for n in order]
 
-        def fits(vector: Tensor, shape: tuple[int, ...] = shape) -> bool:
-            return vector.is_floating_point() and vector.dim() == 1 and (len(vector), 1) == shape
+        def fitting(
+            vectors: Mapping[Any, Tensor], shape: tuple[int, ...] = shape
+        ) -> dict[Any, Tensor | None]:
+            like = {
+                n: v.detach() for n, v in vectors.items() if v.is_floating_point() and (*v.shape, 1) == shape
+            }
+            return {n: v.reshape(shape) for n, v in like.items()}
 
-        after = [s.reshape(shape) for s in states if fits(s)]
-        sources: list[tuple[str, list[Tensor | None]]] = [
+        after = fitting(dict(enumerate(states))).values()
+        sources = [
             ("uses the state after the step where the state before it belongs.", [*after, *mine]),
             ("uses the input of the step before the right one.", [*mine[1:], None]),
             ("uses the input of the step after the right one.", [None, *mine[:-1]]),
         ]
-        sources += [
-            (f"uses `{name}` where another vector belongs.", [vector.detach().reshape(shape)] * len(mine))
-            for name, vector in named.items()
-            if fits(vector)
-        ]
+        for name, vector in fitting(named).items():
+            sources.append((f"uses `{name}` where another vector belongs.", [vector] * len(mine)))
         for says, source in sources:
             at = dict(zip(order, source, strict=False))
             other = lambda n, args, at=at: None if (vector := at.get(n)) is None else vector @ args[1]

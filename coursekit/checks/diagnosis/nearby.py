@@ -4,8 +4,6 @@ No answer is needed for this. A change that makes them right is undone again by 
 it calls that is what the student did.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, islice

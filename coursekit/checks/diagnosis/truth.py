@@ -1,7 +1,5 @@
 """The true gradients of a loss: by autograd, by central differences, and as mistakes would have them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,7 +86,7 @@ class Truth:
 
 def explanation(target: Target, answers: Sequence[Tensor], truth: Sequence[Truth]) -> Finding | None:
     """The bent rule of the backward pass that gives the student's gradient in every case."""
-    for key, bend in truth[0].backward.bends().items():
+    for key, bend in truth[0].backward.bends.items():
         if all(t.explains(key, target, a) for a, t in zip(answers, truth, strict=True)):
             return Finding(bend.kind, bend.says)
     return None

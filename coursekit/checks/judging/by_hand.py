@@ -4,8 +4,6 @@ What counts is the call itself, so it does not matter whether a function came by
 `sys.modules`. Finite differences call nothing that could be seen; they show in the digits that they lose.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence

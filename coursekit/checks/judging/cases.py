@@ -1,16 +1,25 @@
-"""Running a student's function on the cases of a question, and taking apart what it returns."""
+"""Running a student's function on the cases of a question, and taking apart what it returns.
 
-from __future__ import annotations
+Answers are computed on the device of their cases, the truth in the host's memory, both in float64. Cases leave a device
+that has none. An oracle need not ask where its case lives: it gets a copy in ordinary memory, so a torch module that it
+makes fits.
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
 
 from ..shown.result import Result, wrong
 from .outcome import outcome_of
 from .student import Stopped, a_thing, listed, name_of, run, stop, upper
 
 Case = Mapping[str, object]
+NOTE = " (gradient checks need float64, which this device does not have: they ran on one that has it)"
 
 
 @dataclass(frozen=True)
@@ -71,3 +80,37 @@ def collect(
             before = outcome_of([*returned, stopped.result.sentence])
             raise Stopped(replace(stopped.result, outcomes=(before,))) from None
     return {part: [values[part] for values in returned] for part in parts}
+
+
+def float64(given: Case | Sequence[Case]) -> tuple[list[dict[str, object]], str]:
+    """The cases in float64, and a note for the student where they had to leave their device."""
+    cases = cases_of(given)
+    tensors = (value for value in tree_leaves(cases) if isinstance(value, Tensor))
+    moved = not has_float64(next(tensors, None))
+
+    def convert(value: Any) -> object:
+        if isinstance(value, Tensor):
+            value = _host(value) if moved else value.detach()
+            return value.double() if value.is_floating_point() else value
+        real = type(value).__module__ == "numpy" and getattr(getattr(value, "dtype", None), "kind", "") == "f"
+        return value.astype("float64") if real else value
+
+    return tree_map(convert, cases), NOTE if moved else ""
+
+
+def on_host(cases: Sequence[Case]) -> list[dict[str, object]]:
+    """Copies of the cases in the host's memory, for whoever computes the truth."""
+    return tree_map(lambda v: _host(v) if isinstance(v, Tensor) else v, list(map(dict, cases)))  # type: ignore[no-any-return]
+
+
+def has_float64(tensor: Tensor | None) -> bool:
+    try:
+        torch.zeros(1, dtype=torch.float64, device=None if tensor is None else tensor.device)
+    except (TypeError, RuntimeError):
+        return False
+    return True
+
+
+def _host(tensor: Tensor) -> Tensor:
+    """NumPy's arrays live in the host's memory, which has float64 whatever the device."""
+    return torch.from_numpy(tensor.numpy(force=True).copy())

@@ -4,10 +4,8 @@ torch's own counter gives 0 for `W @ v`, `dot`, `outer`, `(U * v).sum()` and att
 counts them. Entrywise work (gates, activations) is counted apart, as it is in the course.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
@@ -16,10 +14,27 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
-
-from .watch import Watch, while_counting
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 aten = torch.ops.aten
+_counting: list[object] = []  # the counters at work
+
+
+def is_counting() -> bool:
+    """Whoever runs a call elsewhere must then have its operators executed here."""
+    return bool(_counting)
+
+
+class Watch(TorchDispatchMode):
+    """A dispatch mode that torch's compiler need not know of.
+
+    Without this, entering the first mode of a session imports the compiler, which takes two seconds.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
 
 
 @dataclass(frozen=True)
@@ -45,8 +60,12 @@ def count(function: Callable[..., object], *args: object, **kwargs: object) -> C
     (While this looks on, torch takes none of its fused fast paths for attention: their work is seen too.)
     """
     watch, door = _Counting(), _Door()
-    with door, watch, while_counting():
-        value = function(*args, **kwargs)
+    _counting.append(watch)
+    try:
+        with door, watch:
+            value = function(*args, **kwargs)
+    finally:
+        _counting.pop()
     by = dict(watch.by.most_common())
     escapes = tuple(dict.fromkeys(door.escapes))
     return Count(sum(by.values()), watch.entrywise, watch.entries, by, escapes, value)
@@ -139,20 +158,15 @@ def _matrices(first: int) -> Callable[[Any, Any], int]:
     return lambda args, out: args[first].numel() * args[first + 1].shape[-1]
 
 
-def _attention(args: tuple[Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
-    query, key, value = args[:3]
-    return query.numel() * key.shape[-2] + query.shape[:-1].numel() * key.shape[-2] * value.shape[-1]
+def _attentions() -> Iterator[tuple[str, Callable[[Any, Any], int]]]:
+    """torch's own rules, two for each multiply-add. It has none for a CPU, which does the same work.
 
-
-def _attention_backward(args: tuple[Tensor, Tensor, Tensor, Tensor, *tuple[Any, ...]], out: object) -> int:
-    """Scores once more, then the gradients of the weights, the values, the queries and the keys.
-
-    Five products where the forward pass has two. Written out, the way back has four, twice the way forward; the fused
-    kernel has kept no scores and really does compute them again.
+    The way back computes the scores once more: five products where the way forward has two.
     """
-    _, query, key, value = args[:4]
-    scores = query.numel() * key.shape[-2]
-    return 3 * scores + 2 * query.shape[:-1].numel() * key.shape[-2] * value.shape[-1]
+    for end in ("", "_backward"):
+        flops = flop_registry[getattr(aten, f"_scaled_dot_product_flash_attention{end}")]
+        for kind in ("flash_attention_for_cpu", "flash_attention", "efficient_attention", "cudnn_attention"):
+            yield f"_scaled_dot_product_{kind}{end}", lambda args, out, f=flops: f(*args, out_val=out) // 2  # type: ignore[misc]
 
 
 def _convolution(args: tuple[Tensor, Tensor, *tuple[Any, ...]], out: Tensor) -> int:
@@ -189,22 +203,16 @@ _MOVES = """
 _MOVED = frozenset(_MOVES.split())
 _SUMS = (aten.sum, aten.mean, aten.cumsum, aten.nansum)
 
-_BY_NAME: dict[str, Callable[[Any, Any], int]] = {
-    "mm": _matrices(0), "bmm": _matrices(0), "addmm": _matrices(1), "baddbmm": _matrices(1),
-    "addbmm": _matrices(1), "_addmm_activation": _matrices(1),
-    "mv": lambda args, out: args[0].numel(),
-    "addmv": lambda args, out: args[1].numel(),
-    "dot": lambda args, out: args[0].numel(),
-    "vdot": lambda args, out: args[0].numel(),
-    "addr": lambda args, out: out.numel(),
-    "linear": lambda args, out: args[0].numel() * args[1].shape[0],
-    "convolution": _convolution, "_convolution": _convolution, "convolution_backward": _convolution_backward,
-    "_trilinear": _trilinear,
-    "mkldnn_rnn_layer": _recurrent,
-    **{
-        f"_scaled_dot_product_{kind}{end}": rule
-        for kind in ("flash_attention_for_cpu", "flash_attention", "efficient_attention", "cudnn_attention")
-        for end, rule in (("", _attention), ("_backward", _attention_backward))
-    },
+_RULES: dict[Any, Callable[[Any, Any], int]] = {
+    aten.mm: _matrices(0), aten.bmm: _matrices(0), aten.addmm: _matrices(1), aten.baddbmm: _matrices(1),
+    aten.addbmm: _matrices(1),
+    aten.mv: lambda args, out: args[0].numel(),
+    aten.addmv: lambda args, out: args[1].numel(),
+    aten.dot: lambda args, out: args[0].numel(),
+    aten.vdot: lambda args, out: args[0].numel(),
+    aten.addr: lambda args, out: out.numel(),
+    aten.convolution: _convolution, aten.convolution_backward: _convolution_backward,
+    aten._trilinear: _trilinear,
+    aten.mkldnn_rnn_layer: _recurrent,
+    **{getattr(aten, name): rule for name, rule in _attentions() if hasattr(aten, name)},
 }  # fmt: skip
-_RULES = {getattr(aten, name): rule for name, rule in _BY_NAME.items() if hasattr(aten, name)}

@@ -1,12 +1,12 @@
-"""What an answer comes to, whatever it is made of; and the same value as a torch tensor."""
+"""What an answer comes to, whatever it is made of, and the named mistakes that come to the same."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..shown.locked import Outcome
+from ..shown.locked import Named, Outcome, alike
+from ..shown.result import Result
 
 LARGE = 256  # entries of an array from which on it is thinned
 MOST = 20_000  # numbers and words of one outcome
@@ -30,13 +30,10 @@ def _leaves(value: object) -> Iterator[float | str]:
     if hasattr(value, "tolist"):
         value = _thinned(value)
     if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield str(key)
-            yield from _leaves(item)
+        value = [half for key, item in value.items() for half in (str(key), item)]
     elif isinstance(value, (set, frozenset)):
-        for item in sorted(value, key=str):
-            yield from _leaves(item)
-    elif isinstance(value, (list, tuple)):
+        value = sorted(value, key=str)
+    if isinstance(value, (list, tuple)):
         for item in value:
             yield from _leaves(item)
     elif isinstance(value, (bool, int, float)):
@@ -83,8 +80,59 @@ def coarse(values: object) -> str:
     if isinstance(values, (list, tuple)):
         return next((said for value in values if (said := coarse(value))), "")
     low = str(getattr(values, "dtype", "")).removeprefix("torch.") in ("float32", "float16", "bfloat16")
-    return (
-        " (Your answer is in float32, whose rounding alone may be the reason: compute in float64.)"
-        if low
-        else ""
-    )
+    said = " (Your answer is in float32, whose rounding alone may be the reason: compute in float64.)"
+    return said if low else ""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """`wrong` is what a student with this mistake would have handed in: a function with the signature of
+    the question's (it may return only the parts that the mistake touches), a number, a label, an equation; or, as a
+    frozenset, the names of the parts that are wrong with it, where it would take too long to run.
+
+    A mistake contains a formula close to the answer: it belongs to hidden tests, never to visible ones.
+    """
+
+    name: str
+    sentence: str
+    wrong: object
+
+
+def recognised(result: Result, mistakes: Sequence[Mistake], again: Callable[[object], Result]) -> Result:
+    """The result with the sentence of the mistake that comes to the same; `again` is the check of another answer."""
+    if result.ok or result.mistake:
+        return result
+    wrongs = [(m, m.wrong) for m in mistakes]
+    failed = {name for name, part in result.parts.items() if not part.ok}
+    for m, names in wrongs if failed else ():
+        if isinstance(names, frozenset):
+            for name in sorted(names - result.parts.keys()):
+                message = f"the mistake {m.name!r} names {name!r}, which is no part here; they are "
+                raise ValueError(message + ", ".join(map(repr, result.parts)))
+            if names == failed:
+                return result.telling([Named(m.name, m.sentence, ("",))])
+    tried = [(m.name, m.sentence, again(wrong).outcomes) for m, wrong in wrongs if result.outcomes]
+    return result.telling(alike(result.outcomes, tried))
+
+
+class Planted(Mistake):
+    """A mistake kept as the text of the whole answer cell; it is run only when an answer is wrong."""
+
+    def __init__(self, name: str, sentence: str, source: str, answer: str, namespace: dict[str, object]):
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "sentence", sentence)
+        object.__setattr__(self, "_made", (source, answer, namespace))
+
+    @property
+    def wrong(self) -> object:
+        source, answer, namespace = self._made  # type: ignore[attr-defined]
+        scope = dict(namespace)  # what the answer's cell defines must not reach the other tests
+        exec(compile(source, f"<mistake {self.name}>", "exec"), scope)
+        return scope[answer]
+
+
+def planted(
+    answer: str, sources: Sequence[tuple[str, str, str]], namespace: dict[str, object]
+) -> list[Mistake]:
+    """Mistakes from (name, sentence, text of the answer cell); `answer` is the name that the cell defines."""
+    return [Planted(name, sentence, text, answer, namespace) for name, sentence, text in sources]

@@ -1,6 +1,5 @@
-"""Running a student's code: whatever it does, the check goes on and can say in one sentence what happened."""
-
-from __future__ import annotations
+"""Running a student's code, or reading their text: whatever it does, the check goes on and can say in one sentence what
+happened."""
 
 import contextlib
 import copy
@@ -12,15 +11,18 @@ import os
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from textwrap import dedent
+from typing import Any, NoReturn, TypeVar
 
+from ...notation.errors import NotationError
 from ..shown.locked import Outcome
 from ..shown.panel import listed as listed
 from ..shown.panel import shorten
 from ..shown.result import Result, wrong
-from .mistakes import Mistake, recognised
+from .outcome import Mistake, recognised
 
-_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+Read = TypeVar("Read")
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _INSTALLED = (f"site-packages{os.sep}", f"lib{os.sep}python")
 _under_way: list[Callable[..., Result]] = []  # a check may be made of others
 
@@ -96,12 +98,6 @@ def unanswered(answer: object) -> bool:
     return answer is None or answer is Ellipsis or (isinstance(answer, str) and not answer.strip())
 
 
-def _unwritten(function: object) -> bool:
-    """A function whose body is `...`: it names nothing and does nothing."""
-    code = getattr(function, "__code__", None)
-    return code is not None and not code.co_names and len(code.co_code) <= 8
-
-
 def run(function: object, /, *args: object, **kwargs: object) -> object:
     """`function(*args)` on copies of the arguments, or Stopped with a sentence about the student's own line.
 
@@ -109,8 +105,9 @@ def run(function: object, /, *args: object, **kwargs: object) -> object:
     cell with anything on stderr for failed.
     """
     name = name_of(function)
+    empty = f"There is no answer here yet: {name} is still empty."
     if unanswered(function):
-        stop("empty", f"There is no answer here yet: {name} is still empty.")
+        stop("empty", empty)
     if not callable(function):
         stop("type", f"A function is needed here, and this is {a_thing(function)}.")
     given: dict[Any, object] = {**dict(enumerate(args)), **kwargs}
@@ -133,9 +130,11 @@ def run(function: object, /, *args: object, **kwargs: object) -> object:
             said = f"{upper(name)} changes its {which} in place"
             stop("changed", f"{said}: what a function is given must stay as it was, so work on a copy.")
     if unanswered(value):
-        if _unwritten(function):
-            stop("empty", f"There is no answer here yet: {name} is still empty.")
-        stop("empty", f"{upper(name)} returns nothing: does it end with `return`?")
+        code = getattr(
+            function, "__code__", None
+        )  # where the body is `...` it names nothing and does nothing
+        unwritten = code is not None and not code.co_names and len(code.co_code) <= 8
+        stop("empty", empty if unwritten else f"{upper(name)} returns nothing: does it end with `return`?")
     return value
 
 
@@ -178,12 +177,9 @@ def _failure(name: str, error: BaseException) -> Result:
         return wrong("empty", own=f"{upper(name)} is not written yet.")
     where, line = _place(error)
     said = describe(error)  # with sizes in it, the very error that a named mistake leads to
-    return wrong(
-        "error",
-        own=f"{upper(name)} stopped with {said}",
-        outcomes=(Outcome(text=said),) if any(c.isdigit() for c in said) else (),
-        block=f"{where}\n    {line}" if line else "",
-    )
+    outcomes = (Outcome(text=said),) if any(c.isdigit() for c in said) else ()
+    block = f"{where}\n    {line}" if line else ""
+    return wrong("error", own=f"{upper(name)} stopped with {said}", outcomes=outcomes, block=block)
 
 
 def describe(error: BaseException) -> str:
@@ -202,15 +198,32 @@ def _place(error: BaseException) -> tuple[str, str]:
     if isinstance(brought, Sequence) and len(brought) == 2:
         return str(brought[0]), str(brought[1])
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if not _library(frame.filename):
+        path = os.path.abspath(frame.filename)
+        if not path.startswith(_OURS) and not any(f"{os.sep}{at}" in path for at in _INSTALLED):
             line = (frame.line or linecache.getline(frame.filename, frame.lineno or 0)).strip()
             return f"line {frame.lineno} of {frame.name}", line
     return "", ""
 
 
-def _library(filename: str) -> bool:
-    path = os.path.abspath(filename)
-    return path.startswith(_OURS + os.sep) or any(f"{os.sep}{at}" in path for at in _INSTALLED)
+def written(answer: object, read: Callable[[str], Read], what: str) -> Read:
+    """`read(answer)`, or Stopped: nothing there, no text, or text that the language cannot read."""
+    if unanswered(answer):
+        stop("empty", "There is no answer here yet.")
+    if not isinstance(answer, str):
+        stop("type", f"Write {what} as text, in quotes; this is {a_thing(answer)}.")
+    try:
+        return read(answer)
+    except NotationError as error:
+        raise Stopped(unreadable(error)) from None
+
+
+def unreadable(error: NotationError, kind: str = "notation") -> Result:
+    """The language's own message, with the line and its caret as they were written."""
+    sentence = upper(error.message.strip())
+    shown = str(error).split("\n", 1)
+    place = f"Line {error.line}: {sentence}" if "\n" in error.source.strip() and error.line else sentence
+    own = place if place[-1:] in ".?" else place + "."
+    return wrong(kind, own=own, block=dedent(shown[1]) if len(shown) == 2 else "")
 
 
 def a_thing(value: object) -> str:

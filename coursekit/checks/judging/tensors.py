@@ -1,7 +1,5 @@
 """Reading what a student returned as a float64 tensor, and telling whether it is close enough."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 
@@ -9,14 +7,12 @@ import numpy
 import torch
 from torch import Tensor
 
-from ..shown.result import Result, wrong
+from ..shown.result import wrong
 from .student import Stopped, a_thing, stop, unanswered
 
 RELATIVE = 1e-6  # of the entry itself
 FLOOR = 1e-9  # of the largest entry: what summing in another order may cost
 SINGLE = 2e-5  # of the largest entry, for an answer in float32
-
-_LOW = (torch.float16, torch.bfloat16)
 
 
 def read(value: object, like: Tensor, what: str) -> Tensor:
@@ -27,10 +23,11 @@ def read(value: object, like: Tensor, what: str) -> Tensor:
     if tensor.is_complex():
         stop("type", f"The numbers of {what} are complex; real ones are needed.")
     if tensor.shape != like.shape:
-        raise Stopped(_shapes(tensor, like, what))
-    for entry in (
-        (~torch.isfinite(tensor) & (tensor != like)).nonzero().tolist()[:1]
-    ):  # a masked score is -inf
+        has, more = f"The shape of {what} is {tuple(tensor.shape)}", _reason(tensor, like)
+        whole = f"{has}; it must be {tuple(like.shape)}.{more}"
+        raise Stopped(wrong("shape", own=f"{has}, and that is not right.{more}", whole=whole))
+    odd = (~torch.isfinite(tensor) & (tensor != like)).nonzero()  # a masked score is -inf
+    for entry in odd.tolist()[:1]:
         kind = "a NaN" if tensor[tuple(entry)].isnan() else "an infinity"
         stop("nan", f"There is {kind} in {what}{at(entry)}; every entry must be a finite number.")
     return tensor
@@ -49,13 +46,6 @@ def _tensor(value: object, like: Tensor, what: str) -> Tensor:
         tensor = value.detach() if isinstance(value, Tensor) else torch.as_tensor(value)
         return tensor.to(device=like.device, dtype=tensor.dtype if tensor.is_complex() else like.dtype)
     stop("type", f"The value for {what} cannot be read as an array of numbers: it is {a_thing(value)}.")
-
-
-def _shapes(tensor: Tensor, like: Tensor, what: str) -> Result:
-    has, needs = tuple(tensor.shape), tuple(like.shape)
-    own = f"The shape of {what} is {has}, and that is not right."
-    sentence = f"The shape of {what} is {has}; it must be {needs}."
-    return wrong("shape", own=own + _reason(tensor, like), whole=sentence + _reason(tensor, like))
 
 
 def _reason(tensor: Tensor, like: Tensor) -> str:
@@ -97,15 +87,12 @@ def close(answer: Tensor, right: Tensor, dtype: object = None) -> bool:
 
 def dtype_of(value: object) -> object:
     """The torch dtype a value was computed in, as far as it can be told."""
-    if isinstance(value, Tensor):
-        return value.dtype
-    name = str(getattr(value, "dtype", "float64"))
-    return getattr(torch, name, None)
+    return getattr(torch, str(getattr(value, "dtype", "float64")).removeprefix("torch."), None)
 
 
 def low_precision(dtype: object) -> str:
     """Why a value of this dtype cannot be right, or nothing."""
-    if dtype in _LOW:
+    if dtype in (torch.float16, torch.bfloat16):
         return f"It was computed in {str(dtype).removeprefix('torch.')}, which is too coarse: use float64."
     if isinstance(dtype, torch.dtype) and not dtype.is_floating_point and not dtype.is_complex:
         return f"It holds whole numbers ({str(dtype).removeprefix('torch.')}): compute in floating point."
@@ -114,7 +101,7 @@ def low_precision(dtype: object) -> str:
 
 def worst(answer: Tensor, right: Tensor) -> tuple[int, ...]:
     """The entry that is furthest off."""
-    return unflatten(int((answer - right).abs().reshape(-1).argmax()), right.shape)
+    return unflatten(int((answer - right).abs().argmax()), right.shape)
 
 
 def unflatten(flat: int, shape: Sequence[int]) -> tuple[int, ...]:

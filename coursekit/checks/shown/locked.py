@@ -16,18 +16,18 @@ one lies near an edge, both neighbours are tried, so that another machine's last
 made by scrypt. Where an outcome could be guessed (a number, a formula) it is slow: see `hours`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
 import math
+import secrets
 from base64 import b85decode, b85encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 QUICK, SLOW = 10, 14  # scrypt's cost, as a power of two
 SECONDS = 0.02  # that a slow key takes on a quick core, for `hours`; twice that is common
@@ -245,3 +245,57 @@ def _mix(key: bytes, data: bytes) -> bytes:
     """The data with the key's stream laid over it; the same again takes it off."""
     stream = hashlib.shake_256(b"stream" + key).digest(len(data))
     return bytes(a ^ b for a, b in zip(data, stream, strict=True))
+
+
+def digest(value: Any, *, within: float | None = None, salt: str | None = None, anyway: bool = False) -> str:
+    """An answer that a visible check can recognise and not show, a number or a `ClosedForm`: its slow hash, with the
+    salt and, for a number, the error to accept. Of few options, as a choice has them, all could be tried.
+
+    A number that one core finds in less than an hour is refused, unless `anyway`.
+    """
+    salt = secrets.token_hex(4) if salt is None else salt
+    if "$" in salt:
+        raise ValueError("a salt must not contain a dollar sign")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if within is None or not within > 0:
+            raise ValueError("the digest of a number needs `within`, the error to accept")
+        kind, reach, outcome = (
+            "number",
+            repr(float(within)),
+            Outcome(numbers=(float(value),), reach=float(within)),
+        )
+        if hours(outcome) < 1 and not anyway:
+            raise ValueError(
+                f"{value:g} within {within:g} is found by trying in {60 * hours(outcome):.0f} minutes: ask for more "
+                f"digits (within {within * hours(outcome):.1g}), or leave it to the grader"
+            )
+    elif callable(getattr(value, "value", None)):
+        kind, reach, outcome = "formula", "", Outcome(text=formula_text(value))
+    else:
+        raise ValueError("only a number or a formula has a digest: of few options all can be tried")
+    return "$".join((kind, salt, reach, _hash(salt, next(_tokens(outcome, salt)))))
+
+
+def is_digest(value: object, kind: str) -> bool:
+    return isinstance(value, str) and value.startswith(f"{kind}$") and value.count("$") == 3
+
+
+def matches(outcome: Outcome, digest: str) -> bool:
+    """Of a number always true within the tolerance, always false beyond three times it: the hidden one lies in a bucket
+    two tolerances wide, and a number within reach of it has that bucket under its own interval."""
+    _, salt, _, hashed = digest.split("$")
+    return any(_hash(salt, token) == hashed for token in _tokens(outcome, salt))
+
+
+def _hash(salt: str, token: str) -> str:
+    return "~" + hashlib.sha256(slow(salt, token, SLOW)).hexdigest()[:20]
+
+
+def formula_text(form: Any) -> str:
+    """The formula's value at four places where the symbols have distinct prime sizes."""
+    primes = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    values = []
+    for shift in range(4):
+        sizes = {name: primes[(n + 3 * shift) % len(primes)] for n, name in enumerate(form.symbols)}
+        values.append(f"{form.value(**sizes):.11e}")
+    return " ".join(values)

@@ -4,8 +4,6 @@ A notebook's output frame may load nothing, so a panel cannot count on MathJax. 
 of a formula writes is known here; a command that is not known is shown as its own name.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

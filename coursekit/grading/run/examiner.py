@@ -105,7 +105,7 @@ class Desk(Peer):
 
     def operate(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            if op == "call" and self.keeper is None and _judging("watch", "is_counting"):
+            if op == "call" and self.keeper is None and _judging("counting", "is_counting"):
                 return self._counted(*args, **kwargs)
             seen = _judging("by_hand", "looked_into") if op == "call" and self.keeper is None else None
             if seen is not None:

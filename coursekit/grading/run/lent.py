@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch._C import _functorch
 
-from coursekit.checks.judging.watch import Watch
+from coursekit.checks.judging.counting import Watch
 
 from .. import wire
 from .kept import DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, tensors_of
