@@ -9,8 +9,6 @@ own arguments as they are, or `f(x) == 2 * x` could be made true from its right 
 does both (`writes_back`). Which of them it changed in its copy is kept in `changed`.
 """
 
-from __future__ import annotations
-
 import secrets
 import socket
 from collections import deque
@@ -106,29 +104,24 @@ class Peer:
         blobs = [encoder.encode(arg) for arg in args]
         named = {name: encoder.encode(arg) for name, arg in kwargs.items()}
         self.asking.append(encoder.tensors)
+        originals: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
         try:
-            reply = self.request("operate", (op, blobs, named, self.context(op)))
-            match reply:
-                case (bytes(blob), int() | str() | None as same, dict(changed)) if {same, *changed} <= {
+            match self.request("operate", (op, blobs, named, self.context(op))):
+                case (bytes(blob), int() | str() | None as same, dict(found)) if {same, *found} <= {
                     None,
-                    *range(len(args)),
-                    *kwargs,
+                    *originals,
                 }:
-                    pass
+                    changed = {where: self.unpack(content) for where, content in found.items()}
                 case _:
                     raise self.misbehaved("an answer of the wrong form")
-            originals: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
-            self.changed = tuple(
-                w for w, new in changed.items() if not _alike(originals[w], self.unpack(new))
-            )
+            self.changed = tuple(w for w, new in changed.items() if not _alike(originals[w], new))
             if same is None:
                 value = self.unpack(blob)
             else:
-                kept = same not in changed or self.writes_back()
-                value = originals[same] if kept else self.unpack(changed[same])
+                value = originals[same] if same not in changed or self.writes_back() else changed[same]
             if value is None or (changed and self.writes_back()):
                 for where, content in changed.items():
-                    renewed(originals[where], self.unpack(content))
+                    renewed(originals[where], content)
         finally:
             self.asking.pop()
         if op in RESULTS and type(value) is not RESULTS[op]:

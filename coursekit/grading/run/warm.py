@@ -27,7 +27,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -258,7 +258,9 @@ class Warm:
             self.ahead += [self._fork(role, limits) for role in pair]
         job = _Job(task, limits, Frames(sock, MESSAGE), examiner, candidate, Outcome(task.id))
         with contextlib.suppress(ChannelError):  # an examiner that is gone is found by its silence
-            job.frames.send(REQUEST, 0, wire.encode(task.plain()), time.monotonic() + 30)
+            job.frames.send(
+                REQUEST, 0, wire.encode(asdict(replace(task, limits=None))), time.monotonic() + 30
+            )
             self._hand_over(job, line)
         return job
 

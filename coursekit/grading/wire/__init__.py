@@ -147,7 +147,8 @@ class Encoder:
         grad = grad.detach() if grad is not None and grad.layout is torch.strided else None
         history = value.requires_grad and not value.is_leaf and self.graph is not None
         flags = REQUIRES_GRAD * value.requires_grad | PARAMETER * (type(value) is not torch.Tensor)
-        plain = value.detach().cpu().resolve_conj().resolve_neg().reshape(-1).contiguous()
+        plain = value.detach().cpu().resolve_conj().resolve_neg().reshape(-1)
+        plain = plain.clone(memory_format=torch.contiguous_format)  # one entry may have any stride
         data = plain.view(torch.uint8).numpy().tobytes()  # numpy has not every type
         key = self.graph(value) if history and self.graph is not None else None
         return b"X", (_name(value.dtype), flags, tuple(value.shape), data, key, grad)
