@@ -64,7 +64,7 @@ def f(x): return Any()
 import types
 def pack(form, *values):
     return struct.pack(form, *(4 if v == 0 and type(v) is int and form == "<q" else v for v in values))
-wire.struct = types.SimpleNamespace(pack=pack, error=struct.error)
+wire.struct = types.SimpleNamespace(**{**vars(struct), "pack": pack})
 """,
     "a writer that the builtins were taken from": """
 import builtins

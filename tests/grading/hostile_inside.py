@@ -127,6 +127,13 @@ odd = [{"kind": kind, "data": data} for kind in ("stdout", "stderr", "text/plain
        for data in (b"\\xff\\x00", "\\x1b]0;x\\x07", "x" * 10**6)]
 Candidate.run = lambda self, source: {**run(self, source), "outputs": odd, "error": "\\x00\\ud800" * 100}
 """,
+    "an account of a cell that says it is not plain": """
+reply = Candidate.reply
+def replying(self, kind, nonce, data):
+    Candidate.reply = reply
+    reply(self, channel.ERROR, nonce, wire.encode({"control": "not-plain"}))
+Candidate.reply = replying
+""",
     "names that were not asked for": """
 fetch = Candidate.fetch
 more = {name: wire.encode(4) for name in ("len", "abs", "np", "f")}

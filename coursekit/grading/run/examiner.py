@@ -85,7 +85,7 @@ class Desk(Peer):
         """A request that an honest candidate always answers; an error means that it no longer works."""
         try:
             return self.request(op, data)
-        except Exception as error:  # noqa: BLE001
+        except (Exception, NotRemote) as error:  # noqa: BLE001
             raise self.misbehaved(f"the process no longer works ({getattr(error, 'student', '')})") from None
 
     def run(self, source: str) -> dict[str, Any]:
@@ -271,10 +271,10 @@ class Desk(Peer):
 
     def _genuine(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         """Of the classes that an object claims to descend from, those known here that are not plain data."""
-        found = []
+        found: list[type] = []
         for base in bases[:20]:
             module, _, path = str(base).partition(":")
-            known = None
+            known: Any = None
             if module == "__main__" and path in self.given:
                 known = self.shell.namespace.get(path)
             elif module.split(".")[0] in ("torch", "coursekit"):
