@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
@@ -120,8 +120,9 @@ class Shell:
         config.InteractiveShell.autocall = 0
         self.ipython = QuietShell.instance(config=config, display_pub_class=_Publisher, user_ns={})
         self.ipython.outputs = []
-        self.formatter: Any = self.ipython.display_formatter
+        self.formatter = cast(Any, self.ipython.display_formatter)
         self.formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _picture)
+        self.readers = self._readers()
         vars(builtins).update(get_ipython=self.ipython.get_ipython, display=display)
 
     @property
@@ -165,19 +166,22 @@ class Shell:
         done.names = self._bound(source, before)
         return done
 
+    def _readers(self) -> list[Any]:
+        return [*self.ipython.input_transformers_cleanup, *self.ipython.input_transformers_post]
+
     def _execute(self, source: str, done: CellRun) -> None:
         """IPython reads the magics and compiles. The rest of its machinery costs a fresh process more than most cells
         do."""
         shell, (_, tree) = self.ipython, readable(source, magics=False)
-        if not tree.body:
+        if not tree.body or self._readers() != self.readers:  # magics, or a student's own way to read
             source = shell.transform_cell(source)  # type: ignore[no-untyped-call]
             tree = ast.parse(source)
-        body: list[Any] = tree.body
+        body, compiled = tree.body, cast(Any, shell.compile)  # which takes trees as well
         name = shell.compile.cache(source, shell.execution_count)  # for tracebacks and getsource
-        ends = bool(body) and isinstance(body[-1], ast.Expr)
-        exec(shell.compile(ast.Module(body[: len(body) - ends], []), name, "exec"), self.namespace)
-        if ends:
-            done.value = eval(shell.compile(ast.Expression(body[-1].value), name, "eval"), self.namespace)
+        last = body[-1] if body and isinstance(body[-1], ast.Expr) else None
+        exec(compiled(ast.Module(body[:-1] if last else body, []), name, "exec"), self.namespace)
+        if last:
+            done.value = eval(compiled(ast.Expression(last.value), name, "eval"), self.namespace)
             if done.value is not None and not source.rstrip().endswith(";"):
                 plain = type(done.value) in (int, float, bool, str)
                 shell.keep(

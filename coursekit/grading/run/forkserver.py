@@ -4,8 +4,6 @@ It is started as a clean Python, never by fork, and what it is told is a role an
 over sockets of their own, straight to the children: nothing that this process has ever held is worth reading.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc
@@ -149,7 +147,7 @@ class Server:
             os.mkdir(home, 0o700)
             if user:
                 os.chown(home, user, user)
-        parent = os.getpid()
+        own = self.options | {"home": home, "user": user, "parent": os.getpid()}
         try:
             pid = namespaces.fork_inside() if self.apart else os.fork()
         except OSError as error:
@@ -158,7 +156,7 @@ class Server:
             return
         if pid == 0:
             try:
-                become(role, limits, descriptor, self.options, home, user, parent)
+                become(role, limits, descriptor, own)
             finally:
                 os._exit(70)
         self.children[token] = Child(pid, limits.memory * MB, limits.disk, home, user)
@@ -197,9 +195,7 @@ class Server:
                     os.posix_spawnp("rm", ["rm", "-rf", "--", child.home], os.environ)
 
 
-def become(
-    role: str, limits: Limits, descriptor: int, options: namespaces.Options, home: str, user: int, parent: int
-) -> None:
+def become(role: str, limits: Limits, descriptor: int, options: namespaces.Options) -> None:
     """What a forked process does; it never returns."""
     os.setsid()  # a signal to "my process group" must not reach the warm parent
     signal.set_wakeup_fd(-1)
@@ -207,7 +203,7 @@ def become(
     os.dup2(descriptor, 3)
     for last, next_one in pairwise((3, *options["held"], 4096)):
         os.closerange(last + 1, next_one)
-    sandbox.enter(limits, options, home, user, parent)
+    sandbox.enter(limits, options)
     sock = socket.socket(fileno=3)
     gc.enable()
     sys.modules[f"{__package__}.{role}"].main(sock, SHELL, limits)
