@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import selectors
 import signal
 import socket
@@ -39,22 +40,15 @@ def preload(modules: list[str]) -> list[str]:
             importlib.import_module(name)
         except ImportError:
             missing.append(name)
-    _rooms_of_coursekit()
+    # Every module of the packages that were asked for: they open their rooms on first use, which is here.
+    for name in [n for n in sys.modules if re.fullmatch(r"coursekit\.(?!grading)\w+", n)]:
+        for room in pkgutil.walk_packages(getattr(sys.modules[name], "__path__", []), f"{name}."):
+            with contextlib.suppress(ImportError):  # scikit-learn, say, may not be there
+                importlib.import_module(room.name)
     if "torch" in sys.modules:
         with contextlib.suppress(Exception):
             _first_uses(sys.modules["torch"])
     return missing
-
-
-def _rooms_of_coursekit() -> None:
-    """Every module of the packages that were asked for: they open their rooms on first use, which is here."""
-    for name in [n for n in sys.modules if n.startswith("coursekit.") and n.count(".") == 1]:
-        package = sys.modules[name]
-        if name == "coursekit.grading" or not hasattr(package, "__path__"):
-            continue
-        for room in pkgutil.walk_packages(package.__path__, f"{name}."):
-            with contextlib.suppress(ImportError):  # scikit-learn, say, may not be there
-                importlib.import_module(room.name)
 
 
 def _first_uses(torch: Any) -> None:
@@ -93,8 +87,7 @@ class Child:
     """One forked process: what it may hold, and without namespaces its folder and its user."""
 
     pid: int
-    memory: int  # bytes that its processes may have together
-    disk: int  # MB
+    limits: Limits
     home: str
     user: int
 
@@ -159,7 +152,7 @@ class Server:
                 become(role, limits, descriptor, own)
             finally:
                 os._exit(70)
-        self.children[token] = Child(pid, limits.memory * MB, limits.disk, home, user)
+        self.children[token] = Child(pid, limits, home, user)
 
     def _watch(self) -> None:
         """Kill every submission whose processes together hold too much; a limit of the system is for one each."""
@@ -170,8 +163,8 @@ class Server:
                 held[self._space(pid)] += max(0, own_memory(pid) - self.inherited)
         for child in self.children.values():
             with contextlib.suppress(OSError):
-                much = held[self._space(child.pid)] > child.memory
-                if much or (child.home and too_much(child.home, child.disk)):
+                much = held[self._space(child.pid)] > child.limits.memory * MB
+                if much or (child.home and too_much(child.home, child.limits.disk)):
                     os.kill(child.pid, signal.SIGKILL)
 
     def _space(self, pid: int | str) -> str:
@@ -181,10 +174,9 @@ class Server:
     def _reap(self) -> None:
         """Forget who has ended, remove what they have left, and give their user's number to the next."""
         while True:
-            try:
+            pid = 0
+            with contextlib.suppress(ChildProcessError):
                 pid, _ = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
             if pid == 0:
                 return
             for token in [token for token, child in self.children.items() if child.pid == pid]:
@@ -220,8 +212,6 @@ def serve(control: socket.socket, options: namespaces.Options) -> None:
         importlib.import_module(f"{__package__}.{name}")
     SHELL = sys.modules[f"{__package__}.cells"].Shell()
     SHELL.rehearse()
-    if "torch" in sys.modules:
-        sys.modules[f"{__package__}.device"].device_types()
     sandbox.prepare(options)
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
