@@ -21,8 +21,7 @@ from ..confine.limits import Limits
 from ..wire.channel import ERROR, REQUEST, ChannelError
 from .cells import CellTimeout, Shell, heed_timers, put_files, stopped_after, told_of
 from .handles import Proxy
-from .peer import Peer
-from .state import HAS_TORCH, seed_everything, take_over
+from .peer import HAS_TORCH, Peer, seed_everything, take_over
 
 if HAS_TORCH:
     from coursekit.checks.judging.by_hand import looking

@@ -14,8 +14,7 @@ from ..confine.limits import Limits
 from ..wire.channel import ChannelError
 from .cells import CellTimeout, Shell
 from .handles import OPERATORS, Handle, NotRemote, is_remote
-from .peer import BY_HAND, Peer
-from .state import HAS_TORCH, modes, random_states
+from .peer import BY_HAND, HAS_TORCH, Peer, modes, random_states
 from .verdict import oddities
 
 if HAS_TORCH:

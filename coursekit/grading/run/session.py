@@ -18,7 +18,7 @@ from .examiner import Desk
 from .handles import NotRemote
 from .names import Ledger, import_statements, names_of, strings_of
 from .outcome import Cell, CellOutcome, Task, TestOutcome
-from .state import random_states, seed_everything
+from .peer import random_states, seed_everything
 from .verdict import cell_outcome, hold_to_reference, in_candidate_verdict, judge
 
 BUILTINS = set(dir(builtins))
