@@ -155,11 +155,8 @@ class Shell:
             done.error = error
         done.seconds = time.perf_counter() - start
         done.stderr = err.getvalue()
-        printed = (
-            ("stdout", out.getvalue()),
-            ("stdout", _printed_past_python(limits.output)),
-            ("stderr", done.stderr),
-        )
+        past = _printed_past_python(limits.output)
+        printed = ("stdout", out.getvalue()), ("stdout", past), ("stderr", done.stderr)
         done.outputs = [Output(kind, text) for kind, text in printed if text] + outputs[: 4 * FIGURES]
         if done.value is not None:
             done.shown = next((o.data for o in reversed(outputs) if o.kind == "text/plain"), "")  # type: ignore
@@ -282,9 +279,11 @@ def told_of(error: BaseException | None) -> dict[str, Any]:
     words = f"{kind}: {text}" if text else kind
     told |= {"line": line, "type": kind, "message": words_of_any(error, 2000)}
     told["error"] = words[:480] + (f" (line {line})" if line else "")
-    places = {"sentence": "sentence", "kind": "kind"} | (
-        {"missing": "name"} if isinstance(error, NameError) else {}
-    )
+    places = {
+        "sentence": "sentence",
+        "kind": "kind",
+        "missing": "name" if isinstance(error, NameError) else "",
+    }
     for word, place in places.items():
         found = getattr(error, place, "")
         told[word] = found if type(found) is str else ""

@@ -12,7 +12,7 @@ import json
 import os
 import pkgutil
 import re
-import selectors
+import select
 import signal
 import socket
 import sys
@@ -101,25 +101,14 @@ class Server:
         self.lends = bool(self.users)
         self.inherited = own_memory()
         self.watched = 0.0
-        self.wake, wake_write = os.pipe()
-        os.set_blocking(self.wake, False)
-        os.set_blocking(wake_write, False)
-        signal.signal(signal.SIGCHLD, lambda signum, frame: None)
-        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
 
     def loop(self) -> None:
-        selector = selectors.DefaultSelector()
-        selector.register(self.control, selectors.EVENT_READ)
-        selector.register(self.wake, selectors.EVENT_READ)
         while True:
-            ready = [key.fileobj for key, _ in selector.select(WATCH if self.children else None)]
+            ready, _, _ = select.select([self.control], [], [], WATCH if self.children else None)
+            self._reap()
             if time.monotonic() - self.watched > WATCH:
                 self._watch()
-            if self.wake in ready:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(self.wake, 4096)
-                self._reap()
-            if self.control in ready:
+            if ready:
                 data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
                 if not data:
                     return
@@ -136,10 +125,9 @@ class Server:
             print("no user number is left", file=sys.stderr)
             return
         if not self.apart:
-            home, user = f"{self.options['scratch']}/{token}", self.users.pop() if self.users else 0
+            home, user = f"{self.options['scratch']}/{token}", self.users.pop() if self.lends else 0
             os.mkdir(home, 0o700)
-            if user:
-                os.chown(home, user, user)
+            os.chown(home, user or -1, user or -1)
         own = self.options | {"home": home, "user": user, "parent": os.getpid()}
         try:
             pid = namespaces.fork_inside() if self.apart else os.fork()
@@ -173,12 +161,9 @@ class Server:
 
     def _reap(self) -> None:
         """Forget who has ended, remove what they have left, and give their user's number to the next."""
-        while True:
-            pid = 0
-            with contextlib.suppress(ChildProcessError):
-                pid, _ = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
+        pid = 1
+        while self.children and pid:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
             for token in [token for token, child in self.children.items() if child.pid == pid]:
                 child = self.children.pop(token)
                 if child.user:
@@ -190,8 +175,6 @@ class Server:
 def become(role: str, limits: Limits, descriptor: int, options: namespaces.Options) -> None:
     """What a forked process does; it never returns."""
     os.setsid()  # a signal to "my process group" must not reach the warm parent
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.dup2(descriptor, 3)
     for last, next_one in pairwise((3, *options["held"], 4096)):
         os.closerange(last + 1, next_one)

@@ -5,8 +5,6 @@ test's goes over; only where no argument asks for a gradient, and so the student
 meant, the gradient itself is sent.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -43,9 +41,7 @@ class _Elsewhere(torch.autograd.Function):
             peer.request("vjp", (ctx.key, grad.contiguous()), peer.deadline())
             return (None, None, None)
         if len(flat) > ENTRIES:
-            raise peer.refuse(
-                "the test goes back through a value whose history stays in the student's process"
-            )
+            raise peer.refuse("the test goes back through a value whose history stays with the student")
         step = max(1, AT_ONCE // max(1, sum(shape.numel() for shape, _ in ctx.forms)))
         totals: list[Any] = [None] * len(ctx.forms)
         for first in range(0, len(flat), step):

@@ -8,8 +8,6 @@ What a hidden input went into is hidden as well, by its storage. What nothing hi
 student's own) may be read freely.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import cache
@@ -94,8 +92,6 @@ class Failed(Exception):
 class Kept:
     """A tensor of the table on its way out: its key, and what can be known of it without its numbers."""
 
-    kept_by_the_examiner = True
-
     def __init__(self, key: int, tensor: Tensor):
         dtype = DTYPE_NAMES[tensor.dtype]
         self.data = key, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), dtype
@@ -115,9 +111,8 @@ class Keeper:
         self.made = self.operators = self.uploaded = 0
         self.upload = LEAST_UPLOAD
         self.over = ""
-        self.seeded = (
-            False  # a gradient of 1 was begun from a result: so a backward pass that was written down begins
-        )
+        # A gradient of 1 was begun from a result: so a backward pass that was written down begins.
+        self.seeded = False
         self.read = json.JSONDecoder(object_hook=self._object).decode
 
     def lend(self, value: Any) -> Any:
@@ -197,10 +192,9 @@ class Keeper:
         hidden = any(map(self._is_hidden, tensors))
         masks = [t for t in tensors[1:] if t.dtype in (torch.bool, torch.uint8)]
         by_mask = packet in ("index", "_unsafe_index") and any(map(self._is_hidden, masks))
+        # It can end a process.
         if kwargs.get("rounding_mode") == "trunc" and not any(t.is_floating_point() for t in tensors):
-            raise Refused(
-                "`rounding_mode='trunc'` of integers is not counted here (use `//`)"
-            )  # can end a process
+            raise Refused("`rounding_mode='trunc'` of integers is not counted here (use `//`)")
         if hidden and (packet in _TELLING or by_mask):
             raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
         self.seeded |= hidden and packet in ("ones_like", "full_like") and tensors[0].dim() == 0
@@ -265,9 +259,7 @@ class Keeper:
             # The shapes alone are wrong: torch's own words, which a named mistake may have to match.
             if (type(same), str(same)) == (type(error), str(error)):
                 return told
-        self.over = (
-            "an operation failed on the numbers (an index out of range?), and nothing more is computed"
-        )
+        self.over = "an operation failed on the numbers (an index out of range?): nothing more is computed"
         return Failed("IndexError", self.over)
 
 
@@ -297,9 +289,7 @@ def tensors_of(value: Any) -> Iterator[Tensor]:
 
 def _meta(value: Any) -> Any:
     """The same without numbers."""
-    return tree_map_only(
-        Tensor, lambda t: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta"), value
-    )
+    return tree_map_only(Tensor, lambda t: t.new_empty(t.shape, device="meta"), value)
 
 
 def _zeroed(value: Any) -> Any:

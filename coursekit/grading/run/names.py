@@ -13,13 +13,8 @@ _SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes noth
 # Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
 _SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
 _GETS_MODULES = re.compile(r"importlib|import_module|modules|__import__|find_spec|spec_from_file_location")
-_AT_ONCE = (
-    "listcomp",
-    "setcomp",
-    "dictcomp",
-    "genexpr",
-    "lambda",
-)  # what Python calls scopes that run with the cell
+# What Python calls scopes that run with the cell.
+_AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr", "lambda")
 
 
 @dataclass
@@ -127,9 +122,8 @@ def imports_from(source: str, package: str) -> bool:
     A text that holds the name, whole or in pieces, counts where modules are got by name: `importlib`, `sys.modules`.
     """
     found, by_name = [], False
-    passed: set[ast.AST] = (
-        set()
-    )  # the inner ones of a chain, whose outermost was taken: it begins with all of them
+    # The inner ones of a chain, whose outermost was taken: it begins with all of them.
+    passed: set[ast.AST] = set()
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]

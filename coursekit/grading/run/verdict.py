@@ -19,7 +19,7 @@ LOST = {
     "slow": SLOW,
     "malformed": (
         "died",
-        "Your code sent something that is not an answer, so this question could not be graded.",
+        "Your code sent something that is no answer, so this question could not be graded.",
     ),
     "exhausted": ("died", "Your code ended its process again and again, so this question was not graded."),
     "notebook": ("timeout", "The time for the whole notebook was used up before this question."),
