@@ -14,11 +14,11 @@ from ..confine.limits import Limits
 from ..wire.channel import ChannelError
 from .cells import CellTimeout, Shell
 from .handles import OPERATORS, Handle, NotRemote, is_remote
-from .peer import BY_HAND, HAS_TORCH, Peer, modes, random_states
+from .peer import HAS_TORCH, Peer, modes, random_states
 from .verdict import oddities
 
 if HAS_TORCH:
-    from .kept import Keeper, Kept
+    from .kept import BY_HAND, Keeper, Kept
 
 # Names under which a test may use a module that only the student's cell imported: the genuine one is taken.
 CONVENTIONAL = {

@@ -15,8 +15,7 @@ from torch._C import _functorch
 from coursekit.checks.judging.watch import Watch
 
 from .. import wire
-from .kept import DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, tensors_of
-from .peer import BY_HAND
+from .kept import BY_HAND, DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, tensors_of
 
 _DROPPED = {"device", "layout", "pin_memory", "non_blocking"}
 _RANDOM = ("rand", "normal", "multinomial", "bernoulli", "dropout", "poisson", "exponential", "uniform")
