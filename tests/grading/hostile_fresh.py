@@ -64,14 +64,14 @@ def f(x): return Any()
 import types
 def pack(form, *values):
     return struct.pack(form, *(4 if v == 0 and type(v) is int and form == "<q" else v for v in values))
-encoder.struct = types.SimpleNamespace(pack=pack, error=struct.error)
+wire.struct = types.SimpleNamespace(**{**vars(struct), "pack": pack})
 """,
     "a writer that the builtins were taken from": """
 import builtins
 real = builtins.type
 class Loose:
     def __call__(self, *a): return int if len(a) == 1 and a[0] is Ellipsis else real(*a)
-encoder.type = Loose()
+wire.type = Loose()
 def f(x): return Ellipsis
 """,
     "finalizers that speak": """
@@ -236,7 +236,7 @@ def f(x): raise ValueError
 class End:
     def __index__(self): return 4
     def __eq__(self, other): return True
-inner, end = encoder.Encoder(me.export), End()
+inner, end = wire.Encoder(me.export), End()
 odd = [tag + b"".join(inner.encode(end) for _ in range(3)) for tag in (b"r", b"L")]
 forged(lambda b, s, c: (odd[c is None], s, c))
 """,
@@ -245,7 +245,7 @@ odd = b"".join(map(wire.encode, ("float64", 3, (), b"x" * 8, None, torch.zeros(5
 forged(lambda b, s, c: (b"X" + odd, s, c))
 """,
     "a tensor whose flags and key are objects": """
-inner = encoder.Encoder(me.export)
+inner = wire.Encoder(me.export)
 odd = [inner.encode(part) for part in ("float64", f, (), b"x" * 8, f, None)]
 forged(lambda b, s, c: (b"X" + b"".join(odd), s, c))
 """,

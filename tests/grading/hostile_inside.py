@@ -11,7 +11,7 @@ import gc, math, os, struct, sys, threading, time
 import numpy as np, torch
 from coursekit.grading import wire
 from coursekit.grading.run import candidate, handles, peer
-from coursekit.grading.wire import channel, encoder
+from coursekit.grading.wire import channel
 Candidate = candidate.Candidate
 me = next(o for o in gc.get_objects() if type(o) is Candidate)
 def f(x): return 0
@@ -58,7 +58,7 @@ Any = namedtuple("Any", "all any tolist")
 def f(x): return Any(*[lambda *a: True] * 3)
 """,
     "a named tuple with hooks in its bytes": """
-blob = bytearray(b"n"); inner = encoder.Encoder(me.export)
+blob = bytearray(b"n"); inner = wire.Encoder(me.export)
 inner._write(blob, ("Any", "all"), 0); inner._write(blob, (f,), 0)
 forged(lambda b, s, c: (bytes(blob), s, c))
 """,
@@ -86,7 +86,7 @@ def f(x):
 def f(x):
     for key in range(64):
         for name in ("__globals__", "f_locals", "gi_frame", "tb_frame", "__self__", "func"):
-            blob = bytearray(b"H"); e = encoder.Encoder(); e._write(blob, "yours", 0); e._write(blob, key, 0)
+            blob = bytearray(b"H"); e = wire.Encoder(); e._write(blob, "yours", 0); e._write(blob, key, 0)
             try: return me.request("operate", ("getattr", [bytes(blob), wire.encode(name)], {}, None))
             except RuntimeError: pass
     return 0
@@ -115,7 +115,7 @@ def f(x): raise ValueError
 """,
     "a million objects": """
 class Any: pass
-forged(lambda b, s, c: (encoder.Encoder(me.export).encode([Any() for _ in range(200_000)]), s, c))
+forged(lambda b, s, c: (wire.Encoder(me.export).encode([Any() for _ in range(200_000)]), s, c))
 """,
     "an account of a cell with a line that cannot be written": """
 run = Candidate.run
@@ -126,6 +126,13 @@ run = Candidate.run
 odd = [{"kind": kind, "data": data} for kind in ("stdout", "stderr", "text/plain", "text/html", "image/png")
        for data in (b"\\xff\\x00", "\\x1b]0;x\\x07", "x" * 10**6)]
 Candidate.run = lambda self, source: {**run(self, source), "outputs": odd, "error": "\\x00\\ud800" * 100}
+""",
+    "an account of a cell that says it is not plain": """
+reply = Candidate.reply
+def replying(self, kind, nonce, data):
+    Candidate.reply = reply
+    reply(self, channel.ERROR, nonce, wire.encode({"control": "not-plain"}))
+Candidate.reply = replying
 """,
     "names that were not asked for": """
 fetch = Candidate.fetch

@@ -79,14 +79,14 @@ def f(x): return Any()
     "an answer whose gradient claims to be a tensor": """
 class Any: pass
 Any.__module__, Any.__qualname__ = "torch.nn.functional", "Tensor"
-inner, any = encoder.Encoder(me.export), Any()
+inner, any = wire.Encoder(me.export), Any()
 odd = b"".join(map(wire.encode, ("float64", 1, (), b"x" * 8, None))) + inner.encode(any)
 forged(lambda b, s, c: (b"X" + odd, s, c))
 """,
     "an argument that was changed into what claims to be a tensor": """
 class Any: pass
 Any.__module__, Any.__qualname__ = "torch.nn.functional", "Tensor"
-inner, any = encoder.Encoder(me.export), Any()
+inner, any = wire.Encoder(me.export), Any()
 forged(lambda b, s, c: (b, None, {1: inner.encode(any)}))
 """,
     "code nested deeper than Python walks": "deep = lambda: " + "-" * 2500 + "1\ndef f(x): return 0",

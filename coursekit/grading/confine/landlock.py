@@ -6,8 +6,6 @@ submission sees whether a path exists, its size and time, the numbers of process
 `subprocess` and a literal `/tmp/x` do not work in it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno
@@ -49,9 +47,8 @@ def version() -> int:
 def restrict(rules: dict[str, int]) -> None:
     """Let this process do with files only what the rules say, and never more."""
     known = version()
-    handled = ALWAYS | (REFER if known >= 2 else 0) | (TRUNCATE if known >= 3 else 0)
-    handled |= IOCTL_DEV if known >= 5 else 0
-    attributes = struct.pack("<3Q", handled, TCP if known >= 4 else 0, SCOPES if known >= 6 else 0)
+    handled = ALWAYS | (known >= 2) * REFER | (known >= 3) * TRUNCATE | (known >= 5) * IOCTL_DEV
+    attributes = struct.pack("<3Q", handled, (known >= 4) * TCP, (known >= 6) * SCOPES)
     size = ctypes.c_size_t(8 if known < 4 else 16 if known < 6 else 24)
     ruleset = _checked(_libc.syscall(CREATE_RULESET, attributes, size, 0), "landlock ruleset")
     for path, access in rules.items():
@@ -103,19 +100,21 @@ def _tasks() -> list[tuple[int, int]]:
     return found
 
 
-def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:
+def enter(limits: Limits, options: Options) -> None:
     """Confine this process, which was just forked; `home` is its own empty folder, `user` its number if we are root."""
+    home, user = options["home"], options["user"]
     if user:
         namespaces.empty_bounding_set()
         namespaces.become(user)
     _checked(prctl(PR_SET_PDEATHSIG, signal.SIGKILL), "die with the parent")  # after: a new user undoes it
-    if os.getppid() != parent:
+    if os.getppid() != options["parent"]:
         os._exit(0)  # it died before we asked
     namespaces.drop_capabilities()
     os.chdir(home)
     tempfile.tempdir = home
-    places = {"MPLCONFIGDIR": "matplotlib", "IPYTHONDIR": "ipython", "XDG_CACHE_HOME": "cache"}
-    os.environ.update({name: f"{home}/.{folder}" for name, folder in places.items()}, HOME=home, TMPDIR=home)
+    for name in ("MPLCONFIGDIR", "IPYTHONDIR", "XDG_CACHE_HOME"):
+        os.environ[name] = f"{home}/.{name.lower()}"
+    os.environ.update(HOME=home, TMPDIR=home)
     others = 0 if user else sum(n for u, n in _tasks() if u == os.getuid())
     rlimits.apply(limits, options["address_space"], others)
     rules = dict.fromkeys(options["shown"], READ)
@@ -175,17 +174,17 @@ def offered() -> str:
     with tempfile.TemporaryDirectory(prefix="coursekit-") as place:
         home, secret, parent = f"{place}/own", f"{place}/secret", os.getpid()
         os.mkdir(home)
-        with open(secret, "w") as file:
-            file.write("secret")
+        Path(secret).write_text("secret")
         os.chmod(secret, 0o666)
         os.chmod(place, 0o755)
         user = next(iter(unused_users(1)), 0)
         if user:
             os.chown(home, user, user)
-        plan = {"shown": ["/usr", "/lib", "/lib64"], "devices": [], "address_space": True}
+        plan: Options = {"shown": ["/usr", "/lib", "/lib64"], "devices": [], "address_space": True}
+        plan |= {"home": home, "user": user, "parent": parent}
         step = namespaces.first_refused(
             os.setsid,
-            lambda: enter(Limits(), plan, home, user, parent),
+            lambda: enter(Limits(), plan),
             _must_fail(lambda: os.open(secret, os.O_RDONLY)),
             _must_fail(lambda: os.truncate(secret, 0)),
             _must_fail(lambda: os.kill(parent, 0)),

@@ -5,8 +5,6 @@ and Python, read-only, and nothing else. `fork_inside` and `inner` then give eac
 network and ipc namespaces, a private /tmp and home, and a user namespace in which its limits are its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json
@@ -17,6 +15,7 @@ import struct
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +77,6 @@ def read_only(target: str) -> None:
         mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | os.statvfs(target).f_flag & 0xF)
 
 
-def _write(path: str, text: str) -> None:
-    with open(path, "w") as file:
-        file.write(text)
-
-
 # the warm parent
 
 
@@ -94,41 +88,37 @@ def outer(control: socket.socket, options: Options, serve: Callable[[], None]) -
     """
     stage = tempfile.mkdtemp(prefix="coursekit-")
     tempfile.tempdir = None  # inside, there may be another
-    unshared, mapped = os.pipe(), os.pipe()
+    here, there = socket.socketpair()
     pid = os.fork()
     if pid == 0:
+        here.close()
         try:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            _make(control, stage, options, unshared[1], mapped[0], serve)
+            _make(there, control, stage, options, serve)
         except BaseException as error:  # noqa: BLE001
             with contextlib.suppress(OSError):
                 control.send(json.dumps(["failed", f"{type(error).__name__}: {error}"]).encode())
         os._exit(0)
-    os.close(unshared[1])
-    if os.read(unshared[0], 1):
-        _map_users(pid)
-        os.write(mapped[1], b"m")
-        os.read(unshared[0], 1)  # the new root stands, and no longer needs the directory that it was made in
-    os.rmdir(stage)
+    there.close()
     control.close()
+    if here.recv(1):
+        _map_users(pid)
+        here.send(b"m")
+        here.recv(1)  # the new root stands, and no longer needs the directory that it was made in
+    os.rmdir(stage)
     os.waitpid(pid, 0)
     os._exit(0)
 
 
 def _make(
-    control: socket.socket,
-    stage: str,
-    options: Options,
-    unshared: int,
-    mapped: int,
-    serve: Callable[[], None],
+    outside: socket.socket, control: socket.socket, stage: str, options: Options, serve: Callable[[], None]
 ) -> None:
     unshare(OUTER, "new namespaces")
-    os.write(unshared, b"u")
-    os.read(mapped, 1)
+    outside.send(b"u")
+    outside.recv(1)
     pid = os.fork()
     if pid:
-        os.close(unshared)
+        outside.close()
         control.close()  # so that its other end sees at once when the warm parent is gone
         os.waitpid(pid, 0)
         return
@@ -138,8 +128,8 @@ def _make(
         os.setresuid(0, 0, 0)
     _new_root(stage, options)
     follow(moved)
-    os.write(unshared, b"r")
-    os.close(unshared)
+    outside.send(b"r")
+    outside.close()
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     serve()
 
@@ -149,16 +139,16 @@ def _map_users(pid: int) -> None:
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):
             for kind in ("uid", "gid"):
-                _write(f"/proc/{pid}/{kind}_map", f"0 0 1\n{STUDENT} {NOBODY} 1\n")
+                Path(f"/proc/{pid}/{kind}_map").write_text(f"0 0 1\n{STUDENT} {NOBODY} 1\n")
             return
     _be_student(pid, os.geteuid(), os.getegid())
 
 
 def _be_student(pid: int | str, user: int, group: int) -> None:
     """In that process's user namespace, STUDENT is who is this user and group outside, and there is nobody else."""
-    _write(f"/proc/{pid}/setgroups", "deny")
-    _write(f"/proc/{pid}/uid_map", f"{STUDENT} {user} 1\n")
-    _write(f"/proc/{pid}/gid_map", f"{STUDENT} {group} 1\n")
+    Path(f"/proc/{pid}/setgroups").write_text("deny")
+    Path(f"/proc/{pid}/uid_map").write_text(f"{STUDENT} {user} 1\n")
+    Path(f"/proc/{pid}/gid_map").write_text(f"{STUDENT} {group} 1\n")
 
 
 def _new_root(stage: str, options: Options) -> None:
@@ -166,7 +156,7 @@ def _new_root(stage: str, options: Options) -> None:
     mount("tmpfs", stage, "tmpfs", MS_NOSUID, "size=8m,mode=755")
     for directory in ("/proc", "/tmp", HOME, PRIVATE, "/dev/shm", "/etc", "/old"):
         os.makedirs(f"{stage}{directory}")
-    _write(f"{stage}/etc/passwd", PASSWD)
+    Path(f"{stage}/etc/passwd").write_text(PASSWD)
     mount("tmpfs", f"{stage}/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=1777")
     for path in options["visible"]:
         _show(stage, path, writable=False)
@@ -222,13 +212,15 @@ def follow(moved: Callable[[str], str]) -> None:
 
 # its children
 
-_own_processes: list[int] = []
+
+@cache
+def _own_processes() -> int:
+    return os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def fork_inside() -> int:
     """Like os.fork, but the child is process 1 of a new process namespace, and dies with all of it."""
-    if not _own_processes:
-        _own_processes.append(os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC))
+    own = _own_processes()
     unshare(CLONE_NEWPID, "new process namespace")
     pid = -1
     try:
@@ -236,7 +228,7 @@ def fork_inside() -> int:
         return pid
     finally:
         if pid != 0:
-            _checked(_libc.setns(_own_processes[0], CLONE_NEWPID), "back to the own process namespace")
+            _checked(_libc.setns(own, CLONE_NEWPID), "back to the own process namespace")
 
 
 def inner(disk: int) -> None:

@@ -8,8 +8,6 @@ There are two levels, the best that is there: namespaces, and Landlock where a s
 `namespaces.py`, `landlock.py`, `seccomp.py` and `limits.py`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import json
@@ -142,7 +140,7 @@ def prepare(options: Options) -> None:
         seccomp.program(os.uname().machine, 0)
 
 
-def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -> None:
+def enter(limits: Limits, options: Options) -> None:
     """Confine this process at the level of the options: after it, there is no way back.
 
     What it prints past Python goes to a file of its own that is limited in size. Without a sandbox it has at least a
@@ -161,12 +159,12 @@ def enter(limits: Limits, options: Options, home: str, user: int, parent: int) -
         if seccomp.supported():
             seccomp.install()
     elif options["level"] == "landlock":
-        _quiet_descriptors(home)
-        landlock.enter(limits, options, home, user, parent)
+        _quiet_descriptors(options["home"])
+        landlock.enter(limits, options)
     else:
-        tempfile.tempdir = os.environ["HOME"] = os.environ["TMPDIR"] = home
-        os.chdir(home)
-        _quiet_descriptors(home)
+        tempfile.tempdir = os.environ["HOME"] = os.environ["TMPDIR"] = options["home"]
+        os.chdir(options["home"])
+        _quiet_descriptors(options["home"])
         rlimits.apply(limits, options["address_space"])
     seconds = time.perf_counter() - start
 
@@ -175,17 +173,8 @@ def _quiet_descriptors(folder: str) -> None:
     """Nothing to read, and a nameless file for what is printed past Python."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
-    descriptor = _nameless_file(folder)
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-    os.dup2(descriptor, 1)
-    os.dup2(descriptor, 2)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
     os.closerange(4, landlock.HELD)
-
-
-def _nameless_file(folder: str) -> int:
-    try:
-        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600)
-    except OSError:  # not every file system can
-        descriptor, name = tempfile.mkstemp(dir=folder)
-        os.unlink(name)
-        return descriptor

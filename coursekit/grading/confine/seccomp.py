@@ -3,8 +3,6 @@
 The filter is a small program for the kernel, written here as classic BPF. Everything is allowed but what is listed.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os
@@ -93,84 +91,59 @@ def _among(values: tuple[int, ...], then: int) -> list[Line]:
     return [line for value in values for line in ((EQUAL, 0, 1, value), _answer(then))]
 
 
-class _Program:
-    """The filter's lines. Whatever it does not answer, it allows."""
-
-    def __init__(self, machine: str):
-        self.numbers = _numbers(_OTHERS, machine)
-        self.lines: list[Line] = [
-            (LOAD, 0, 0, ARCH), (EQUAL, 1, 0, AUDIT[machine]), _answer(KILL), (LOAD, 0, 0, NUMBER),
-        ]  # fmt: skip
-
-    def each(self, numbers: dict[str, int], verdict: int) -> None:
-        self.lines += _among(tuple(numbers.values()), verdict)
-
-    def one(self, call: str, *lines: Line) -> None:
-        """For this call: these lines, each of which may answer; else it is allowed."""
-        if call in self.numbers:
-            self.on(self.numbers[call], *lines)
-
-    def on(self, number: int, *lines: Line) -> None:
-        self.lines += [(EQUAL, 0, len(lines) + 1, number), *lines, _answer(ALLOW)]
-
-    @property
-    def code(self) -> bytes:
-        return b"".join(struct.pack("<HBBI", *line) for line in [*self.lines, _answer(ALLOW)])
-
-
 @cache  # written in the warm parent for all of its children
 def program(machine: str, alone: int = 0) -> bytes:
     """The filter. `alone` is the number of a process that has no namespaces around it: it gets threads, but no other
     process, no socket, and no way to name another's process or file."""
-    refused = ERRNO | errno.EPERM
-    made = _Program(machine)
-    if machine == "x86_64":  # the same calls under other numbers
-        made.lines += [(AT_LEAST, 0, 1, X32), _answer(refused)]
-    made.lines += [(AT_LEAST, 0, 1, NEWEST), _answer(ERRNO | errno.ENOSYS)]
-    made.each(_numbers(_REFUSED, machine), refused)
+    refuse, absent = _answer(ERRNO | errno.EPERM), _answer(ERRNO | errno.ENOSYS)
+    others, shared = _numbers(_OTHERS, machine), MAP_SHARED_ANONYMOUS
+    # By the call's number: lines each of which may answer. Whatever no line answers is allowed.
+    rules: dict[int, list[Line]] = {n: [refuse] for n in _numbers(_REFUSED, machine).values()}
+
+    def on(call: str, *lines: Line) -> None:
+        if call in others:
+            rules[others[call]] = list(lines)
+
     # Memory that is shared without a file has no limit of its own: what one process maps, another may fill.
-    shared = MAP_SHARED_ANONYMOUS
-    made.one("mmap", _argument(3), (AND, 0, 0, shared), (EQUAL, 0, 1, shared), _answer(refused))
+    on("mmap", _argument(3), (AND, 0, 0, shared), (EQUAL, 0, 1, shared), refuse)
     # A lock would be seen by whoever shares an installed file. Each submission is alone in its home, so that to say
     # "locked" is true there.
     # Nor need anyone write all of the machine's memory to its disk.
     for call in ("flock", "sync", "syncfs"):
-        made.one(call, _answer(ERRNO))
-    owners = _among(_OWNERS, refused) if alone else []
-    made.one("fcntl", _argument(1), *_among(_LOCKS, ERRNO), *owners)
+        on(call, _answer(ERRNO))
+    on("fcntl", _argument(1), *_among(_LOCKS, ERRNO), *_among(_OWNERS if alone else (), refuse[3]))
     # clone3 hides its flags in memory, where a filter cannot look: the C library then uses clone.
-    made.one("clone3", _answer(ERRNO | errno.ENOSYS))
+    on("clone3", absent)
     if alone:
-        _without_namespaces(made, machine, alone, refused)
-        return made.code
-    made.one("clone", _argument(), (ANY_BIT, 0, 1, NEW_NAMESPACES), _answer(refused))
-    for call in ("socket", "socketpair"):
-        made.one(call, _argument(), *_among(FAMILIES, ALLOW), _answer(ERRNO | errno.EAFNOSUPPORT))
-    return made.code
-
-
-def _without_namespaces(made: _Program, machine: str, alone: int, refused: int) -> None:
-    made.each(_numbers(_REFUSED_ALONE, machine), refused)
-    made.each(_numbers(_PRETENDED, machine), ERRNO)
-    for number in _numbers(_ON_ONESELF, machine).values():
-        made.on(number, _argument(), *_among((0, alone), ALLOW), _answer(refused))
-    made.one("clone", _argument(), (ANY_BIT, 1, 0, CLONE_THREAD), _answer(refused))
-    made.one("openat2", _answer(ERRNO | errno.ENOSYS))
-    made.one("fallocate", _answer(ERRNO | errno.EOPNOTSUPP))  # gigabytes in a moment, before anyone looks
-    for call, at in (("open", 1), ("openat", 2)):
-        made.one(
-            call, _argument(at), (ANY_BIT, 0, 1, O_TMPFILE), _answer(ERRNO | errno.EOPNOTSUPP),
-            (AND, 0, 0, O_TRUNC | O_ACCMODE), (EQUAL, 0, 1, O_TRUNC), _answer(refused),  # cut what is opened to read
-        )  # fmt: skip
-    only = [(EQUAL, 1, 0, 0), _answer(refused)]  # 0: oneself
-    made.one("setpriority", _argument(), *only, _argument(1), *only)
-    made.one("prctl", _argument(), *_among(_FATES, refused))
-    made.one("ioctl", _argument(1), *_among(_TERMINALS, refused))
-    # a pair of AF_UNIX streams (asyncio makes one); a datagram socket could still write to any name
-    made.one(
-        "socketpair", _argument(), (EQUAL, 1, 0, 1), _answer(refused), _argument(1), (AND, 0, 0, 0xF),
-        (EQUAL, 1, 0, 1), _answer(refused),
-    )  # fmt: skip
+        rules |= {n: [refuse] for n in _numbers(_REFUSED_ALONE, machine).values()}
+        rules |= {n: [_answer(ERRNO)] for n in _numbers(_PRETENDED, machine).values()}
+        oneself = [_argument(), *_among((0, alone), ALLOW), refuse]
+        rules |= dict.fromkeys(_numbers(_ON_ONESELF, machine).values(), oneself)
+        on("clone", _argument(), (ANY_BIT, 1, 0, CLONE_THREAD), refuse)
+        on("openat2", absent)
+        nowhere = _answer(ERRNO | errno.EOPNOTSUPP)
+        on("fallocate", nowhere)  # gigabytes in a moment, before anyone looks
+        cut = [(AND, 0, 0, O_TRUNC | O_ACCMODE), (EQUAL, 0, 1, O_TRUNC), refuse]  # what is opened to read
+        for call, at in (("open", 1), ("openat", 2)):
+            on(call, _argument(at), (ANY_BIT, 0, 1, O_TMPFILE), nowhere, *cut)
+        only = [(EQUAL, 1, 0, 0), refuse]  # 0: oneself
+        on("setpriority", _argument(), *only, _argument(1), *only)
+        on("prctl", _argument(), *_among(_FATES, refuse[3]))
+        on("ioctl", _argument(1), *_among(_TERMINALS, refuse[3]))
+        # a pair of AF_UNIX streams (asyncio makes one); a datagram socket could still write to any name
+        stream = [_argument(1), (AND, 0, 0, 0xF), (EQUAL, 1, 0, 1), refuse]
+        on("socketpair", _argument(), (EQUAL, 1, 0, 1), refuse, *stream)
+    else:
+        on("clone", _argument(), (ANY_BIT, 0, 1, NEW_NAMESPACES), refuse)
+        for call in ("socket", "socketpair"):
+            on(call, _argument(), *_among(FAMILIES, ALLOW), _answer(ERRNO | errno.EAFNOSUPPORT))
+    lines = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, AUDIT[machine]), _answer(KILL), (LOAD, 0, 0, NUMBER)]
+    if machine == "x86_64":  # the same calls under other numbers
+        lines += [(AT_LEAST, 0, 1, X32), refuse]
+    lines += [(AT_LEAST, 0, 1, NEWEST), absent]
+    for number, answers in rules.items():
+        lines += [(EQUAL, 0, len(answers) + 1, number), *answers, _answer(ALLOW)]
+    return b"".join(struct.pack("<HBBI", *line) for line in [*lines, _answer(ALLOW)])
 
 
 class _Filter(ctypes.Structure):

@@ -4,10 +4,9 @@ Nothing here is trusted by anyone. The student's code shares this process and ma
 can gain is to send other data than an honest answer, and that is only a wrong answer.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
+import copy
 import importlib
 import os
 import socket
@@ -22,8 +21,7 @@ from ..confine.limits import Limits
 from ..wire.channel import ERROR, REQUEST, ChannelError
 from .cells import CellTimeout, Shell, heed_timers, put_files, stopped_after, told_of
 from .handles import Proxy
-from .peer import Peer
-from .state import HAS_TORCH, seed_everything, take_over
+from .peer import HAS_TORCH, Peer, seed_everything, take_over
 
 if HAS_TORCH:
     from coursekit.checks.judging.by_hand import looking
@@ -72,10 +70,10 @@ class Candidate(Peer):
         if HAS_TORCH:
             use_what_is_there(source)
         done = self.shell.run(source, self.limits)
-        timeout = isinstance(done.error, CellTimeout)
+        failed = "timeout" if isinstance(done.error, CellTimeout) else "error"
         return {
             **told_of(done.error),
-            "status": "timeout" if timeout else "error" if done.error is not None else "ok",
+            "status": "ok" if done.error is None else failed,
             "shown": done.shown[:1000],
             "seconds": done.seconds,
             "stderr": done.stderr[:2000],
@@ -156,7 +154,7 @@ class Candidate(Peer):
             case "module":
                 return importlib.import_module(data)
             case "reduce":
-                return rebuild(*data)
+                return copy.copy(_Parts(data))
         raise wire.Malformed("an unknown kind of object")
 
     def failed(self, data: Any) -> BaseException:
@@ -174,21 +172,14 @@ class Candidate(Peer):
         return {**told_of(error), "bases": bases, "args": args, "control": control}
 
 
-def rebuild(make: Any, args: tuple[Any, ...], state: Any, items: list[Any], pairs: list[Any]) -> Any:
-    """An object of a library class, made from its parts as `copy.copy` would."""
-    value = make(*args)
-    if hasattr(value, "__setstate__") and state is not None:
-        value.__setstate__(state)
-    elif isinstance(state, tuple):  # what lies in its dictionary, and what lies in its slots
-        for name, content in ((state[0] or {}) | (state[1] or {})).items():
-            setattr(value, name, content)
-    elif state is not None:
-        value.__dict__.update(state)
-    for item in items:
-        value.append(item)
-    for key, content in pairs:
-        value[key] = content
-    return value
+class _Parts:
+    """An object of a library class, taken apart: a copy of it is the object."""
+
+    def __init__(self, parts: tuple[Any, ...]):
+        self.parts = parts
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        return self.parts
 
 
 def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:

@@ -1,7 +1,5 @@
 """Running one cell as a notebook would: magics, display, figures, the value of the last line, all captured."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import io
@@ -14,18 +12,17 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 from traitlets.config import Config
 
 from ..confine.limits import Limits
-from .names import names_of, parse
+from .names import names_of, readable
 from .outcome import Output
 
 FIGURES, PICTURE = 8, 2_000_000  # figures kept of one cell, bytes kept of one picture
@@ -56,18 +53,6 @@ class Capped(io.StringIO):
         return len(text)
 
 
-class _Hook(DisplayHook):
-    shell: Any
-
-    def write_format_data(self, format_dict: dict[str, Any], *_: Any) -> None:
-        self.shell.keep(format_dict)
-
-    def _nothing(self, *_: Any) -> None:
-        pass
-
-    start_displayhook = write_output_prompt = log_output = finish_displayhook = _nothing
-
-
 class _Publisher(DisplayPublisher):
     shell: Any
 
@@ -88,14 +73,6 @@ class QuietShell(InteractiveShell):
             content = data.get(mime)
             if isinstance(content, (str, bytes)):
                 self.outputs.append(Output(mime, content[:PICTURE]))
-
-    def _tee(self, *_: Any, **__: Any) -> Any:
-        return nullcontext()  # IPython would keep a second copy of all output, without a limit
-
-    def init_history(self) -> None:
-        super().init_history()  # type: ignore[no-untyped-call]
-        if self.history_manager is not None:
-            self.history_manager.enabled = False
 
     def showtraceback(self, *args: Any, **kwargs: Any) -> None:
         pass
@@ -141,16 +118,12 @@ class Shell:
         config.HistoryManager.enabled = False
         config.InteractiveShell.colors = "nocolor"
         config.InteractiveShell.autocall = 0
-        self.ipython = QuietShell.instance(
-            config=config, displayhook_class=_Hook, display_pub_class=_Publisher, user_ns={}
-        )
+        self.ipython = QuietShell.instance(config=config, display_pub_class=_Publisher, user_ns={})
         self.ipython.outputs = []
-        formatters: Any = self.ipython.display_formatter
-        png = formatters.formatters["image/png"]
-        png.for_type_by_name("matplotlib.figure", "Figure", _picture)
-        builtins.get_ipython = self.ipython.get_ipython  # type: ignore[attr-defined]
-        builtins.display = display  # type: ignore[attr-defined]
-        self.hooks = self._hooks()
+        self.formatter = cast(Any, self.ipython.display_formatter)
+        self.formatter.formatters["image/png"].for_type_by_name("matplotlib.figure", "Figure", _picture)
+        self.readers = self._readers()
+        vars(builtins).update(get_ipython=self.ipython.get_ipython, display=display)
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -169,67 +142,49 @@ class Shell:
     def run(self, source: str, limits: Limits) -> CellRun:
         """Run a cell; an error is a result, not an exception."""
         before = {name: id(value) for name, value in self.namespace.items()}
-        shell, out, err = self.ipython, Capped(limits.output), Capped(limits.output)
+        out, err = Capped(limits.output), Capped(limits.output)
         outputs: list[Output] = []
-        shell.outputs = outputs
+        self.ipython.outputs = outputs
         start, done = time.perf_counter(), CellRun()
         heed_timers()  # again for each cell: the last one may have changed them
         try:
             with redirect_stdout(out), redirect_stderr(err), stopped_after(limits):
-                if self._is_ordinary(source):
-                    self._run_plain(source, done)
-                else:
-                    result = shell.run_cell(source, store_history=False)  # type: ignore[no-untyped-call]
-                    done.error = result.error_before_exec or result.error_in_exec
-                    done.value = result.result
+                self._execute(source, done)
                 self._figures()
         except BaseException as error:  # noqa: BLE001 - whatever a cell raises is its result
             done.error = error
         done.seconds = time.perf_counter() - start
         done.stderr = err.getvalue()
-        printed = (
-            ("stdout", out.getvalue()),
-            ("stdout", _printed_past_python(limits.output)),
-            ("stderr", done.stderr),
-        )
+        past = _printed_past_python(limits.output)
+        printed = ("stdout", out.getvalue()), ("stdout", past), ("stderr", done.stderr)
         done.outputs = [Output(kind, text) for kind, text in printed if text] + outputs[: 4 * FIGURES]
         if done.value is not None:
             done.shown = next((o.data for o in reversed(outputs) if o.kind == "text/plain"), "")  # type: ignore
         done.names = self._bound(source, before)
         return done
 
-    def _hooks(self) -> tuple[Any, ...]:
-        shell = self.ipython
-        events = {name: list(callbacks) for name, callbacks in shell.events.callbacks.items()}
-        lists = shell.input_transformers_cleanup, shell.input_transformers_post, shell.ast_transformers
-        return events, *map(list, lists)
+    def _readers(self) -> list[Any]:
+        return [*self.ipython.input_transformers_cleanup, *self.ipython.input_transformers_post]
 
-    def _is_ordinary(self, source: str) -> bool:
-        """Python without magics, in a shell that nobody has changed: then IPython's part is the display alone."""
-        plain = bool(parse(source, magics=False).body) and "__future__" not in source
-        return plain and self._hooks() == self.hooks
-
-    def _run_plain(self, source: str, done: CellRun) -> None:
-        """The cell without IPython's machinery, which costs a fresh process more than most cells do."""
-        body = parse(source, magics=False).body
-        # For tracebacks and getsource.
-        name = self.ipython.compile.cache(source, self.ipython.execution_count)
-        last = body[-1] if isinstance(body[-1], ast.Expr) else None
-        before = ast.Module(body[:-1] if last else body, [])
-        exec(compile(before, name, "exec", dont_inherit=True), self.namespace)
-        if last is not None:
-            code = compile(ast.Expression(last.value), name, "eval", dont_inherit=True)
-            done.value = eval(code, self.namespace)
+    def _execute(self, source: str, done: CellRun) -> None:
+        """IPython reads the magics and compiles. The rest of its machinery costs a fresh process more than most cells
+        do."""
+        shell, (_, tree) = self.ipython, readable(source, magics=False)
+        if not tree.body or self._readers() != self.readers:  # magics, or a student's own way to read
+            source = shell.transform_cell(source)  # type: ignore[no-untyped-call]
+            tree = ast.parse(source)
+        body, compiled = tree.body, cast(Any, shell.compile)  # which takes trees as well
+        name = shell.compile.cache(source, shell.execution_count)  # for tracebacks and getsource
+        last = body[-1] if body and isinstance(body[-1], ast.Expr) else None
+        exec(compiled(ast.Module(body[:-1] if last else body, []), name, "exec"), self.namespace)
+        if last:
+            done.value = eval(compiled(ast.Expression(last.value), name, "eval"), self.namespace)
             if done.value is not None and not source.rstrip().endswith(";"):
-                self._show(done.value)
-
-    def _show(self, value: Any) -> None:
-        if type(value) in (int, float, bool, str):
-            self.ipython.keep({"text/plain": repr(value)})
-        else:
-            formatter: Any = self.ipython.display_formatter
-            self.ipython.keep(formatter.format(value)[0])
-        self.namespace["_"] = value
+                plain = type(done.value) in (int, float, bool, str)
+                shell.keep(
+                    {"text/plain": repr(done.value)} if plain else self.formatter.format(done.value)[0]
+                )
+                self.namespace["_"] = done.value
 
     def _bound(self, source: str, before: dict[str, int]) -> list[str]:
         """The names that the cell bound: those that changed, and those that it binds anew to an equal value."""
@@ -293,26 +248,6 @@ def stopped_after(limits: Limits) -> Iterator[None]:
             signal.setitimer(timer, 0)
 
 
-def line_of(error: BaseException) -> int:
-    """The line of the last cell that the error went through; 0 if there is none."""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [f.lineno for f in frames if f.filename.startswith("<ipython-input")]
-    if not lines and isinstance(error, SyntaxError):
-        lines = [error.lineno]
-    return lines[-1] or 0 if lines else 0
-
-
-def text_of(value: object, attribute: str) -> str:
-    """This attribute if it is a plain text."""
-    found = getattr(value, attribute, "")
-    return found if type(found) is str else ""
-
-
-def missing_name(error: BaseException) -> str:
-    """The name that was not defined, if that is what the error says."""
-    return text_of(error, "name") if isinstance(error, NameError) else ""
-
-
 def words_of_any(value: object, most: int) -> str:
     """`str(value)`, in at most so many characters, whatever `value` is."""
     try:
@@ -321,31 +256,38 @@ def words_of_any(value: object, most: int) -> str:
         return "(it could not be written)"
 
 
-def class_of(error: BaseException) -> str:
-    """The name of its class as a student knows it: Python 3.13 has a private one for input that ends too early."""
-    return "SyntaxError" if type(error).__name__ == "_IncompleteInputError" else type(error).__name__
-
-
 def words_of(error: BaseException) -> str:
     """`ValueError: bad size (line 3)`, in at most 500 characters."""
-    text, line = words_of_any(error.msg if isinstance(error, SyntaxError) else error, 500), line_of(error)
-    words = f"{class_of(error)}: {text}" if text else class_of(error)
-    return words[:480] + (f" (line {line})" if line else "")
+    return str(told_of(error)["error"])
 
 
 def told_of(error: BaseException | None) -> dict[str, Any]:
-    """All that a student's process tells of an error."""
+    """All that is told of an error: `line`, of the last cell that it went through, `missing`, the name that was not
+    defined."""
+    told: dict[str, Any] = {"line": 0}
+    told |= dict.fromkeys(("error", "message", "type", "missing", "sentence", "kind"), "")
     if error is None:
-        return {"line": 0, **dict.fromkeys(("error", "message", "type", "missing", "sentence", "kind"), "")}
-    return {
-        "error": words_of(error),
-        "message": words_of_any(error, 2000),
-        "type": class_of(error),
-        "line": line_of(error),
-        "missing": missing_name(error),
-        "sentence": text_of(error, "sentence"),
-        "kind": text_of(error, "kind"),
+        return told
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f.lineno for f in frames if f.filename.startswith("<ipython-input")]
+    if not lines and isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    line = lines[-1] or 0 if lines else 0
+    # Python 3.13 has a private class for input that ends too early.
+    kind = type(error).__name__.replace("_IncompleteInputError", "SyntaxError")
+    text = words_of_any(error.msg if isinstance(error, SyntaxError) else error, 500)
+    words = f"{kind}: {text}" if text else kind
+    told |= {"line": line, "type": kind, "message": words_of_any(error, 2000)}
+    told["error"] = words[:480] + (f" (line {line})" if line else "")
+    places = {
+        "sentence": "sentence",
+        "kind": "kind",
+        "missing": "name" if isinstance(error, NameError) else "",
     }
+    for word, place in places.items():
+        found = getattr(error, place, "")
+        told[word] = found if type(found) is str else ""
+    return told
 
 
 def put_files(files: dict[str, bytes]) -> None:

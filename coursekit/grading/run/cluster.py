@@ -8,13 +8,11 @@ Each worker starts a warm parent of its own, by exec and never by fork, for a wo
 had under way is run again elsewhere; this side alone records, so that every submission is recorded once.
 """
 
-from __future__ import annotations
-
-import queue
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, Self, cast
 
 from distributed import Client, WorkerPlugin, as_completed, get_worker
 from distributed.scheduler import KilledWorker
@@ -39,36 +37,26 @@ class WarmParents(WorkerPlugin):
         self.options = options  # of Warm
 
     def setup(self, worker: Any) -> None:  # noqa: ARG002 - distributed names it
-        self.all: list[Warm] = []
-        self.idle: queue.SimpleQueue[Warm] = queue.SimpleQueue()
-        self.idle.put(self._start())
+        self.all = ExitStack()
+        self.idle = [self.all.enter_context(Warm(**self.options))]
 
     def teardown(self, worker: Any) -> None:  # noqa: ARG002
-        for warm in self.all:
-            warm.stop()
-
-    def _start(self) -> Warm:
-        warm = Warm(**self.options)
-        self.all.append(warm)
-        warm.start()
-        return warm
+        self.all.close()
 
     def grade(self, task: Task) -> Outcome:
         try:
-            warm = self.idle.get_nowait()
-        except queue.Empty:
-            warm = self._start()
+            warm = self.idle.pop()
+        except IndexError:
+            warm = self.all.enter_context(Warm(**self.options))
         try:
             return next(iter(warm.grade([task])))
         finally:
-            self.idle.put(warm)
+            self.idle.append(warm)
 
 
 def grade_here(task: Task) -> Outcome:
     """Grade one submission in this worker."""
-    plugin: Any = get_worker().plugins[PLUGIN]
-    graded: Outcome = plugin.grade(task)
-    return graded
+    return cast(WarmParents, get_worker().plugins[PLUGIN]).grade(task)
 
 
 class Cluster:
@@ -79,7 +67,7 @@ class Cluster:
         self.options = {"limits": self.limits, "unsafe": unsafe, "device": device}
         self.client: Client | None = None
 
-    def __enter__(self) -> Cluster:
+    def __enter__(self) -> Self:
         try:
             self.client = Client(self.address, timeout=PATIENCE, set_as_default=False)
             self._warm(ATTEMPTS)

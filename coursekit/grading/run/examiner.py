@@ -1,7 +1,5 @@
 """The examiner: the process that runs the tests, and reaches the student's names through handles."""
 
-from __future__ import annotations
-
 import builtins
 import importlib
 import socket
@@ -15,13 +13,12 @@ from .. import wire
 from ..confine.limits import Limits
 from ..wire.channel import ChannelError
 from .cells import CellTimeout, Shell
-from .handles import OPERATIONS, OPERATORS, Handle, NotRemote, is_remote
-from .peer import BY_HAND, Peer
-from .state import HAS_TORCH, modes, random_states
+from .handles import OPERATORS, Handle, NotRemote, is_remote
+from .peer import HAS_TORCH, Peer, modes, random_states
 from .verdict import oddities
 
 if HAS_TORCH:
-    from .kept import Keeper
+    from .kept import BY_HAND, Keeper, Kept
 
 # Names under which a test may use a module that only the student's cell imported: the genuine one is taken.
 CONVENTIONAL = {
@@ -87,7 +84,7 @@ class Desk(Peer):
         """A request that an honest candidate always answers; an error means that it no longer works."""
         try:
             return self.request(op, data)
-        except Exception as error:  # noqa: BLE001
+        except (Exception, NotRemote) as error:  # noqa: BLE001
             raise self.misbehaved(f"the process no longer works ({getattr(error, 'student', '')})") from None
 
     def run(self, source: str) -> dict[str, Any]:
@@ -147,9 +144,8 @@ class Desk(Peer):
             return super().operate("call", target, *lent, **named)
         finally:
             self.looks += self.keeper.operators
-            self.leans |= (
-                {"traced"} if self.keeper.seeded and _judging("by_hand", "looked_into") is not None else set()
-            )
+            if self.keeper.seeded and _judging("by_hand", "looked_into") is not None:
+                self.leans.add("traced")
             self.next_key, self.keeper = self.keeper.next, None
 
     def _by_hand(self, seen: set[str], /, *args: Any, **kwargs: Any) -> Any:
@@ -178,10 +174,9 @@ class Desk(Peer):
 
     def _confessed(self, seen: set[str]) -> None:
         """What that process saw of itself: it can hide it, but what it says against itself is taken."""
-        told = self.command("seen", None)
-        known = {_judging("by_hand", "AUTOGRAD"), _judging("by_hand", "COURSE")}
-        seen |= {word for word in told if word in known} if type(told) is set else set()
-        self.leans |= {"traced"} if type(told) is set and "traced" in told else set()
+        if type(told := self.command("seen", None)) is set:
+            seen |= told & {_judging("by_hand", "AUTOGRAD"), _judging("by_hand", "COURSE")}
+            self.leans |= told & {"traced"}
 
     def refuse(self, why: str) -> NotRemote:
         """The exception to raise for what does not work from here; it counts even if the test catches it."""
@@ -192,8 +187,6 @@ class Desk(Peer):
     def serve(self, op: str, data: Any) -> Any:
         if self.keeper is not None and op in ("operator", "constant"):
             return self.keeper.operator(data) if op == "operator" else self.keeper.constant(data)
-        if op not in ("operate", "rows", "vjp"):
-            raise ValueError("an unknown request")
         return super().serve(op, data)
 
     def perform(self, op: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -202,11 +195,12 @@ class Desk(Peer):
         target = args[0]
         if op not in _SERVED or id(target) not in self.keys:
             raise PermissionError("a test's object allows no such operation")
-        if op == "getattr":
-            name = args[1]
-            if type(name) is not str or name.startswith("_") or isinstance(target, _CLOSED):
-                raise AttributeError("a test's object has no such attribute")
-        return OPERATIONS[op](*args, **kwargs)
+        closed = op == "getattr" and (
+            type(args[1]) is not str or args[1].startswith("_") or isinstance(target, _CLOSED)
+        )
+        if closed:
+            raise AttributeError("a test's object has no such attribute")
+        return super().perform(op, args, kwargs)
 
     def context(self, op: str) -> Any:
         """The gradient mode, the default dtype, and the random states that changed since the last call."""
@@ -221,7 +215,7 @@ class Desk(Peer):
     # what crosses
 
     def export(self, value: Any) -> tuple[str, Any]:
-        if self.keeper is not None and hasattr(type(value), "kept_by_the_examiner"):
+        if self.keeper is not None and type(value) is Kept:
             return "kept", value.data
         if is_remote(value):
             if value._peer is not self:
@@ -274,10 +268,10 @@ class Desk(Peer):
 
     def _genuine(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         """Of the classes that an object claims to descend from, those known here that are not plain data."""
-        found = []
+        found: list[type] = []
         for base in bases[:20]:
             module, _, path = str(base).partition(":")
-            known = None
+            known: Any = None
             if module == "__main__" and path in self.given:
                 known = self.shell.namespace.get(path)
             elif module.split(".")[0] in ("torch", "coursekit"):
@@ -286,9 +280,8 @@ class Desk(Peer):
                 # a tensor, and would read a handle as if it were one.
                 if getattr(known, "__module__", "") != module:
                     continue
-            if isinstance(known, type) and not any(
-                c.__module__.startswith(_BUILT_IN) for c in known.__mro__[:-1]
-            ):
+            inherited = known.__mro__[:-1] if isinstance(known, type) else ()
+            if inherited and not any(c.__module__.startswith(_BUILT_IN) for c in inherited):
                 found.append(known)
         return tuple(found)
 
@@ -300,10 +293,9 @@ class Desk(Peer):
         """What the student's code raised, as the nearest built-in exception."""
         if type(data) is not dict:
             return ChannelError("an error of the wrong form", "malformed")
-        control = data.get("control")
-        if control == "timeout":
+        if data.get("control") == "timeout":
             return ChannelError("the call took too long", "slow")
-        if control == "not-plain":
+        if data.get("control") == "not-plain":
             return NotRemote(f"an answer was not plain data: {_short(data.get('message'))}")
         error = self._builtin(data)
         error.student = _short(data.get("error"))  # type: ignore[attr-defined]
@@ -338,9 +330,11 @@ class Desk(Peer):
         for name in names:
             blob = reply.get(name)
             value = self.unpack(blob) if type(blob) is bytes else None
+            if type(value) is ModuleName and CONVENTIONAL.get(name, name) == value:
+                with suppress(ImportError):
+                    value = importlib.import_module(value)
             if type(value) is ModuleName:
-                value = genuine_module(name, value)
-                blob = blob if value is not None else "it is a module under an unusual name"
+                blob = "it is a module under an unusual name"
             if type(blob) is bytes:
                 values[name] = value
                 self.leans |= oddities(value)
@@ -372,13 +366,6 @@ def _judging(module: str, name: str) -> Any:
     """What the check under way says of itself, if there is one."""
     found = getattr(sys.modules.get(f"coursekit.checks.judging.{module}"), name, None)
     return found() if callable(found) else found
-
-
-def genuine_module(name: str, module: str) -> Any:
-    if CONVENTIONAL.get(name, name) == module:
-        with suppress(ImportError):
-            return importlib.import_module(module)
-    return None
 
 
 def _short(text: Any) -> str:

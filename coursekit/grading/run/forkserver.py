@@ -4,8 +4,6 @@ It is started as a clean Python, never by fork, and what it is told is a role an
 over sockets of their own, straight to the children: nothing that this process has ever held is worth reading.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc
@@ -13,7 +11,8 @@ import importlib
 import json
 import os
 import pkgutil
-import selectors
+import re
+import select
 import signal
 import socket
 import sys
@@ -41,22 +40,15 @@ def preload(modules: list[str]) -> list[str]:
             importlib.import_module(name)
         except ImportError:
             missing.append(name)
-    _rooms_of_coursekit()
+    # Every module of the packages that were asked for: they open their rooms on first use, which is here.
+    for name in [n for n in sys.modules if re.fullmatch(r"coursekit\.(?!grading)\w+", n)]:
+        for room in pkgutil.walk_packages(getattr(sys.modules[name], "__path__", []), f"{name}."):
+            with contextlib.suppress(ImportError):  # scikit-learn, say, may not be there
+                importlib.import_module(room.name)
     if "torch" in sys.modules:
         with contextlib.suppress(Exception):
             _first_uses(sys.modules["torch"])
     return missing
-
-
-def _rooms_of_coursekit() -> None:
-    """Every module of the packages that were asked for: they open their rooms on first use, which is here."""
-    for name in [n for n in sys.modules if n.startswith("coursekit.") and n.count(".") == 1]:
-        package = sys.modules[name]
-        if name == "coursekit.grading" or not hasattr(package, "__path__"):
-            continue
-        for room in pkgutil.walk_packages(package.__path__, f"{name}."):
-            with contextlib.suppress(ImportError):  # scikit-learn, say, may not be there
-                importlib.import_module(room.name)
 
 
 def _first_uses(torch: Any) -> None:
@@ -95,8 +87,7 @@ class Child:
     """One forked process: what it may hold, and without namespaces its folder and its user."""
 
     pid: int
-    memory: int  # bytes that its processes may have together
-    disk: int  # MB
+    limits: Limits
     home: str
     user: int
 
@@ -110,25 +101,14 @@ class Server:
         self.lends = bool(self.users)
         self.inherited = own_memory()
         self.watched = 0.0
-        self.wake, wake_write = os.pipe()
-        os.set_blocking(self.wake, False)
-        os.set_blocking(wake_write, False)
-        signal.signal(signal.SIGCHLD, lambda signum, frame: None)
-        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
 
     def loop(self) -> None:
-        selector = selectors.DefaultSelector()
-        selector.register(self.control, selectors.EVENT_READ)
-        selector.register(self.wake, selectors.EVENT_READ)
         while True:
-            ready = [key.fileobj for key, _ in selector.select(WATCH if self.children else None)]
+            ready, _, _ = select.select([self.control], [], [], WATCH if self.children else None)
+            self._reap()
             if time.monotonic() - self.watched > WATCH:
                 self._watch()
-            if self.wake in ready:
-                with contextlib.suppress(BlockingIOError):
-                    os.read(self.wake, 4096)
-                self._reap()
-            if self.control in ready:
+            if ready:
                 data, descriptors, _, _ = socket.recv_fds(self.control, 65536, 1)
                 if not data:
                     return
@@ -145,11 +125,10 @@ class Server:
             print("no user number is left", file=sys.stderr)
             return
         if not self.apart:
-            home, user = f"{self.options['scratch']}/{token}", self.users.pop() if self.users else 0
+            home, user = f"{self.options['scratch']}/{token}", self.users.pop() if self.lends else 0
             os.mkdir(home, 0o700)
-            if user:
-                os.chown(home, user, user)
-        parent = os.getpid()
+            os.chown(home, user or -1, user or -1)
+        own = self.options | {"home": home, "user": user, "parent": os.getpid()}
         try:
             pid = namespaces.fork_inside() if self.apart else os.fork()
         except OSError as error:
@@ -158,10 +137,10 @@ class Server:
             return
         if pid == 0:
             try:
-                become(role, limits, descriptor, self.options, home, user, parent)
+                become(role, limits, descriptor, own)
             finally:
                 os._exit(70)
-        self.children[token] = Child(pid, limits.memory * MB, limits.disk, home, user)
+        self.children[token] = Child(pid, limits, home, user)
 
     def _watch(self) -> None:
         """Kill every submission whose processes together hold too much; a limit of the system is for one each."""
@@ -172,8 +151,8 @@ class Server:
                 held[self._space(pid)] += max(0, own_memory(pid) - self.inherited)
         for child in self.children.values():
             with contextlib.suppress(OSError):
-                much = held[self._space(child.pid)] > child.memory
-                if much or (child.home and too_much(child.home, child.disk)):
+                much = held[self._space(child.pid)] > child.limits.memory * MB
+                if much or (child.home and too_much(child.home, child.limits.disk)):
                     os.kill(child.pid, signal.SIGKILL)
 
     def _space(self, pid: int | str) -> str:
@@ -182,13 +161,9 @@ class Server:
 
     def _reap(self) -> None:
         """Forget who has ended, remove what they have left, and give their user's number to the next."""
-        while True:
-            try:
-                pid, _ = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                return
-            if pid == 0:
-                return
+        pid = 1
+        while self.children and pid:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
             for token in [token for token, child in self.children.items() if child.pid == pid]:
                 child = self.children.pop(token)
                 if child.user:
@@ -197,17 +172,13 @@ class Server:
                     os.posix_spawnp("rm", ["rm", "-rf", "--", child.home], os.environ)
 
 
-def become(
-    role: str, limits: Limits, descriptor: int, options: namespaces.Options, home: str, user: int, parent: int
-) -> None:
+def become(role: str, limits: Limits, descriptor: int, options: namespaces.Options) -> None:
     """What a forked process does; it never returns."""
     os.setsid()  # a signal to "my process group" must not reach the warm parent
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.dup2(descriptor, 3)
     for last, next_one in pairwise((3, *options["held"], 4096)):
         os.closerange(last + 1, next_one)
-    sandbox.enter(limits, options, home, user, parent)
+    sandbox.enter(limits, options)
     sock = socket.socket(fileno=3)
     gc.enable()
     sys.modules[f"{__package__}.{role}"].main(sock, SHELL, limits)
@@ -224,8 +195,6 @@ def serve(control: socket.socket, options: namespaces.Options) -> None:
         importlib.import_module(f"{__package__}.{name}")
     SHELL = sys.modules[f"{__package__}.cells"].Shell()
     SHELL.rehearse()
-    if "torch" in sys.modules:
-        sys.modules[f"{__package__}.device"].device_types()
     sandbox.prepare(options)
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:

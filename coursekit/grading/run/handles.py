@@ -6,8 +6,6 @@ with plain data, and its truth value are refused, since the expected value would
 Between two objects of the student's these operations are the student's own affair, and work.
 """
 
-from __future__ import annotations
-
 import builtins
 import copy
 import operator

@@ -6,9 +6,11 @@ could miscount it, and no source of a test goes there.
 
 What a hidden input went into is hidden as well, by its storage. What nothing hidden touched (a mask, an index of the
 student's own) may be read freely.
-"""
 
-from __future__ import annotations
+A tensor with a history keeps that on its own side. `backward()` on the copy asks the other side for the rows of the
+Jacobian, one for each entry, so that no number of the test's goes over; only where no argument asks for a gradient, and
+so the student's own parameters are all that could be meant, the gradient itself is sent.
+"""
 
 import json
 from collections.abc import Iterator
@@ -18,15 +20,16 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.utils._pytree import tree_map_only
 
 from .. import wire
-from .peer import BY_HAND
 
 aten = torch.ops.aten
 # Entries of one tensor, of all that a call makes; operators.
 LARGEST, ALL, OPERATORS = 1 << 22, 1 << 24, 200_000
 UPLOAD, LEAST_UPLOAD = 4, 256  # numbers of one's own: so many times the inputs, and at least so many
+BY_HAND = "autograd is switched off for this question: write the gradient by hand"
 READS = "the numbers stay with the grader while the work is counted, and this line asks for one of them"
 TOO_MUCH = "this takes far more work than the question needs"
 
@@ -94,8 +97,6 @@ class Failed(Exception):
 class Kept:
     """A tensor of the table on its way out: its key, and what can be known of it without its numbers."""
 
-    kept_by_the_examiner = True
-
     def __init__(self, key: int, tensor: Tensor):
         dtype = DTYPE_NAMES[tensor.dtype]
         self.data = key, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), dtype
@@ -115,9 +116,8 @@ class Keeper:
         self.made = self.operators = self.uploaded = 0
         self.upload = LEAST_UPLOAD
         self.over = ""
-        self.seeded = (
-            False  # a gradient of 1 was begun from a result: so a backward pass that was written down begins
-        )
+        # A gradient of 1 was begun from a result: so a backward pass that was written down begins.
+        self.seeded = False
         self.read = json.JSONDecoder(object_hook=self._object).decode
 
     def lend(self, value: Any) -> Any:
@@ -197,10 +197,9 @@ class Keeper:
         hidden = any(map(self._is_hidden, tensors))
         masks = [t for t in tensors[1:] if t.dtype in (torch.bool, torch.uint8)]
         by_mask = packet in ("index", "_unsafe_index") and any(map(self._is_hidden, masks))
+        # It can end a process.
         if kwargs.get("rounding_mode") == "trunc" and not any(t.is_floating_point() for t in tensors):
-            raise Refused(
-                "`rounding_mode='trunc'` of integers is not counted here (use `//`)"
-            )  # can end a process
+            raise Refused("`rounding_mode='trunc'` of integers is not counted here (use `//`)")
         if hidden and (packet in _TELLING or by_mask):
             raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
         self.seeded |= hidden and packet in ("ones_like", "full_like") and tensors[0].dim() == 0
@@ -265,9 +264,7 @@ class Keeper:
             # The shapes alone are wrong: torch's own words, which a named mistake may have to match.
             if (type(same), str(same)) == (type(error), str(error)):
                 return told
-        self.over = (
-            "an operation failed on the numbers (an index out of range?), and nothing more is computed"
-        )
+        self.over = "an operation failed on the numbers (an index out of range?): nothing more is computed"
         return Failed("IndexError", self.over)
 
 
@@ -297,9 +294,7 @@ def tensors_of(value: Any) -> Iterator[Tensor]:
 
 def _meta(value: Any) -> Any:
     """The same without numbers."""
-    return tree_map_only(
-        Tensor, lambda t: torch.empty_strided(t.shape, t.stride(), dtype=t.dtype, device="meta"), value
-    )
+    return tree_map_only(Tensor, lambda t: t.new_empty(t.shape, device="meta"), value)
 
 
 def _zeroed(value: Any) -> Any:
@@ -317,3 +312,61 @@ def is_view(func: Any) -> bool:
     """Does this operator give its argument's own memory, seen otherwise?"""
     returns = [given.alias_info for given in func._schema.returns]
     return bool(returns) and all(alias is not None and not alias.is_write for alias in returns)
+
+
+# histories
+
+ENTRIES = 4096  # of a result whose gradient is asked for: each is a backward pass of its own
+AT_ONCE = 1 << 22  # numbers in one answer
+
+
+def rows(tensor: torch.Tensor, leaves: list[torch.Tensor], first: int, last: int) -> list[Any]:
+    """For each leaf, the derivatives of these entries of the tensor."""
+    found = [
+        torch.autograd.grad(entry, leaves, retain_graph=True, allow_unused=True)
+        for entry in tensor.reshape(-1)[first:last]
+    ]
+    return [None if column[0] is None else torch.stack(column) for column in zip(*found, strict=True)]
+
+
+class _Elsewhere(torch.autograd.Function):
+    """y = f(x) was computed elsewhere. Its derivatives dy/dx come from there; (dL/dy) · dy/dx is computed here, since
+    dL/dy may hold what the test expects."""
+
+    @staticmethod
+    def forward(ctx: Any, peer: Any, key: int, value: torch.Tensor, *inputs: torch.Tensor) -> torch.Tensor:
+        ctx.peer, ctx.key = peer, key
+        ctx.forms = [(tensor.shape, tensor.dtype) for tensor in inputs]
+        return value.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[Any, ...]:
+        peer, flat = ctx.peer, grad.reshape(-1)
+        if not ctx.forms:
+            peer.request("vjp", (ctx.key, grad.contiguous()), peer.deadline())
+            return (None, None, None)
+        if len(flat) > ENTRIES:
+            raise peer.refuse("the test goes back through a value whose history stays with the student")
+        step = max(1, AT_ONCE // max(1, sum(shape.numel() for shape, _ in ctx.forms)))
+        totals: list[Any] = [None] * len(ctx.forms)
+        for first in range(0, len(flat), step):
+            weights = flat[first : first + step]
+            found = peer.request("rows", (ctx.key, first, first + len(weights)), peer.deadline())
+            if type(found) is not list or len(found) != len(ctx.forms):
+                raise peer.misbehaved("gradients of the wrong number")
+            for at, (row, (shape, dtype)) in enumerate(zip(found, ctx.forms, strict=True)):
+                if row is None:
+                    continue
+                if (row.shape, row.dtype) != ((len(weights), *shape), dtype):
+                    raise peer.misbehaved("a gradient of the wrong shape")
+                part = torch.tensordot(weights.to(dtype), row.detach(), 1)
+                totals[at] = part if totals[at] is None else totals[at] + part
+        return (None, None, None, *totals)
+
+
+def attached(peer: Any, key: int, value: torch.Tensor, inputs: list[torch.Tensor]) -> torch.Tensor:
+    """`value` as a function of `inputs`, whatever the gradient mode: the other side knew it had a history."""
+    with torch.enable_grad():
+        made: torch.Tensor = _Elsewhere.apply(peer, key, value.requires_grad_(), *inputs)  # type: ignore[no-untyped-call]
+        return made

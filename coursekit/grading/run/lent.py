@@ -3,8 +3,6 @@
 Nothing here is trusted: it is for the convenience of an honest function, which notices little of it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator
@@ -17,8 +15,7 @@ from torch._C import _functorch
 from coursekit.checks.judging.counting import Watch
 
 from .. import wire
-from .kept import DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, tensors_of
-from .peer import BY_HAND
+from .kept import BY_HAND, DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, tensors_of
 
 _DROPPED = {"device", "layout", "pin_memory", "non_blocking"}
 _RANDOM = ("rand", "normal", "multinomial", "bernoulli", "dropout", "poisson", "exponential", "uniform")
@@ -30,7 +27,7 @@ _TRACERS = (
     (torch._C, "_jit_script_compile"),
 )
 _asks = Tensor.requires_grad.__get__  # type: ignore[attr-defined]
-_lines: list[Line] = []
+_lines: list["Line"] = []
 
 
 class Refused(RuntimeError):
@@ -50,7 +47,7 @@ class Lent(Tensor):
     key: int
 
     @staticmethod
-    def __new__(cls, key: int, shape: Any, stride: Any, offset: int, dtype: Any) -> Lent:
+    def __new__(cls, key: int, shape: Any, stride: Any, offset: int, dtype: Any) -> "Lent":
         made = Tensor._make_wrapper_subclass(
             cls, shape, strides=stride, storage_offset=offset, dtype=dtype, device=torch.device("cpu")
         )
@@ -96,7 +93,7 @@ def lent(data: Any) -> Lent:
     return Lent(key, tuple(shape), tuple(stride), offset, DTYPES[dtype])
 
 
-def line() -> Line:
+def line() -> "Line":
     if not _lines:
         raise Refused("this tensor belongs to an earlier call, which is over")
     return _lines[-1]
@@ -183,9 +180,7 @@ class Line:
             args[0].key = fresh.key
             return args[0]
         if args and func._schema.is_mutable and isinstance(args[0], Tensor) and not isinstance(args[0], Lent):
-            raise Refused(
-                f"`{packet}` writes into a tensor that was made outside the function: make it inside"
-            )
+            raise Refused(f"`{packet}` writes into a tensor made outside the function: make it inside")
         kwargs = {name: value for name, value in kwargs.items() if name not in _DROPPED and value is not None}
         reply = self.ask([f"{packet}.{func._overloadname}", self._lifted(args), kwargs])
         return args[0] if reply == "same" else reply

@@ -1,11 +1,10 @@
 """What a cell binds, mentions and uses, read from its syntax: which trusted cells does a test need?"""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import importlib
 import re
+import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,10 +13,12 @@ _SHOWS = {"print", "display", "plt", "pprint"}  # showing something changes noth
 # Calls that change a module as a whole: torch.manual_seed, sys.path.append, warnings.filterwarnings, …
 _SETS = re.compile(r"seed|set_|use_|append|insert|filter|update|environ|chdir|register|enable|disable")
 _GETS_MODULES = re.compile(r"importlib|import_module|modules|__import__|find_spec|spec_from_file_location")
+# What Python calls scopes that run with the cell.
+_AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr", "lambda")
 
 
 @dataclass
-class Names(ast.NodeVisitor):
+class Names:
     """`binds` at the top level; `imports`, those of them bound by import; `mentions` anywhere; `runs`, what is
     used when the cell runs (not only inside a function); `touches`, what a statement may change in place, with
     the attributes that it goes through: ("torch", "manual_seed")."""
@@ -27,64 +28,34 @@ class Names(ast.NodeVisitor):
     mentions: set[str] = field(default_factory=set)
     runs: set[str] = field(default_factory=set)
     touches: set[tuple[str, str]] = field(default_factory=set)
-    inside: int = 0  # so many functions
-    own: int = 0  # so many comprehensions and classes: what is bound in one is its own
 
-    def _bind(self, name: str) -> None:
-        self.mentions.add(name)
-        if not self.inside and not self.own:
-            self.binds.add(name)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self._bind(node.id)
-        else:
-            self.mentions.add(node.id)
-            self.runs |= set() if self.inside else {node.id}
-
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        for alias in node.names:
-            name = (alias.asname or alias.name).split(".")[0]
-            self._bind(name)  # "*" stands for names that only running the cell can tell
-            if not self.inside:
+    def survey(self, scope: symtable.SymbolTable, runs: bool = True) -> None:
+        """Take in what Python's own compiler says of this scope, and of those inside it."""
+        for symbol in scope.get_symbols():
+            name, top = symbol.get_name(), scope.get_type() == "module"
+            self.mentions.add(name)
+            if symbol.is_declared_global() or (top and (symbol.is_assigned() or symbol.is_imported())):
+                self.binds.add(name)
+            if top and symbol.is_imported():
                 self.imports.add(name)
+            if runs and symbol.is_referenced():
+                self.runs.add(name)
+        for inner in scope.get_children():
+            self.survey(inner, runs and (inner.get_type() == "class" or inner.get_name() in _AT_ONCE))
 
-    visit_ImportFrom = visit_Import
-
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._bind(node.name)
-        for part in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
-            self.visit(part)
-        self.inside += 1
-        for statement in node.body:
-            self.visit(statement)
-        self.inside -= 1
-
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def visit_ListComp(self, node: ast.AST) -> None:
-        self.own += 1
-        self.generic_visit(node)
-        self.own -= 1
-
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.visit_ListComp(node)
-        self._bind(node.name)
-
-    def visit_Global(self, node: ast.Global) -> None:
-        self.binds |= set(node.names)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        """`checks.planted("NAME", …)` runs the answers that it is given as text: what they name, it needs."""
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "planted":
-            for text in _texts(node):
-                with contextlib.suppress(SyntaxError, ValueError):  # a sentence is no answer
-                    used = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
-                    self.mentions |= used
-                    self.runs |= used
+    def walk(self, tree: ast.Module) -> None:
+        """What the compiler leaves to whoever runs the cell."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+                self.binds.add("*")  # for names that only running the cell can tell
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "planted":
+                # `checks.planted("NAME", …)` runs the answers that it is given as text: what they name, it needs.
+                for text in _texts(node):
+                    with contextlib.suppress(SyntaxError, ValueError):  # a sentence is no answer
+                        used = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name)}
+                        self.mentions |= used
+                        self.runs |= used
+        self.touches = {pair for statement in tree.body for pair in _touched(statement)}
 
 
 LONGEST_LINE, LONGEST_SOURCE = 20_000, 200_000  # characters; of the latter, without the texts in it
@@ -108,25 +79,29 @@ def plain_source(source: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def parse(source: str, magics: bool = True) -> ast.Module:
-    """The cell's syntax tree; an empty one if it has none, or if it is so long that its tree would fill the memory. Not
-    to be changed: it is kept."""
+def readable(source: str, magics: bool = True) -> tuple[str, ast.Module]:
+    """The cell as Python, and its syntax tree; empty if it has none, or if it is so long that its tree would fill the
+    memory. Not to be changed: it is kept."""
     too_long = len(source) > LONGEST_SOURCE and len(_STRINGS.sub("", source)) > LONGEST_SOURCE
     for form in () if too_long else (str, plain_source) if magics else (str,):
         try:
-            return ast.parse(form(source))
+            return (text := form(source)), ast.parse(text)
         except (SyntaxError, ValueError, RuntimeError, MemoryError):  # RecursionError is a RuntimeError
             continue
-    return ast.Module([], [])
+    return "", ast.Module([], [])
+
+
+def parse(source: str) -> ast.Module:
+    return readable(source)[1]
 
 
 @lru_cache(maxsize=4096)
 def names_of(source: str) -> Names:
     """Not to be changed: it is kept."""
-    names, tree = Names(), parse(source)
-    with contextlib.suppress(RecursionError):  # nested deeper than Python walks
-        names.visit(tree)
-    names.touches = {pair for statement in tree.body for pair in _touched(statement)}
+    names, (text, tree) = Names(), readable(source)
+    with contextlib.suppress(SyntaxError, RecursionError, MemoryError):  # or nested deeper than Python reads
+        names.survey(symtable.symtable(text, "a cell", "exec"))
+    names.walk(tree)
     return names
 
 
@@ -147,9 +122,8 @@ def imports_from(source: str, package: str) -> bool:
     A text that holds the name, whole or in pieces, counts where modules are got by name: `importlib`, `sys.modules`.
     """
     found, by_name = [], False
-    passed: set[ast.AST] = (
-        set()
-    )  # the inner ones of a chain, whose outermost was taken: it begins with all of them
+    # The inner ones of a chain, whose outermost was taken: it begins with all of them.
+    passed: set[ast.AST] = set()
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]

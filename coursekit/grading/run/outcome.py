@@ -20,11 +20,9 @@ its `weaker` is true and the grade is flagged; and since that process has seen t
 afterwards is shown to the student. With the mode "own" a student runs the tests of their own notebook.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..confine.limits import Limits
@@ -65,15 +63,6 @@ class Task:
     limits: Limits | None = None  # None: those of the Warm
     seed: int = 0
     files: dict[str, bytes] = field(default_factory=dict)
-
-    def plain(self) -> dict[str, Any]:
-        cells = [asdict(cell) for cell in self.cells]
-        return {"id": self.id, "cells": cells, "seed": self.seed, "files": dict(self.files)}
-
-    @staticmethod
-    def from_plain(data: dict[str, Any], limits: Limits) -> Task:
-        cells = tuple(Cell(**cell) for cell in data["cells"])
-        return Task(data["id"], cells, limits, data["seed"], data["files"])
 
 
 @dataclass
@@ -160,7 +149,7 @@ class Outcome:
             self.tests.append(TestOutcome(cell.id, 0.0, cell.points, "lost", LOST, weaker=cell.in_candidate))
 
     @staticmethod
-    def lost(task: Task, flags: list[str]) -> Outcome:
+    def lost(task: Task, flags: list[str]) -> "Outcome":
         outcome = Outcome(task.id, "stopped", flags=flags)
         outcome.fill(task)
         return outcome

@@ -1,7 +1,5 @@
 """One submission from the examiner's chair: the cells in order, a verdict for each test, restarts in between."""
 
-from __future__ import annotations
-
 import builtins
 import os
 import socket
@@ -20,42 +18,19 @@ from .examiner import Desk
 from .handles import NotRemote
 from .names import Ledger, import_statements, names_of, strings_of
 from .outcome import Cell, CellOutcome, Task, TestOutcome
-from .state import random_states, seed_everything
+from .peer import random_states, seed_everything
 from .verdict import cell_outcome, hold_to_reference, in_candidate_verdict, judge
 
 BUILTINS = set(dir(builtins))
 MESSAGE = 1 << 32
 SILENCED = "an error, which is not shown: a test of this course has run where it could be read"
-URGENT, SOON = ("test", "candidate", "done"), 0.25
 OUTPUT = 8_000_000  # characters of a submission's outputs: the grader's own process holds them all
 
 
-class Report:
-    """The line to the grader's own process: what happened, as it happens; and new candidates from it."""
-
-    def __init__(self, sock: socket.socket):
-        self.sock = sock
-        self.frames = Frames(sock, MESSAGE)
-        self.waiting: list[tuple[str, Any]] = []
-        self.sent_at = 0.0
-
-    def event(self, name: str, data: Any = None, urgent: bool = False) -> None:
-        """Tell it soon; at once what it must act on."""
-        self.waiting.append((name, data))
-        now = time.monotonic()
-        if urgent or name in URGENT or now - self.sent_at > SOON:
-            self.frames.send(REQUEST, 0, wire.encode(self.waiting))
-            self.waiting, self.sent_at = [], now
-
-    def candidate(self) -> socket.socket:
-        """The socket of the next candidate, which the grader's process sends as a descriptor."""
-        _, descriptors, _, _ = socket.recv_fds(self.sock, 1, 1)
-        return socket.socket(fileno=descriptors[0])
-
-
 class Session:
-    def __init__(self, report: Report, shell: Shell, task: Task, limits: Limits):
-        self.report, self.shell, self.task, self.limits = report, shell, task, limits
+    def __init__(self, frames: Frames, shell: Shell, task: Task, limits: Limits):
+        self.frames, self.shell, self.task, self.limits = frames, shell, task, limits
+        self.untold: list[tuple[str, Any]] = []
         self.ledger = Ledger()
         self.desk: Desk | None = None
         self.restarts = 0
@@ -81,8 +56,15 @@ class Session:
                 self.room -= len(output.data)
                 if self.room < 0:
                     del outcome.outputs[at:]
-            self.report.event("test" if is_test else "cell", asdict(outcome))
-        self.report.event("done", (self.restarts, sandbox.seconds))
+            self.tell("test" if is_test else "cell", asdict(outcome))
+        self.tell("done", (self.restarts, sandbox.seconds))
+
+    def tell(self, name: str, data: Any = None) -> None:
+        """Tell the grader's own process what happened; what it need not know at once with what comes next."""
+        self.untold.append((name, data))
+        if name not in ("cell", "log"):
+            self.frames.send(REQUEST, 0, wire.encode(self.untold))
+            self.untold = []
 
     # the candidate
 
@@ -103,9 +85,10 @@ class Session:
                 if self.restarts >= self.limits.restarts:
                     raise ChannelError("the student's process ended too often", "exhausted")
                 self.restarts += 1
-                self.report.event("candidate")
+                self.tell("candidate")
             given = {name for names in self.ledger.given.values() for name in names.binds}
-            self.desk = Desk(self.report.candidate(), self.shell, self.limits, given, self.seeded)
+            _, (line, *_), _, _ = socket.recv_fds(self.frames.sock, 1, 1)
+            self.desk = Desk(socket.socket(fileno=line), self.shell, self.limits, given, self.seeded)
             position = -1
             try:
                 self.desk.command("start", {"files": self.task.files, "seed": self.task.seed})
@@ -156,10 +139,8 @@ class Session:
             self.ledger.strict = True
             names = names_of(cell.reference)
             self.ledger.allowed |= names.binds - names.imports
-            imports = import_statements(cell.reference)
-            if imports:
-                self.shell.run(imports, self.own_limits)
-                self.ledger.trusted.update(dict.fromkeys(names.imports, position))
+            self.shell.run(import_statements(cell.reference), self.own_limits)
+            self.ledger.trusted.update(dict.fromkeys(names.imports, position))
 
     # the tests
 
@@ -178,10 +159,8 @@ class Session:
                 outcome = in_candidate_verdict(cell, reply)
             else:
                 outcome = self._remote(position, cell, desk)
-        except (
-            ChannelError,
-            NotRemote,
-        ) as fault:  # the latter from a name that is a set of objects and numbers
+        # The latter comes from a name that is a set of objects and numbers.
+        except (ChannelError, NotRemote) as fault:
             outcome = judge(cell, CellRun(), fault, {}, set())
         outcome.weaker = outcome.weaker or weaker
         if self.desk is not None and self.desk.saw_a_test and not weaker:
@@ -210,11 +189,10 @@ class Session:
     def _trusted_cell(self, position: int, source: str, desk: Desk) -> None:
         """Run a given cell here. What it cannot do from here is no fault of the test that comes after it."""
         done = self.shell.run(source, self.own_limits)
-        latest = {name: max(position, self.ledger.trusted.get(name, -1)) for name in done.names}
-        self.ledger.trusted.update(latest)
+        self.ledger.trusted |= {n: max(position, self.ledger.trusted.get(n, -1)) for n in done.names}
         if done.error is not None:
             words = words_of(done.error)
-            self.report.event("log", f"given cell {position + 1} did not run in the examiner: {words[:300]}")
+            self.tell("log", f"given cell {position + 1} did not run in the examiner: {words[:300]}")
             if isinstance(desk.fault, NotRemote):
                 desk.fault = None
 
@@ -239,14 +217,15 @@ def silence(cell: Cell, outcome: TestOutcome) -> None:
 
 
 def main(sock: socket.socket, shell: Shell, limits: Limits) -> None:
-    report = Report(sock)
+    frames = Frames(sock, MESSAGE)
     try:
-        task = Task.from_plain(wire.decode(report.frames.receive()[2]), limits)
-        Session(report, shell, task, limits).run()
+        data = wire.decode(frames.receive()[2])
+        task = Task(**data | {"cells": tuple(Cell(**cell) for cell in data["cells"])})
+        Session(frames, shell, task, limits).run()
     except ChannelError:
         pass  # the grader's own process is gone
     except BaseException as error:
-        report.event("log", f"the examiner broke: {words_of(error)}", urgent=True)
+        frames.send(REQUEST, 0, wire.encode([("log", f"the examiner broke: {words_of(error)}")]))
         raise
     finally:
         os._exit(0)

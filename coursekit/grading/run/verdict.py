@@ -1,7 +1,5 @@
 """From what a test cell did to points and a sentence."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from contextlib import suppress
@@ -9,18 +7,19 @@ from itertools import islice
 from typing import Any
 
 from ..wire.channel import ChannelError
-from .cells import MIMES, PICTURE, CellRun, CellTimeout, missing_name, words_of, words_of_any
+from .cells import MIMES, PICTURE, CellRun, CellTimeout, told_of, words_of_any
 from .handles import NotRemote, is_remote
 from .names import literal_messages, names_of, strings_of
 from .outcome import Cell, CellOutcome, Output, TestOutcome
 
 DIED = "Your code ended the process that ran it, so this question could not be graded."
+SLOW = ("timeout", "Your code took too long here and was stopped.")
 LOST = {
-    "timeout": ("timeout", "Your code took too long here and was stopped."),
-    "slow": ("timeout", "Your code took too long here and was stopped."),
+    "timeout": SLOW,
+    "slow": SLOW,
     "malformed": (
         "died",
-        "Your code sent something that is not an answer, so this question could not be graded.",
+        "Your code sent something that is no answer, so this question could not be graded.",
     ),
     "exhausted": ("died", "Your code ended its process again and again, so this question was not graded."),
     "notebook": ("timeout", "The time for the whole notebook was used up before this question."),
@@ -55,10 +54,11 @@ def judge(
         if outcome.status == "broken":
             outcome.detail = f"the test's value {done.shown} is more than its {cell.points:g} points"
     else:
-        outcome.detail = words_of(error)
+        told = told_of(error)
+        outcome.detail = told["error"]
         outcome.status, outcome.sentence = _reason(cell, error, refused, expected)
         outcome.missing = getattr(error, "missing", "") or (
-            missing_name(error) if outcome.status == "missing" else ""
+            told["missing"] if outcome.status == "missing" else ""
         )
         outcome.kind = str(getattr(error, "kind", "") or "") if _brings_sentence(error) else ""
     return outcome
@@ -102,9 +102,8 @@ def hold_to_reference(cell: Cell, outcome: TestOutcome) -> None:
     more = set(outcome.leans) - set(cell.leans or ())
     methods = sorted(word for word in more if word.startswith("."))
     if methods and cell.leans is not None:
-        outcome.detail = (
-            f"the test used {', '.join(methods)} of an object of the student's, where yours is plain data"
-        )
+        used = ", ".join(methods)
+        outcome.detail = f"the test used {used} of an object of the student's, where yours is plain data"
         outcome.score, outcome.status, outcome.sentence, outcome.kind = 0.0, "not-plain", NOT_PLAIN, ""
     elif "judged" in outcome.leans:
         outcome.weaker = True
@@ -163,7 +162,7 @@ def in_candidate_verdict(cell: Cell, reply: Any) -> TestOutcome:
     if account.status == "ok":
         outcome.score, outcome.status = credit(told.get("shown", ""), cell.points)
     elif account.status == "timeout":
-        outcome.status, outcome.sentence = LOST["timeout"]
+        outcome.status, outcome.sentence = SLOW
     else:
         outcome.detail = account.error
         missing = told.get("missing", "")

@@ -13,13 +13,10 @@ a task: a process that dies or hangs costs its own submission points, and never 
 `grade` may be used from any thread; a Warm belongs to one at a time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import selectors
-import shutil
 import socket
 import subprocess
 import sys
@@ -27,9 +24,10 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from .. import wire
 from ..confine import sandbox
@@ -56,6 +54,9 @@ BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)) if sys.argv[1] else sys.argv.pop(1); "
     "from coursekit.grading.run.forkserver import main; main()"
 )
+
+
+_Line = tuple[int, socket.socket]  # a process by its token, and our end of its socket
 
 
 @dataclass
@@ -102,18 +103,16 @@ class Warm:
         self.hidden = [os.path.realpath(path) for path in hidden]
         self.missing: list[str] = []
         self.token = 0
-        self.ahead: list[
-            tuple[int, socket.socket]
-        ] = []  # the next submission's processes, forked while others run
+        self.ahead: list[list[_Line]] = []  # the next submission's processes, forked while others run
         self.process: subprocess.Popen[bytes] | None = None
         self.control: socket.socket | None = None
-        self.group: Group | None = None
         self.scratch = ""  # without namespaces: where submissions write
+        self.held = contextlib.ExitStack()  # what `stop` ends, the latest first
         self.wanted, self.level = level, ""
 
     # the warm parent
 
-    def __enter__(self) -> Warm:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
@@ -130,8 +129,9 @@ class Warm:
                 f"student code cannot be confined here: {offered.why}. "
                 "Grade on a system that can, or accept the risk with --unsafe."
             )
-        self.scratch = "" if self.level == "namespaces" else tempfile.mkdtemp(prefix="coursekit-")
-        if self.scratch:
+        if self.level != "namespaces":
+            folder = tempfile.TemporaryDirectory(prefix="coursekit-", ignore_cleanup_errors=True)
+            self.scratch = self.held.enter_context(folder)
             os.chmod(self.scratch, 0o711)  # another user's folder lies in it, and nobody may list it
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         options = {"preload": self.preload, "level": self.level, "scratch": self.scratch}
@@ -144,7 +144,10 @@ class Warm:
         )  # fmt: skip
         theirs.close()
         self.group = Group(self.process.pid, self.limits, self.jobs)
-        self.control = ours
+        self.held.callback(self.group.remove)
+        self.held.enter_context(self.process)
+        self.held.callback(self.process.kill)
+        self.control = self.held.enter_context(ours)
         ours.settimeout(START_UP)
         try:
             status, told = json.loads(ours.recv(65536) or b'["failed", "it ended without a word"]')
@@ -160,24 +163,11 @@ class Warm:
 
     def stop(self) -> None:
         """End the warm parent, and with it every process of every submission."""
-        if self.control is not None:
-            self.control.close()
-            self.control = None
-        for _, sock in self.ahead:
+        for _, sock in chain(*self.ahead):
             sock.close()
         self.ahead.clear()
-        if self.process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
-            self.process.wait()
-            if self.process.stderr is not None:
-                self.process.stderr.close()
-            self.process = None
-        if self.group is not None:
-            self.group.remove()
-            self.group = None
-        if self.scratch:
-            shutil.rmtree(self.scratch, ignore_errors=True)
+        self.held.close()
+        self.control = None
 
     def _tell(self, *message: Any, descriptor: int | None = None) -> None:
         assert self.control is not None, "use `with Warm() as warm:`"
@@ -185,8 +175,7 @@ class Warm:
         with contextlib.suppress(OSError):  # `_listen` notices a warm parent that is gone
             socket.send_fds(self.control, [data], [] if descriptor is None else [descriptor])
 
-    def _fork(self, role: str, limits: Limits) -> tuple[int, socket.socket]:
-        """A new process, and our end of its socket."""
+    def _fork(self, role: str, limits: Limits) -> _Line:
         ours, theirs = socket.socketpair()
         self.token += 1
         self._tell("fork", self.token, role, limits.plain(), descriptor=theirs.fileno())
@@ -238,7 +227,11 @@ class Warm:
             if None in ready:
                 return True
             for job in ready:
-                self._hear(job)
+                try:
+                    for name, data in wire.decode(job.frames.receive(time.monotonic() + 10)[2]):
+                        self._take(job, name, data)
+                except (ChannelError, wire.Malformed):
+                    job.done = True
                 # An examiner falls silent when it ends, and when the warm parent takes it along.
                 if job.done and not job.complete:
                     selector.unregister(job.frames.sock)
@@ -246,36 +239,28 @@ class Warm:
                         return True
         return False
 
+    def _pair(self, limits: Limits) -> list[_Line]:
+        return [self._fork(role, limits) for role in ("session", "candidate")]
+
     def _begin(self, task: Task) -> _Job:
         limits = task.limits or self.limits
-        pair, usual = ("session", "candidate"), limits == self.limits
-        if usual and self.ahead:
-            (examiner, sock), (candidate, line) = self.ahead
-            self.ahead.clear()
-        else:
-            (examiner, sock), (candidate, line) = (self._fork(role, limits) for role in pair)
-        if usual and self.token > len(pair) and not self.ahead:  # from the second on: one alone has no next
-            self.ahead += [self._fork(role, limits) for role in pair]
+        usual = limits == self.limits
+        (examiner, sock), (candidate, line) = self.ahead.pop() if usual and self.ahead else self._pair(limits)
+        if usual and self.token > 2 and not self.ahead:  # from the second on: one alone has no next
+            self.ahead.append(self._pair(limits))
         job = _Job(task, limits, Frames(sock, MESSAGE), examiner, candidate, Outcome(task.id))
+        data = wire.encode(asdict(replace(task, limits=None)))
         with contextlib.suppress(ChannelError):  # an examiner that is gone is found by its silence
-            job.frames.send(REQUEST, 0, wire.encode(task.plain()), time.monotonic() + 30)
+            job.frames.send(REQUEST, 0, data, time.monotonic() + 30)
             self._hand_over(job, line)
         return job
 
     def _hand_over(self, job: _Job, line: socket.socket) -> None:
-        """Give the examiner its end of a candidate's socket."""
         with line, contextlib.suppress(OSError):
             socket.send_fds(job.frames.sock, [b"c"], [line.fileno()])
 
-    def _hear(self, job: _Job) -> None:
-        """News from an examiner."""
-        try:
-            for name, data in wire.decode(job.frames.receive(time.monotonic() + 10)[2]):
-                self._take(job, name, data)
-        except (ChannelError, wire.Malformed):
-            job.done = True
-
     def _take(self, job: _Job, name: str, data: Any) -> None:
+        """News from an examiner."""
         outcome = job.outcome
         if name == "test":
             outcome.tests.append(TestOutcome(**output_from_plain(data)))

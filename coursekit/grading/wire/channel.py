@@ -1,7 +1,5 @@
 """Framed messages over a socket: a frame is its length, a kind, a nonce and a payload of `wire`."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import time
