@@ -1,7 +1,5 @@
 """`{api} coursekit.checks`: what a module offers, from its docstrings; each name with its signature."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

@@ -1,7 +1,5 @@
 """`coursekit book`: build the book into `_build/html`, warnings as errors, nothing done twice."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ myst-nb keeps results under a page's code alone. Here a result also holds what i
 course that the page's kernel imported or opened, and it is made again when one of these has changed.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import hashlib

@@ -1,8 +1,6 @@
 """A Sphinx extension: the search finds what a reader types. Numbers of pictures, outputs and hidden code are no words
 of the book; the terms that `{index}` names lead to their section before all else."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

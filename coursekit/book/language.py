@@ -1,7 +1,5 @@
 """`{live-language}` and `{live-practice}`: two pages that are made of answers; and the scripts of every live page."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from html import escape

@@ -13,8 +13,6 @@
 Paper, and a browser without scripts, have the still picture, which the same code drew from the same equations.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from html import escape

@@ -5,8 +5,6 @@ A notebook's text knows no directives: cards become formulas, questions keep the
 references become links into the book. The code of a picture is folded.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ A page says `assignment: bptt` in its front matter, or `assignment: [dependencie
 header, and `{colab-button}` in its text, open these assignments' student notebooks.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

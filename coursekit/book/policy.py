@@ -4,8 +4,6 @@ Scripts are the book's own files, and those few that stand in the page itself, b
 another host, nothing goes there, and no text that a reader typed or followed can become a script.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -4,8 +4,6 @@ Each page says in a sentence what it is about, for search engines and for a link
 their list, the picture of a shared link, a page for an address that is not there, and the door at the root.
 """
 
-from __future__ import annotations
-
 import re
 from html import escape
 from pathlib import Path

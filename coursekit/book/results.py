@@ -3,8 +3,6 @@
 The page is read again when the file changes. A file that is missing or of another form fails the build.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

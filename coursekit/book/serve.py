@@ -1,7 +1,5 @@
 """`coursekit book --serve`: the built book on this machine alone, where a page can run its equations."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 from pathlib import Path

@@ -3,8 +3,6 @@
 The theme's style alone is 400 kB, nearly all of it for pages of another kind.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

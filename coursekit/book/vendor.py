@@ -1,7 +1,5 @@
 """What the book needs from elsewhere: MathJax, Node.js, Pyodide; and the wheel that the book offers."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re

@@ -9,8 +9,6 @@
 Everything is drawn from a seed, and is the same on every machine.
 """
 
-from __future__ import annotations
-
 from ..lazy import lazily
 
 HOMES = {

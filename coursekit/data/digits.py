@@ -4,8 +4,6 @@ digits = Digits.load()
 digits.train                     # (N, 8, 8), each pixel from 0 to 1
 """
 
-from __future__ import annotations
-
 import gzip
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,7 +20,7 @@ class Digits:
     test_labels: np.ndarray
 
     @classmethod
-    def load(cls) -> Digits:
+    def load(cls) -> "Digits":
         """1,797 images; every fifth is for the test."""
         with gzip.open(_file(), "rt", encoding="ascii") as rows:
             table = np.loadtxt(rows, delimiter=",")

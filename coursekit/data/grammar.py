@@ -18,8 +18,6 @@ rule may begin with its own symbol, however indirectly: so a stack shows its nex
 many steps, and the prediction is exact.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

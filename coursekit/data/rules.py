@@ -12,8 +12,6 @@ this label, on the head word of the rule: that of the one part without a label. 
 rule in another language: the same symbols in that language's order, with its own words.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ shape and where it is: what a trained image network would have found. A caption 
 (what is further left, or else further up, comes first), so the limit of a captioner's loss is zero.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +43,7 @@ class Scenes:
     things: list[tuple[Thing, Thing]]
 
     @classmethod
-    def draw(cls, count: int = 1000, size: int = 5, seed: int = 0) -> Scenes:
+    def draw(cls, count: int = 1000, size: int = 5, seed: int = 0) -> "Scenes":
         """`count` scenes at random: two shapes in two places, never the same kind twice."""
         if count < 1 or size < 2:
             raise BadData(f"count is {count} and size {size}; scenes need count >= 1 and size >= 2")

@@ -1,7 +1,5 @@
 """Attention against gold answers. Every alpha may be a tensor or an array; its rows sum to one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as Links
 from typing import Any

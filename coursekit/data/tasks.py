@@ -15,8 +15,6 @@ A translation is fixed by its source, so the limit of a translator's loss is zer
 is invented: its verb comes last, its adjective follows its noun, and one of its adverbs is two words.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Derivations, and what is read off them: the words, the dependencies, the translation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +14,7 @@ class Tree:
     """A rule, and for each part of its right side a tree (a symbol) or the word itself."""
 
     rule: Rule
-    parts: tuple[Tree | str, ...]
+    parts: tuple["Tree | str", ...]
 
     @property
     def words(self) -> tuple[str, ...]:

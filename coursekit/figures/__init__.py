@@ -9,8 +9,6 @@
 Every figure is a `Picture`: an SVG that takes the page's ink and font, with words for those who cannot see.
 """
 
-from __future__ import annotations
-
 from ..lazy import lazily
 
 HOMES = {

@@ -1,7 +1,5 @@
 """Lines: the loss and its limit, gradients through time, a spectrum, temperature."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import exp, log10
 from typing import Any

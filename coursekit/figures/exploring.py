@@ -5,8 +5,6 @@
 It needs a kernel; a page that is only read has `slider`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@ they work wherever HTML does, however often it is copied. On paper, and in the b
 that tells most is there with its label: the one it starts at, or the last, unless the author names another.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Maps: attention and its alignment, which pairs a pattern allows, gates, images and scenes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures that move, each a row of frames under `slider`: nothing has to run for them to work."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

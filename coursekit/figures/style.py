@@ -4,8 +4,6 @@ Text and axes have the colour of the page's own text (`currentColor`), the backg
 letters are in the page's font: the same picture serves light and dark.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from typing import Any
 

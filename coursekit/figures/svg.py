@@ -4,8 +4,6 @@ Panels stand beside each other where there is room and below each other on a pho
 9 pixels. The same drawing gives the same bytes: no date, no random id.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

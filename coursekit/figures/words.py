@@ -1,7 +1,5 @@
 """Words in a picture: a parse as arcs, embeddings as a map."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

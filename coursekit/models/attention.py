@@ -4,8 +4,6 @@ A head k asks (Query), is asked (Key) and answers (Value) in a space of size I, 
 the layer's J; alpha[k,t1,t2] is the weight of the edge from t1 to t2 with label k.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 import torch

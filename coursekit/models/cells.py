@@ -15,8 +15,6 @@ The state is h itself; that of the LSTM is the pair (h, c). The bias has the cou
 has no second derivative; a cell made with `fast=False` runs its own `step` in a plain loop.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, Self
 
 import torch

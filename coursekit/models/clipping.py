@@ -4,8 +4,6 @@ The slide clips each tensor by its own norm; torch clips all tensors by one norm
 entries together, and divides by that norm + 1e-6. Both leave short gradients as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

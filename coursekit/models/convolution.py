@@ -4,8 +4,6 @@ A convolution is a sum over a small window, so the code below takes every window
 layer (`unfold`) and then does that sum in one `einsum`, with the letters of the equation.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -15,8 +15,6 @@ the loops call `h` and `h_next`. The weights of a cell's parts lie one above the
 its `parts`. The plain loops stand in `cells`; a test shows that both agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ read aloud; `grid_states` does one matrix product per anti-diagonal; `grid_gradi
 backward pass, once through the places in the opposite order.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -11,8 +11,6 @@ in front stands for any leading axes. Every size must be at least 1: an empty ba
 Values are looked at only where there are values (a tensor on the `meta` device has none).
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

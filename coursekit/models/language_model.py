@@ -9,8 +9,6 @@ logits at t are those of the word t+1, and a sentence ends with its end-of-seque
 predicted like any other: without it the probabilities of all sentences do not sum to one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -9,8 +9,6 @@ attention per chunk, all chunks in one batched product:
 A chunk of c = left + right + 1 queries computes at most twice the scores that the band has.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

@@ -5,8 +5,6 @@ any matrix of rank up to J. So the way back, `split`, is exact for rank <= I, an
 matrix of rank I (the singular values that it drops are the error).
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import torch

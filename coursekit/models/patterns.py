@@ -8,8 +8,6 @@ block           the w positions of its own block
 causal-block    those of its own block that are not later
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import sqrt
 from typing import NamedTuple

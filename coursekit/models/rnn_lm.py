@@ -8,8 +8,6 @@
 V words, embeddings of size d, states of size D. `bptt` has the gradients, derived by hand.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -42,7 +40,7 @@ class Params(NamedTuple):
     def random(
         cls, V: int, d: int, D: int, *,
         generator: torch.Generator | None = None, device: Device = None, dtype: torch.dtype | None = None,
-    ) -> Params:  # fmt: skip
+    ) -> "Params":  # fmt: skip
         """Parameters of unit scale: large enough that no mistake in a gradient hides."""
         shapes = ((V, d), (D, D), (d, D), (D,), (D, V), (V,))
         return cls(*(torch.randn(s, generator=generator, device=device, dtype=dtype) for s in shapes))

@@ -6,8 +6,6 @@ on the largest logit. Where several are largest, the one with the smallest id is
 temperature is deterministic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 

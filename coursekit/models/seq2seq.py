@@ -9,8 +9,6 @@ logits[b,t] is the word after target[b,t], and alpha[b,t] is what that word was 
 loss compares logits[:, :-1] with target[:, 1:], and alpha[:, :-1] aligns the words target[:, 1:].
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -7,8 +7,6 @@ without bias if ŷ is known exactly, which costs Θ(d h) again; with bias if the
 estimated from S too. Negative sampling changes the loss, and never touches the other words.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor

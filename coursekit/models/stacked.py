@@ -1,7 +1,5 @@
 """Cells on top of each other, with residual connections, and cells in both directions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 

@@ -4,8 +4,6 @@ torch stacks the gates' matrices in one tensor, adds two biases where the course
 its GRU gate z multiplies the old state: z = 1 − G2 = σ(−a) where G2 = σ(a), so its weights change sign.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import torch

@@ -5,8 +5,6 @@ Pre-norm (nearly all since):    L <- L + SA(LN(L)),  L <- L + FF(LN(L)).
 A decoder's layer has a third step between the two, which attends from L to the encoder's output M.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

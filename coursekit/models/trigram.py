@@ -5,8 +5,6 @@ that follows, and there are only V² pairs: within V² steps some pair comes bac
 text is periodic. (That takes a fixed rule for ties and no word that ends the text.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """A training run on disk: all that is needed to go on as if nothing had happened."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

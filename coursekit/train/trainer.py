@@ -10,8 +10,6 @@ where it was and gives, on the same machine, the very numbers of a run that was 
 torch's random state are kept, and the data is a function of the step.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable, Iterable
@@ -186,7 +184,7 @@ class _Interrupt:
     def __init__(self) -> None:
         self.asked = False
 
-    def __enter__(self) -> _Interrupt:
+    def __enter__(self) -> "_Interrupt":
         # Python lets only the main thread have a say in signals.
         self._main = threading.current_thread() is threading.main_thread()
         if self._main:

@@ -4,8 +4,6 @@ A question is a line of JSON, `{"kind": "show", "text": …}`; the answer is ano
 equations. Text that cannot be read gives `{"error": …}` with its place; a formula within a text stands as {math}`…`.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil

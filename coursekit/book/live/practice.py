@@ -4,8 +4,6 @@ A small system is put together by chance. What is asked is its gradient, what it
 of the diagnosis' own mutations planted in it. So the right answer, and the verdict, come from the language too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from typing import Any
