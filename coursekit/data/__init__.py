@@ -18,8 +18,7 @@ HOMES = {
     "grammar": "Grammar",
     "trees": "Parse Pair Tree parse translate",
     "tasks": "english brackets Dependencies Translation dependencies translation",
-    "scenes": "Scenes Thing",
-    "digits": "Digits",
+    "scenes": "Digits Scenes Thing",
     "scoring": "alignment_error attachment_score label_scores gold_mass",
 }
 __getattr__, __dir__, __all__ = lazily(__name__, HOMES)

@@ -37,13 +37,12 @@ class Vocabulary:
             raise BadData(f"the word {twice!r} stands twice in the vocabulary; each word needs one id")
 
     @classmethod
-    def of(cls, words: Iterable[str], least: int = 1, most: int | None = None) -> "Vocabulary":
-        """The words that occur at least `least` times, the commonest first; at most `most` of them."""
+    def of(cls, words: Iterable[str], least: int = 1) -> "Vocabulary":
+        """The words that occur at least `least` times, the commonest first."""
         counts = Counter(words)
         for special in SPECIAL:
             counts.pop(special, None)
-        kept = sorted((word for word, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))
-        return cls(kept[:most])
+        return cls(sorted((word for word, n in counts.items() if n >= least), key=lambda w: (-counts[w], w)))
 
     def __len__(self) -> int:
         return len(self.words)
