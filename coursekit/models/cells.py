@@ -92,10 +92,42 @@ class Cell(nn.Module):
 
     @classmethod
     def from_torch(cls, module: nn.RNNBase, **options: Any) -> Self:
-        """This cell with the weights of torch's module (see `torch_weights`)."""
-        from .torch_weights import load
+        """A cell that computes what torch's module (one layer, one direction) computes.
 
-        return load(cls, module, options)
+        torch stacks the gates' matrices in one tensor, adds two biases where the course subtracts one, and its GRU
+        gate z multiplies the old state: z = 1 − G2 = σ(−a) where G2 = σ(a), so its weights change sign.
+        """
+        if cls not in _THEIRS:
+            raise BadInput(f"torch has no module for the cell {cls.__name__}")
+        kind, order = _THEIRS[cls]
+        if not isinstance(module, kind):
+            raise BadInput(f"{cls.__name__} needs a torch.nn.{kind.__name__}, not a {type(module).__name__}")
+        if module.num_layers != 1 or module.bidirectional or module.proj_size:
+            raise BadInput(f"{cls.__name__} needs one layer, one direction and no projection")
+        if cls is Vanilla:
+            if getattr(module, "nonlinearity", None) == "relu":
+                raise BadInput('Vanilla needs nonlinearity="tanh", not "relu"')
+            options = {"activation": "tanh", **options}
+        given = dict(module.named_parameters())
+        W_h, W_x = given["weight_hh_l0"], given["weight_ih_l0"]
+        zero = W_h.new_zeros(len(W_h))
+        stacks = (W_h, W_x, given.get("bias_hh_l0", zero), given.get("bias_ih_l0", zero))
+        cell = cls(module.input_size, module.hidden_size, device=W_h.device, dtype=W_h.dtype, **options)
+        theirs = {}
+        for part, W_h, W_x, b_h, b_x in zip(order, *(s.chunk(len(order)) for s in stacks), strict=True):
+            sign = -1 if part == "G2" else 1
+            inside = issubclass(cls, GRU) and part == "R"  # b_h stands inside the reset
+            theirs[f"W_h{part}"], theirs[f"W_x{part}"] = sign * W_h, sign * W_x
+            theirs[f"B_{part}"] = -sign * (b_x if inside else b_x + b_h)
+            if inside and cls is TorchGRU:
+                theirs["B_hR"] = -b_h
+            elif inside and (bool((W_h != torch.diag(W_h.diagonal())).any()) or bool(b_h.any())):
+                raise BadInput(
+                    "torch's GRU resets after the product and the course's before it; they agree only where "
+                    "W_hR is diagonal and its own bias is zero: use TorchGRU for these weights"
+                )
+        cell.load_state_dict(theirs)
+        return cell
 
 
 class Vanilla(Cell):
@@ -220,3 +252,12 @@ class LSTM(Cell):
         for name, part in zip("hc", state, strict=True):
             need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
             need_like(f"the state {name}", part, "x", x)
+
+
+# For each cell: torch's module, and the parts in the order in which torch stacks them.
+_THEIRS: dict[type, tuple[type, tuple[str, ...]]] = {
+    Vanilla: (nn.RNN, ("h",)),
+    GRU: (nn.GRU, ("G1", "G2", "R")),
+    TorchGRU: (nn.GRU, ("G1", "G2", "R")),
+    LSTM: (nn.LSTM, ("Gi", "Gf", "R", "Go")),
+}

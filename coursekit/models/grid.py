@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import need_finite, need_like, need_shapes
+from .guards import need_tensors
 
 EQUATIONS = """
 pad h
@@ -20,9 +20,7 @@ h[b,i,j,a] = sigmoid(W_in[a,C] x[b,i,j,C] + W_left[a,D] h[b,i-1,j,D] + W_top[a,D
 
 def _check(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> tuple[int, int, int, int]:
     tensors = (W_in, W_left, W_top, x)
-    h, _, batch, n, m = need_shapes("W_in h c, W_left h h, W_top h h, x B n m c", *tensors)
-    need_like("x", x, "W_in", W_in)
-    need_finite("x", x)
+    h, _, batch, n, m = need_tensors("W_in h c, W_left h h, W_top h h, x B n m c", *tensors)
     return batch, n, m, h
 
 
@@ -74,7 +72,7 @@ def grid_gradient(
     Returns dJ for `W_in`, `W_left`, `W_top` and `x`, each of its own shape.
     """
     batch, n, m, size = _check(x, W_in, W_left, W_top)
-    need_shapes("h B n m h, dh B n m h", h, dh, B=batch, n=n, m=m, h=size)
+    need_tensors("h B n m h, dh B n m h", h, dh, B=batch, n=n, m=m, h=size)
     a = torch.zeros_like(F.pad(h, (0, 0, 0, 1, 0, 1)))  # one border of zeros below and to the right
     for i in reversed(range(n)):
         for j in reversed(range(m)):
