@@ -356,7 +356,9 @@ def test_a_model_that_forgets_its_device_is_found_in_training():
 
     class Forgetful(LanguageModel):
         def loss(self, w, pad=None):
-            return super().loss(w, pad) + torch.zeros(2).sum() + (self.e + torch.zeros(self.e.shape)).sum()
+            return (
+                super().loss(w, pad=pad) + torch.zeros(2).sum() + (self.e + torch.zeros(self.e.shape)).sum()
+            )
 
     with pretend_device() as device, pytest.raises(MixedDevices):
         train(

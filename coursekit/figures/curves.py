@@ -9,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from .palette import BLUE, DASHES, INK, ORANGE, PALETTE
-from .style import canvas, in_style
-from .svg import Picture, picture
+from .svg import Picture, canvas, in_style, picture
 
 MOST = 200  # points of a curve: more cannot be seen, and would make the page heavy
 

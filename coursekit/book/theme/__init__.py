@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 HERE = Path(__file__).resolve().parent
-PARTS = "execute formulas slim policy page notebooks reach finding cards questions live_figures language results api"
+PARTS = "execute formulas served notebooks reach cards questions live_pages reference"
 STYLES = ("icons.css", "course.css", "live.css")
 SCRIPTS = ("live.js", "page.js")
 AS_NAMED = 800  # the order in which Sphinx takes what a configuration names
