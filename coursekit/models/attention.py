@@ -13,6 +13,8 @@ from .guards import BadInput, need_like, need_tensors
 from .local_attention import local_attention
 from .patterns import LOCAL, PATTERNS, attend, mask, need_allowed, pairs
 
+Maybe = Tensor | None
+
 __all__ = ["CAUSAL", "CROSS", "PATTERNS", "SELF", "Heads", "attend", "mask", "pairs"]
 
 MATRICES = """
@@ -77,9 +79,7 @@ class Heads(nn.Module):
         self.B_Q, self.B_K, self.B_V = (nn.Parameter(torch.zeros(K, I)) if bias else None for _ in range(3))
         self.B_O = nn.Parameter(torch.zeros(J)) if bias else None
 
-    def forward(
-        self, L: Tensor, M: Tensor | None = None, allowed: Tensor | None = None
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, L: Tensor, M: Maybe = None, allowed: Maybe = None) -> tuple[Tensor, Maybe]:
         """`allowed` (B,S) bool is False at the keys that nobody may look at, such as padding."""
         M = L if M is None else M
         B, _, S = need_tensors("L B T J, M B S J", L, M, J=self.W_Q.shape[2])
@@ -120,7 +120,7 @@ class Heads(nn.Module):
         return heads
 
 
-def _project(W: Tensor, B: Tensor | None, L: Tensor) -> Tensor:
+def _project(W: Tensor, B: Maybe, L: Tensor) -> Tensor:
     """W[k,i,J] L[b,t,J] - B[k,i] -> (B,K,T,I)."""
     projected = torch.einsum("kij,btj->bkti", W, L)
     return projected if B is None else projected - B[:, None, :]

@@ -33,6 +33,7 @@ class Cell(nn.Module):
 
     equations: str
     parts: tuple[str, ...]
+    keeps = "h"  # what its state is made of
     all_at_once: type[Function] | None = None  # the fast path
 
     def __init__(
@@ -61,16 +62,16 @@ class Cell(nn.Module):
 
     def initial(self, x: Tensor) -> State:
         """The zero state for a batch x (B, ...)."""
-        return x.new_zeros(len(x), self.hidden)
+        zero = x.new_zeros(len(x), self.hidden)
+        return zero if self.keeps == "h" else (zero, zero)
 
     def forward(self, x: Tensor, state: State = None) -> tuple[Tensor, State]:
         batch, T = need_shape("x", x, "B T K", K=self.inputs)
         need_like("x", x, "the cell", getattr(self, f"W_h{self.parts[0]}"))
         need_finite("x", x)
         state = self.initial(x) if state is None else state
-        self._check_state(state, x, batch)
+        given = self._checked(state, x, batch)
         if self.fast and self.all_at_once is not None:
-            given = state if isinstance(state, tuple) else (state,)
             h, *rest = self.all_at_once.apply(x.transpose(0, 1).contiguous(), *given, *self._weights())
             return h.transpose(0, 1), (h[-1], *rest) if rest else h[-1]
         h = []
@@ -79,9 +80,15 @@ class Cell(nn.Module):
             h.append(h_t)
         return torch.stack(h, dim=1), state
 
-    def _check_state(self, state: State, x: Tensor, batch: int) -> None:
-        need_shape("the state h", state, "B J", B=batch, J=self.hidden)
-        need_like("the state h", state, "x", x)
+    def _checked(self, state: State, x: Tensor, batch: int) -> tuple[Tensor, ...]:
+        """The parts of a state, if they fit."""
+        parts = (state,) if self.keeps == "h" else state
+        if not isinstance(parts, tuple) or len(parts) != len(self.keeps):
+            raise BadInput("the state of an LSTM needs to be a pair (h, c) of (B, J) tensors")
+        for name, part in zip(self.keeps, parts, strict=True):
+            need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
+            need_like(f"the state {name}", part, "x", x)
+        return parts
 
     def _weights(self) -> tuple[Any, ...]:
         """What the fast path takes: the weights of all parts, one above the other, so that one product serves them."""
@@ -231,6 +238,7 @@ class LSTM(Cell):
         h[b,t,j] = Go[b,t,j] tanh(c[b,t,j])
     """
     parts = ("R", "Gf", "Gi", "Go")
+    keeps = "hc"
     all_at_once = fast_cells.LSTM
 
     def step(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -242,16 +250,6 @@ class LSTM(Cell):
         c = Gf * c + Gi * R
         h = Go * tanh(c)
         return h, (h, c)
-
-    def initial(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return super().initial(x), super().initial(x)
-
-    def _check_state(self, state: State, x: Tensor, batch: int) -> None:
-        if not isinstance(state, tuple) or len(state) != 2:
-            raise BadInput("the state of an LSTM needs to be a pair (h, c) of (B, J) tensors")
-        for name, part in zip("hc", state, strict=True):
-            need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
-            need_like(f"the state {name}", part, "x", x)
 
 
 # For each cell: torch's module, and the parts in the order in which torch stacks them.

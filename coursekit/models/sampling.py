@@ -26,9 +26,7 @@ def inverse_temperature(temperature: float | None = None, beta: float | None = N
         return 1.0
     if not value >= 0:
         raise BadInput(f"{name} is {value}; it needs to be 0 or more")
-    if name == "beta":
-        return float(value)
-    return 1 / value if value > 0 else inf
+    return value if name == "beta" else 1 / value if value else inf
 
 
 def probabilities(z: Tensor, temperature: float | None = None, beta: float | None = None) -> Tensor:
