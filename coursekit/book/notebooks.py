@@ -44,10 +44,6 @@ def offered(app: Sphinx, page: str) -> bool:
     return page.startswith(FOLDER) or "notebook" in (app.env.metadata.get(page) or {})
 
 
-def colab(course: Course, page: str) -> str:
-    return course.written.colab(path(page))
-
-
 class Writer:
     """What a page says in its own words, in the words of a notebook."""
 
@@ -164,7 +160,7 @@ def _header_buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], doc
     ]
     if offered(app, page):
         what = "Chapter" if page.startswith(FOLDER) else "Notebook"
-        links.insert(0, (colab(course, page), what, f"Run this {what.lower()} in Colab"))
+        links.insert(0, (course.written.colab(path(page)), what, f"Run this {what.lower()} in Colab"))
     look = {"type": "link", "icon": "fas fa-play", "label": "colab-button"}
     if "header_buttons" in context:
         buttons = [{**look, "url": url, "text": text, "tooltip": tip} for url, text, tip in links]

@@ -11,14 +11,17 @@ import inspect
 import json
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+
+from .card_tabs import Table
+from .cards import Block
 
 
 def public(module: types.ModuleType) -> Iterator[tuple[str, object]]:
@@ -47,9 +50,7 @@ def _item(line: str) -> str:
     return f"- `{found[1]}` {found[2]}" if found else re.sub(r"^ {8,}", "  ", line)
 
 
-class Api(SphinxDirective):
-    required_arguments = 1
-
+class Api(Block):
     def run(self) -> list[nodes.Node]:
         module = importlib.import_module(self.arguments[0])
         self.env.note_dependency(str(inspect.getsourcefile(module)))
@@ -69,64 +70,50 @@ class Api(SphinxDirective):
         return box
 
 
-def speed(results: dict[str, dict[str, Any]]) -> list[str]:
+def speed(results: dict[str, dict[str, Any]]) -> str:
     """One table per benchmark: ours, theirs, the ratio, what was wanted."""
-    lines = []
+    keys = ("what", "ours", "theirs", "measured", "wanted", "met")
+    together = lambda text: re.sub(r"(\d) ", "\\1\u00a0", text)  # no line ends between a number and its unit
+    told = {"what": str, "met": lambda text: text.replace("missed", "**missed**")}
+    parts = []
     for part in results.values():
-        lines += [f"**{part['title']}** (on {part['machine']})", ""]
-        lines += _table("what", "ours", "theirs", "measured", "wanted", "met")
-        for row in part["rows"]:
-            words = (_together(row[name]) for name in ("ours", "theirs", "measured", "wanted"))
-            lines.append(_row(row["what"], *words, row["met"].replace("missed", "**missed**")))
-        lines.append("")
-    return lines
+        rows = [[told.get(key, together)(row[key]) for key in keys] for row in part["rows"]]
+        parts.append(f"**{part['title']}** (on {part['machine']})\n\n{_table(keys, rows)}\n")
+    return "\n".join(parts)
 
 
-def _together(text: str) -> str:
-    """No line ends between a number and its unit."""
-    return re.sub(r"(\d) ", "\\1\u00a0", text)
+def _table(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> Table:
+    plain = lambda cell: re.sub(r"([|_])", r"\\\1", str(cell)).replace("\n", " ")
+    return Table(heads, [[plain(cell) for cell in row] for row in rows])
 
 
-def _table(*heads: str) -> list[str]:
-    return [_row(*heads), _row(*["---"] * len(heads))]
-
-
-def _row(*cells: object) -> str:
-    plain = (re.sub(r"([|_])", r"\\\1", str(cell)).replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(plain)} |"
-
-
-def attacks(rows: list[dict[str, Any]]) -> list[str]:
+def attacks(rows: list[dict[str, Any]]) -> str:
     """What each hostile notebook tried, what it got from us, and what it did to stock nbgrader."""
-    lines = _table("attack", "deserved", "coursekit", "stock nbgrader")
-    for row in rows:
-        stock = row["stock"] if row["stock_score"] is None else f"{row['stock']} ({row['stock_score']:g})"
-        lines.append(_row(row["attack"], f"{row['deserved']:g}", f"{row['ours']:g}", stock))
-    return lines
+    score = lambda row: "" if row["stock_score"] is None else f" ({row['stock_score']:g})"
+    found = [
+        [row["attack"], f"{row['deserved']:g}", f"{row['ours']:g}", row["stock"] + score(row)] for row in rows
+    ]
+    return str(_table(("attack", "deserved", "coursekit", "stock nbgrader"), found))
 
 
-def proved(rows: list[dict[str, Any]]) -> list[str]:
+def proved(rows: list[dict[str, Any]]) -> str:
     """A line per assignment, and behind it a line per question."""
     heads = ("points", "mistakes", "lose points", "seen at once", "named rightly", "right forms", "accepted")
     keys = ("points", "mistakes", "caught", "seen", "named", "right", "accepted")
-    by_name: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_name.setdefault(row["assignment"], []).append(row)
-    lines = _table("assignment", "questions", *heads)
+    total = lambda questions: [f"{sum(q[key] for q in questions):g}" for key in keys]
+    by_name = {name: list(some) for name, some in groupby(rows, lambda row: row["assignment"])}
+    whole = [[name, len(questions), *total(questions)] for name, questions in by_name.items()]
+    parts = [str(_table(("assignment", "questions", *heads), whole))]
     for name, questions in by_name.items():
-        lines.append(_row(name, len(questions), *(f"{sum(q[key] for q in questions):g}" for key in keys)))
-    for name, questions in by_name.items():
-        lines += ["", f":::{{dropdown}} {name}, question by question", *_table("question", *heads)]
-        lines += [_row(q["question"], *(f"{q[key]:g}" for key in keys)) for q in questions] + [":::"]
-    return lines
+        each = _table(("question", *heads), [[q["question"], *total([q])] for q in questions])
+        parts.append(f"\n:::{{dropdown}} {name}, question by question\n{each}\n:::")
+    return "\n".join(parts)
 
 
-TABLES: dict[str, Callable[..., list[str]]] = {"results": speed, "attacks": attacks, "proved": proved}
+TABLES: dict[str, Callable[..., str]] = {"results": speed, "attacks": attacks, "proved": proved}
 
 
-class Results(SphinxDirective):
-    required_arguments = 1
-
+class Results(Block):
     def run(self) -> list[nodes.Node]:
         name = self.arguments[0]
         path = Path(self.env.srcdir) / "benchmarks" / f"{name}.json"
@@ -135,12 +122,10 @@ class Results(SphinxDirective):
         self.env.note_dependency(str(path))
         self.env.note_dependency(__file__)
         try:
-            lines = TABLES[name](json.loads(path.read_text(encoding="utf-8")))
+            text = TABLES[name](json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise self.error(f"benchmarks/{name}.json cannot be shown ({error!r}); make it again") from error
-        box = nodes.container(classes=["results"])
-        self.state.nested_parse(StringList(lines, source=str(path)), self.content_offset, box)
-        return [box]
+        return [self.box(text, "results")]
 
 
 def setup(app: Sphinx) -> None:

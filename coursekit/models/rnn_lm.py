@@ -45,11 +45,10 @@ class Params(NamedTuple):
         shapes = ((V, d), (D, D), (d, D), (D,), (D, V), (V,))
         return cls(*(torch.randn(s, generator=generator, device=device, dtype=dtype) for s in shapes))
 
-    def check(self) -> tuple[int, int, int]:
+    def check(self) -> tuple[int, ...]:
         """V, d, D, once every shape fits the others."""
         L, H, I, b1, U, b2 = self
-        V, d, D = need_tensors("L V d, b1 D, H D D, I d D, U D V, b2 V", L, b1, H, I, U, b2)
-        return V, d, D
+        return need_tensors("L V d, b1 D, H D D, I d D, U D V, b2 V", L, b1, H, I, U, b2)
 
 
 class Step(NamedTuple):
