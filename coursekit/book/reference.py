@@ -73,8 +73,13 @@ class Api(Block):
 def speed(results: dict[str, dict[str, Any]]) -> str:
     """One table per benchmark: ours, theirs, the ratio, what was wanted."""
     keys = ("what", "ours", "theirs", "measured", "wanted", "met")
-    together = lambda text: re.sub(r"(\d) ", "\\1\u00a0", text)  # no line ends between a number and its unit
-    told = {"what": str, "met": lambda text: text.replace("missed", "**missed**")}
+    together: Callable[[str], str] = lambda text: re.sub(
+        r"(\d) ", "\\1\u00a0", text
+    )  # no line ends between a number and its unit
+    told: dict[str, Callable[[str], str]] = {
+        "what": str,
+        "met": lambda text: text.replace("missed", "**missed**"),
+    }
     parts = []
     for part in results.values():
         rows = [[told.get(key, together)(row[key]) for key in keys] for row in part["rows"]]
@@ -83,13 +88,15 @@ def speed(results: dict[str, dict[str, Any]]) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> Table:
-    plain = lambda cell: re.sub(r"([|_])", r"\\\1", str(cell)).replace("\n", " ")
+    plain: Callable[[object], str] = lambda cell: re.sub(r"([|_])", r"\\\1", str(cell)).replace("\n", " ")
     return Table(heads, [[plain(cell) for cell in row] for row in rows])
 
 
 def attacks(rows: list[dict[str, Any]]) -> str:
     """What each hostile notebook tried, what it got from us, and what it did to stock nbgrader."""
-    score = lambda row: "" if row["stock_score"] is None else f" ({row['stock_score']:g})"
+    score: Callable[[dict[str, Any]], str] = lambda row: (
+        "" if row["stock_score"] is None else f" ({row['stock_score']:g})"
+    )
     found = [
         [row["attack"], f"{row['deserved']:g}", f"{row['ours']:g}", row["stock"] + score(row)] for row in rows
     ]
@@ -100,7 +107,9 @@ def proved(rows: list[dict[str, Any]]) -> str:
     """A line per assignment, and behind it a line per question."""
     heads = ("points", "mistakes", "lose points", "seen at once", "named rightly", "right forms", "accepted")
     keys = ("points", "mistakes", "caught", "seen", "named", "right", "accepted")
-    total = lambda questions: [f"{sum(q[key] for q in questions):g}" for key in keys]
+    total: Callable[[list[dict[str, Any]]], list[str]] = lambda questions: [
+        f"{sum(q[key] for q in questions):g}" for key in keys
+    ]
     by_name = {name: list(some) for name, some in groupby(rows, lambda row: row["assignment"])}
     whole = [[name, len(questions), *total(questions)] for name, questions in by_name.items()]
     parts = [str(_table(("assignment", "questions", *heads), whole))]

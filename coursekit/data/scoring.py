@@ -36,9 +36,9 @@ def alignment_error(alpha: Any, gold: Links[tuple[int, int]] | Sequence[Links[tu
     >>> alignment_error([[0.9, 0.1], [0.8, 0.2]], {(0, 0), (1, 1)})
     0.5
     """
-    if isinstance(gold, (set, frozenset)):
-        alpha, gold = numbers(alpha)[None], [gold]
-    alphas, golds = _maps(alpha, "B, T, S", gold), [frozenset(g) for g in gold]
+    one = isinstance(gold, (set, frozenset))
+    golds: list[Any] = [gold] if one else list(gold)
+    alphas = _maps(numbers(alpha)[None] if one else alpha, "B, T, S", golds)
     hits = links = 0
     for a, true in zip(alphas, golds, strict=True):
         if not true:

@@ -62,7 +62,8 @@ _RC: dict[str, Any] = {
 
 def in_style() -> AbstractContextManager[None]:
     """A context in which matplotlib draws in the course's style."""
-    return matplotlib.rc_context({**matplotlib.rcParamsDefault, **_RC})
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_RC}
+    return matplotlib.rc_context(settings)
 
 
 def canvas(

@@ -59,7 +59,7 @@ class LanguageModel(Predictor):
 
     def forward(self, w: Tensor) -> Tensor:
         need_ids("w", w, "B T", below=self.words)
-        h, _ = self.cell(F.embedding(w, self.e))
+        h: Tensor = self.cell(F.embedding(w, self.e))[0]
         if self.U is not None:
             return h @ self.U.T
         return (h if self.W_o is None else h @ self.W_o.T) @ self.e.T
