@@ -10,8 +10,7 @@ import threading
 from pathlib import Path
 from statistics import median
 
-from coursekit.book.build import build
-from coursekit.book.serve import address, server
+from coursekit.book.build import address, build, server
 from coursekit.cli.bootstrap import find_browser
 from coursekit.data import english
 from coursekit.models import GRU

@@ -18,7 +18,7 @@ from PIL import Image
 from coursekit import checks
 from coursekit.authoring.course import Course
 from coursekit.authoring.sample_class import make
-from coursekit.book.serve import address, server
+from coursekit.book.build import address, server
 from coursekit.cli.bootstrap import find_browser
 from coursekit.grading.command import Options
 from coursekit.grading.command import run as grade

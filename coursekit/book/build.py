@@ -1,7 +1,7 @@
-"""`coursekit book`: build the book into `_build/html`, warnings as errors, nothing done twice."""
+"""`coursekit book`: build the book into `_build/html`, warnings as errors, nothing done twice; and serve it."""
 
-from __future__ import annotations
-
+import functools
+import http.server
 import os
 import re
 import shutil
@@ -85,3 +85,26 @@ def _rewrite_if_style_changed(root: Path, html: Path) -> None:
     if any(c.exists() and c.stat().st_mtime < p.stat().st_mtime for p, c in copies.items()):
         first = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["root"]
         (html / f"{first}.html").unlink(missing_ok=True)
+
+
+# `coursekit book --serve`: on this machine alone, where a page can run its equations
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """The files of one folder; what is asked for is not printed."""
+
+    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript"}  # noqa: RUF012
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def server(folder: Path, port: int = 0) -> http.server.ThreadingHTTPServer:
+    """A server of `folder` on the loopback address; port 0 is any that is free."""
+    return http.server.ThreadingHTTPServer(
+        ("127.0.0.1", port), functools.partial(Quiet, directory=str(folder))
+    )
+
+
+def address(of: http.server.ThreadingHTTPServer) -> str:
+    return f"http://127.0.0.1:{of.server_port}"

@@ -1,7 +1,5 @@
 """What stands in an equation card: the display, and the tabs' texts, in MyST; the same for a page that answers live."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +37,7 @@ class Options:
     wrt: tuple[str, ...] | None
 
     @classmethod
-    def read(cls, equations: Equations, given: Mapping[str, Any]) -> Options:
+    def read(cls, equations: Equations, given: Mapping[str, Any]) -> "Options":
         system = equations.system
         edges = {f"{name}_0" for name in system.boundary}
         asked = {option: tuple(map(canonical, given.get(option, ()))) for option in ("parameters", "wrt")}

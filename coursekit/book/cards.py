@@ -13,8 +13,6 @@ All of it is computed from the one text. The equation is numbered, and {eq}`eq-g
 parse and names that are not there fail the build, with the page's file and line.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -4,8 +4,6 @@ myst-nb keeps results under a page's code alone. Here a result also holds what i
 course that the page's kernel imported or opened, and it is made again when one of these has changed.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import hashlib
@@ -13,9 +11,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -55,56 +52,61 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ARROW = re.compile(r"^-+> *(\d+) (.*)", re.MULTILINE)
 
 
-@dataclass
-class Page:
-    """A page with code: its text as a notebook, and after its run what it used and what went wrong where."""
-
-    name: str
-    path: Path
-    notebook: NotebookNode
-    files: dict[str, str]
-    complaint: str = ""
-    line: int = 1
+class Wrong(Exception):
+    """A page cannot be right: its line, and what is wrong there."""
 
 
 def bring_up_to_date(
     app: Sphinx, env: SphinxEnvType, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
-    """Run what has to be run; name the pages that Sphinx must read again because their results are new."""
+    """Run what has to be run, as many pages at a time as there are cores; name the pages that Sphinx must read again
+    because their results are new."""
     if env.mystnb_config.execution_mode != "cache":
         return []
-    root = Path(app.srcdir)
+    root, timeout = Path(app.srcdir), env.mystnb_config.execution_timeout
     cache = get_cache(env.mystnb_config.execution_cache_path)
-    pages, newer = [], []
-
-    def keep(page: Page) -> None:
-        bundle = CacheBundleIn(page.notebook, str(page.path), data={"files": page.files})
-        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-
+    due: dict[str, NotebookNode] = {}
+    newer, failed = [], []
     for name in sorted(env.found_docs):
         notebook = read(env, name)
         if notebook is None:
             continue
-        page = Page(name, Path(env.doc2path(name)), notebook, {})
         try:
             record = cache.match_cache_notebook(notebook)
         except KeyError:
-            pages.append(page)
+            due[name] = notebook
             continue
         files = record.data.get("files")
         if files is None or any(digest(root / file) != known for file, known in files.items()):
             cache.remove_cache(record.pk)
-            pages.append(page)
+            due[name] = notebook
         elif record.created.replace(tzinfo=UTC).timestamp() * 1e6 > env.all_docs.get(name, 0):
             newer.append(name)  # it was run, and then the build was stopped
-    run(pages, root, env.mystnb_config.execution_timeout, keep)
-    failed = [page for page in pages if page.complaint]
-    for page in failed:
-        log.warning(page.complaint, location=(page.name, page.line))
+    free, done = asyncio.Semaphore(len(os.sched_getaffinity(0))), count(1)
+
+    async def one(name: str, notebook: NotebookNode) -> None:
+        path = Path(env.doc2path(name))
+        async with free:
+            start = time.monotonic()
+            try:
+                files = await run_page(path, notebook, root, timeout)
+                bundle = CacheBundleIn(notebook, str(path), data={"files": files})
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            except Wrong as wrong:
+                line, complaint = wrong.args
+                log.warning(complaint, location=(name, line))
+                failed.append(path.as_posix())
+        seconds = time.monotonic() - start
+        log.info("running pages... [%3d%%] %s (%.1f s)", 100 * next(done) // len(due), name, seconds)
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(one(name, notebook) for name, notebook in due.items()))
+
+    asyncio.run(all_of_them())
     # Or myst-nb would run them once more, one after the other.
-    skip = [*env.mystnb_config.execution_excludepatterns, *(page.path.as_posix() for page in failed)]
+    skip = [*env.mystnb_config.execution_excludepatterns, *failed]
     env.mystnb_config = env.mystnb_config.copy(execution_excludepatterns=skip)
-    return newer + [page.name for page in pages]
+    return [*newer, *due]
 
 
 def read(env: SphinxEnvType, name: str) -> NotebookNode | None:
@@ -115,69 +117,45 @@ def read(env: SphinxEnvType, name: str) -> NotebookNode | None:
     return reader.read(text) if reader else None
 
 
-def run(pages: list[Page], root: Path, timeout: int, keep: Callable[[Page], None]) -> None:
-    """Run the pages, as many at a time as there are cores; `keep` is given each that went well."""
-    done = 0
-    free = asyncio.Semaphore(len(os.sched_getaffinity(0)))
-
-    async def one(page: Page) -> None:
-        nonlocal done
-        async with free:
-            start = time.monotonic()
-            await run_page(page, root, timeout)
-        if not page.complaint:
-            keep(page)
-        done += 1
-        seconds = time.monotonic() - start
-        log.info("running pages... [%3d%%] %s (%.1f s)", 100 * done // len(pages), page.name, seconds)
-
-    async def all_of_them() -> None:
-        await asyncio.gather(*(one(page) for page in pages))
-
-    asyncio.run(all_of_them())
-
-
-async def run_page(page: Page, root: Path, timeout: int) -> None:
-    """Run the page's cells in a kernel of its own; fill in the notebook, `files`, and the complaint if one is due."""
-    cells = page.notebook.cells
+async def run_page(path: Path, notebook: NotebookNode, root: Path, timeout: int) -> dict[str, str]:
+    """Run the page's cells in a kernel of its own, which fills in the notebook; the digests of the files it used."""
+    cells = notebook.cells
     if not any(cell.cell_type == "code" for cell in cells):
-        return
-    lines = [line + 1 for line in page.notebook.metadata.get("source_map", range(len(cells)))]
-    resources = {"metadata": {"path": str(page.path.parent)}}
+        return {}
+    lines = [line + 1 for line in notebook.metadata.get("source_map", range(len(cells)))]
+    resources = {"metadata": {"path": str(path.parent)}}
     # A kernel's own warnings, about its transport, are no complaint about the page.
     quiet = ["--log-level=CRITICAL"]
     client = NotebookClient(
-        page.notebook, timeout=timeout, resources=resources, extra_arguments=quiet, record_timing=False,
+        notebook, timeout=timeout, resources=resources, extra_arguments=quiet, record_timing=False,
         coalesce_streams=True,  # a kernel may send a printed line in pieces, which myst-nb takes for lines
     )  # fmt: skip
-    start = time.time()
+    start, line = time.time(), 1
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # the parallelism is over pages
     try:
         async with client.async_setup_kernel(env=environment):
             kernel: Any = client.kc
             await kernel.execute(WATCH, silent=True, reply=True)
             for n, cell in enumerate(cells):
-                page.line = lines[n]
+                line = lines[n]
                 await client.async_execute_cell(cell, n, execution_count=client.code_cells_executed + 1)
             reply = await kernel.execute("", silent=True, user_expressions={"used": USED}, reply=True)
     except CellExecutionError as error:
-        page.complaint = f"the cell failed{_place(error.traceback)}: {error.ename}: {error.evalue}"
-        return
+        raise Wrong(
+            line, f"the cell failed{_place(error.traceback)}: {error.ename}: {error.evalue}"
+        ) from None
     except (CellTimeoutError, DeadKernelError) as error:
-        page.complaint = f"the cell was not finished: {' '.join(str(error).split())[:300]}"
-        return
+        raise Wrong(line, f"the cell was not finished: {' '.join(str(error).split())[:300]}") from None
+    for line, cell in zip(lines, cells, strict=False):
+        if said := [o.text for o in cell.get("outputs", ()) if o.get("name") == "stderr"]:
+            raise Wrong(line, f"the cell wrote to stderr: {' '.join(said).strip()}")
     used = ast.literal_eval(reply["content"]["user_expressions"]["used"]["data"]["text/plain"])
     ours = [path for path in map(Path, used.splitlines()) if _is_ours(path, root)]
     # A file that was changed meanwhile makes the page stale: nobody knows which of the two it used.
-    page.files = {
+    return {
         os.path.relpath(path, root): "" if path.is_file() and path.stat().st_mtime > start else digest(path)
         for path in ours
     }
-    for n, cell in enumerate(cells):
-        said = [o.text for o in cell.get("outputs", ()) if o.output_type == "stream" and o.name == "stderr"]
-        if said:
-            page.line, page.complaint = lines[n], f"the cell wrote to stderr: {' '.join(said).strip()}"
-            return
 
 
 def _place(traceback: str) -> str:

@@ -4,8 +4,6 @@ MathJax runs here, once for the whole build, and gives each formula as an SVG in
 outlines stand once a page. A formula that does not parse fails the build, with its file and line.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

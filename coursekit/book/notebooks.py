@@ -1,19 +1,23 @@
 """A Sphinx extension: every chapter as a notebook of its own, for Colab and for download: `chapters/NAME.ipynb`; and
-so is a page whose front matter says `notebook:`.
+so is a page whose front matter says `notebook:`. And a page's Colab buttons, of the chapter and of its assignments.
 
 A notebook's text knows no directives: cards become formulas, questions keep their statement and not their answer,
 references become links into the book. The code of a picture is folded.
-"""
 
-from __future__ import annotations
+A page says `assignment: bptt` in its front matter, or `assignment: [dependencies, lab]`; the buttons in its header, and
+`{colab-button}` in its text, open these assignments' student notebooks.
+"""
 
 import re
 from pathlib import Path
 from typing import Any
 
 import nbformat
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 
 from ..authoring.course import Course
 from ..files import write
@@ -38,10 +42,6 @@ def path(page: str) -> str:
 def offered(app: Sphinx, page: str) -> bool:
     """Is the page a notebook too? Every chapter, and whichever says `notebook:` in its front matter."""
     return page.startswith(FOLDER) or "notebook" in (app.env.metadata.get(page) or {})
-
-
-def colab(course: Course, page: str) -> str:
-    return course.written.colab(path(page))
 
 
 class Writer:
@@ -133,6 +133,66 @@ def _write(app: Sphinx, error: Exception | None) -> None:
                 write(Path(app.outdir) / path(page), made + "\n")
 
 
+log = logging.getLogger(__name__)
+
+
+def assignments(metadata: dict[str, str]) -> list[str]:
+    """The assignments that a page's front matter names; Sphinx keeps a list there as text."""
+    named = yaml.safe_load(metadata.get("assignment") or "[]")
+    return named if isinstance(named, list) else [str(named)]
+
+
+def _check(app: Sphinx, _env: object) -> None:
+    """A page whose assignment does not exist fails the build (warnings are errors)."""
+    course = Course(Path(app.srcdir))
+    for page, metadata in app.env.metadata.items():
+        for name in assignments(metadata):
+            if not (course.notebooks / name / f"{name}.ipynb").is_file():
+                sentence = "there is no notebooks/%s/%s.ipynb; run `coursekit release`"
+                log.warning(sentence, name, name, location=(page, 1))
+
+
+def _header_buttons(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
+    course = Course(Path(app.srcdir))
+    links = [
+        (course.colab_url(name), f"Assignment: {name}", f"Do the assignment “{name}” in Colab")
+        for name in assignments(app.env.metadata.get(page) or {})
+    ]
+    if offered(app, page):
+        what = "Chapter" if page.startswith(FOLDER) else "Notebook"
+        links.insert(0, (course.written.colab(path(page)), what, f"Run this {what.lower()} in Colab"))
+    look = {"type": "link", "icon": "fas fa-play", "label": "colab-button"}
+    if "header_buttons" in context:
+        buttons = [{**look, "url": url, "text": text, "tooltip": tip} for url, text, tip in links]
+        context["header_buttons"][:0] = buttons
+
+
+def _without_thebe(app: Sphinx, page: str, _: str, context: dict[str, Any], doctree: object) -> None:
+    """Jupyter Book adds a script that would fetch Thebe from a CDN, on some pages twice. No page here uses it."""
+    said = (
+        (s, f"{getattr(s, 'attributes', '')} {getattr(s, 'filename', s)}") for s in context["script_files"]
+    )
+    context["script_files"] = [script for script, text in said if "thebe" not in text.lower()]
+
+
+class ColabButton(SphinxDirective):
+    """`{colab-button}` in a page's text: a link that looks like a button."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        course = Course(Path(self.env.app.srcdir))
+        if not (course.notebooks / name / f"{name}.ipynb").is_file():
+            raise self.error(f"there is no notebooks/{name}/{name}.ipynb; run `coursekit release`")
+        link = nodes.reference("", f"Do “{name}” in Colab", refuri=course.colab_url(name), classes=["colab"])
+        return [nodes.paragraph("", "", link, classes=["colab-button"])]
+
+
 def setup(app: Sphinx) -> None:
     app.connect("html-page-context", _offer, priority=400)
     app.connect("build-finished", _write, priority=930)
+    app.add_directive("colab-button", ColabButton)
+    app.connect("env-check-consistency", _check)
+    app.connect("html-page-context", _header_buttons, priority=502)
+    app.connect("html-page-context", _without_thebe, priority=900)

@@ -1,7 +1,5 @@
 """`coursekit book --pdf`: the whole book as one PDF, printed by Chromium from one long page."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile

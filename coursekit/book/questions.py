@@ -17,8 +17,6 @@ its `start`, with which the reader goes on, and perhaps `reach`, a name that the
 page is built: the right answer must be right, the wrong ones wrong; else the build fails, with the page's line.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,22 +1,45 @@
-"""A Sphinx extension: how others find the book and speak of it.
+"""A Sphinx extension: how the book is found, by its own search and by others.
 
-Each page says in a sentence what it is about, for search engines and for a link that is shared; beside the pages lie
-their list, the picture of a shared link, a page for an address that is not there, and the door at the root.
+Numbers of pictures, outputs and hidden code are no words of the book; the terms that `{index}` names lead to their
+section before all else. Each page says in a sentence what it is about, for search engines and for a link that is
+shared; beside the pages lie their list, the picture of a shared link, a page for an address that is not there, and the
+door at the root.
 """
 
-from __future__ import annotations
-
+import pickle
 import re
 from html import escape
 from pathlib import Path
 from typing import Any
 
+import sphinx.search
 from docutils import nodes
-from sphinx.application import Sphinx
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 
 from ..authoring.course import Course
-from ..files import write
+from ..files import replacing, write
 from .theme import static
+
+UNREAD = {"cell_output", "tag_hide-input", "live-figure"}
+
+
+class Words(sphinx.search.WordCollector):
+    """The words of a page, without what a reader does not read."""
+
+    def dispatch_visit(self, node: nodes.Node) -> None:
+        drawn = isinstance(node, nodes.raw)
+        if drawn or (isinstance(node, nodes.Element) and UNREAD & set(node.get("classes", ()))):
+            raise nodes.SkipNode
+        super().dispatch_visit(node)
+
+
+def _keep_terms(app: Sphinx, error: Exception | None) -> None:
+    """Sphinx stores its environment before it writes, and learns the terms of `{index}` while it writes: a build that
+    writes one page would forget the terms of all the others."""
+    if error is None and app.builder.name == "html":
+        with replacing(Path(app.doctreedir) / ENV_PICKLE_FILENAME) as file:
+            pickle.dump(app.env, file, pickle.HIGHEST_PROTOCOL)
+
 
 LONGEST = 200  # characters of a description: more is cut off where it is shown
 
@@ -85,5 +108,7 @@ def _page(title: str, canonical: str, target: str, words: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("build-finished", _keep_terms)
+    sphinx.search.WordCollector = Words  # type: ignore[misc]
     app.connect("html-page-context", _meta)
     app.connect("build-finished", _files, priority=940)

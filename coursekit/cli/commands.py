@@ -61,7 +61,7 @@ def book(
 
 
 def _serve(page: Path, port: int) -> None:
-    from ..book.serve import address, server
+    from ..book.build import address, server
 
     try:
         served = server(page, port)

@@ -9,8 +9,6 @@
 Everything is drawn from a seed, and is the same on every machine.
 """
 
-from __future__ import annotations
-
 from ..lazy import lazily
 
 HOMES = {
@@ -20,8 +18,7 @@ HOMES = {
     "grammar": "Grammar",
     "trees": "Parse Pair Tree parse translate",
     "tasks": "english brackets Dependencies Translation dependencies translation",
-    "scenes": "Scenes Thing",
-    "digits": "Digits",
+    "scenes": "Digits Scenes Thing",
     "scoring": "alignment_error attachment_score label_scores gold_mass",
 }
 __getattr__, __dir__, __all__ = lazily(__name__, HOMES)

@@ -7,8 +7,6 @@
 So a training run that is resumed at step n sees what an unbroken run would have seen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any

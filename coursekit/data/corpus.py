@@ -7,8 +7,6 @@ It is the text of `pydoc_data.topics`, not the same in two versions of Python, a
 model reaches; for one version everything here is a fixed function of it.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from collections.abc import Mapping

@@ -18,18 +18,16 @@ rule may begin with its own symbol, however indirectly: so a stack shows its nex
 many steps, and the prediction is exact.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from math import exp, log
 
 import numpy as np
 
 from .batches import Batches, padded
-from .rules import Rule, read
-from .trees import Tree, grow
+from .trees import Rule, Tree, grow, read
 from .vocabulary import EOS, BadData, Vocabulary
 
 Item = tuple[str, tuple[str, ...]]  # a symbol and as much of its right side as has come
@@ -38,7 +36,7 @@ Stacks = dict[Stack, float]
 
 
 class Grammar:
-    """A probabilistic grammar from its text (see `rules`); `start` is the symbol of a sentence."""
+    """A probabilistic grammar from its text (see `trees`); `start` is the symbol of a sentence."""
 
     def __init__(self, text: str, start: str = "S"):
         self.rules: dict[str, list[Rule]] = read(text)
@@ -68,18 +66,15 @@ class Grammar:
     # The limit
 
     def _check_left_recursion(self) -> None:
-        first = {A: {rule.right[0] for rule in rules} for A, rules in self.rules.items()}
-        for A in self.rules:
-            reached, todo = set(), [A]
-            while todo:
-                for B in first.get(todo.pop(), ()):
-                    if B == A:
-                        raise BadData(
-                            f"a derivation of {A} may begin with {A} itself; turn the recursion to the right"
-                        )
-                    if B not in reached:
-                        reached.add(B)
-                        todo.append(B)
+        try:
+            TopologicalSorter(
+                {A: [rule.right[0] for rule in rules] for A, rules in self.rules.items()}
+            ).prepare()
+        except CycleError as error:
+            A = next(A for A in self.rules if A in error.args[1])
+            raise BadData(
+                f"a derivation of {A} may begin with {A} itself; turn the recursion to the right"
+            ) from None
 
     def _expected_counts(self) -> np.ndarray:
         """n[A,B], the expected number of symbols B on the right of A."""

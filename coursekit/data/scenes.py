@@ -8,11 +8,14 @@
 Place (x, y) is column x, row y, counted from the upper left. The features of a place say its colour, its
 shape and where it is: what a trained image network would have found. A caption is fixed by its scene
 (what is further left, or else further up, comes first), so the limit of a captioner's loss is zero.
+
+And images: `Digits.load().train` (N, 8, 8), the handwritten digits that come with scikit-learn, each pixel from 0 to 1.
 """
 
-from __future__ import annotations
-
+import gzip
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 
@@ -45,7 +48,7 @@ class Scenes:
     things: list[tuple[Thing, Thing]]
 
     @classmethod
-    def draw(cls, count: int = 1000, size: int = 5, seed: int = 0) -> Scenes:
+    def draw(cls, count: int = 1000, size: int = 5, seed: int = 0) -> "Scenes":
         """`count` scenes at random: two shapes in two places, never the same kind twice."""
         if count < 1 or size < 2:
             raise BadData(f"count is {count} and size {size}; scenes need count >= 1 and size >= 2")
@@ -99,3 +102,36 @@ def _ordered(a: Thing, b: Thing) -> tuple[Thing, Thing]:
     """The one further left first, or, for a pair that is called above, the one further up."""
     axis = "x" if _relation(a, b) == "beside" else "y"
     return (a, b) if getattr(a, axis) < getattr(b, axis) else (b, a)
+
+
+@dataclass(frozen=True)
+class Digits:
+    train: np.ndarray  # (N, 8, 8) float32
+    test: np.ndarray
+    train_labels: np.ndarray  # (N,) 0 to 9
+    test_labels: np.ndarray
+
+    @classmethod
+    def load(cls) -> "Digits":
+        """1,797 images; every fifth is for the test."""
+        with gzip.open(_file(), "rt", encoding="ascii") as rows:
+            table = np.loadtxt(rows, delimiter=",")
+        images = (table[:, :-1].reshape(-1, 8, 8) / 16).astype(np.float32)
+        labels = table[:, -1].astype(np.int64)
+        test = np.arange(len(images)) % 5 == 4
+        return cls(images[~test], images[test], labels[~test], labels[test])
+
+
+def _file() -> Path:
+    """Where scikit-learn keeps the digits. It is not imported: that takes seconds, and reading them does not."""
+    try:
+        found = find_spec("sklearn")
+    except ValueError:  # a stand-in without a specification
+        found = None
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        path = Path(folder) / "datasets" / "data" / "digits.csv.gz"
+        if path.exists():
+            return path
+    raise ImportError(
+        "the digits come with scikit-learn: install it with `pip install scikit-learn` (Colab has it)"
+    )

@@ -1,7 +1,5 @@
 """Attention against gold answers. Every alpha may be a tensor or an array; its rows sum to one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as Links
 from typing import Any
@@ -17,6 +15,17 @@ def numbers(tensor: Any) -> np.ndarray:
     return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor, dtype=float)
 
 
+def _maps(alpha: Any, axes: str, gold: Sequence[Any]) -> np.ndarray:
+    """alpha as an array with these axes, one map for each sentence of the gold."""
+    found = numbers(alpha)
+    if found.ndim != axes.count(",") + 1 or len(found) != len(gold):
+        raise BadData(
+            f"alpha of shape {found.shape} has {len(found)} rows and gold has {len(gold)}; it needs ({axes}), "
+            "one map for each sentence"
+        )
+    return found
+
+
 def alignment_error(alpha: Any, gold: Links[tuple[int, int]] | Sequence[Links[tuple[int, int]]]) -> float:
     """The alignment error rate 1 - 2 |A and G| / (|A| + |G|): 0 is perfect, 1 shares no link.
 
@@ -28,10 +37,8 @@ def alignment_error(alpha: Any, gold: Links[tuple[int, int]] | Sequence[Links[tu
     0.5
     """
     one = isinstance(gold, (set, frozenset))
-    alphas = numbers(alpha)[None] if one else numbers(alpha)
-    golds: list[frozenset[tuple[int, int]]] = [frozenset(g) for g in ([gold] if one else gold)]  # type: ignore
-    if len(alphas) != len(golds):
-        raise BadData(f"alpha has {len(alphas)} rows and gold has {len(golds)}; each sentence needs both")
+    golds: list[Any] = [gold] if one else list(gold)
+    alphas = _maps(numbers(alpha)[None] if one else alpha, "B, T, S", golds)
     hits = links = 0
     for a, true in zip(alphas, golds, strict=True):
         if not true:
@@ -57,7 +64,7 @@ def attachment_score(alpha: Any, parses: Sequence[Parse], offset: int = 0) -> fl
 
     alpha (B,T,T), one for each parse; with `offset` 1 the first position is a start word.
     """
-    hits = [hit for _, hit in _attachments(numbers(alpha), parses, offset)]
+    hits = [hit for _, hit in _attachments(alpha, parses, offset)]
     return sum(hits) / len(hits)
 
 
@@ -66,26 +73,18 @@ def label_scores(alpha: Any, parses: Sequence[Parse], offset: int = 0) -> dict[s
 
     A head that scores near 1 for one label *is* that dependency.
     """
-    alpha = numbers(alpha)
-    if alpha.ndim != 4:
-        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, K, T, T)")
     table: dict[str, list[float]] = {}
-    for k in range(alpha.shape[1]):
-        counts: dict[str, list[bool]] = {}
-        for label, hit in _attachments(alpha[:, k], parses, offset):
-            counts.setdefault(label, []).append(hit)
-        for label, hits in sorted(counts.items()):
+    for a in _maps(alpha, "B, K, T, T", parses).swapaxes(0, 1):
+        found = _attachments(a, parses, offset)
+        for label in sorted({label for label, _ in found}):
+            hits = [hit for name, hit in found if name == label]
             table.setdefault(label, []).append(sum(hits) / len(hits))
     return table
 
 
-def _attachments(alpha: np.ndarray, parses: Sequence[Parse], offset: int) -> list[tuple[str, bool]]:
-    if alpha.ndim != 3 or len(alpha) != len(parses):
-        raise BadData(
-            f"alpha has shape {alpha.shape}; it needs (B, T, T) with B={len(parses)}, one per parse"
-        )
+def _attachments(alpha: Any, parses: Sequence[Parse], offset: int) -> list[tuple[str, bool]]:
     found = []
-    for a, p in zip(alpha, parses, strict=True):
+    for a, p in zip(_maps(alpha, "B, T, T", parses), parses, strict=True):
         n = len(p.words)
         need_room(a, offset + n - 1, offset + n - 1)
         looked = a[offset : offset + n, offset : offset + n].argmax(-1)
@@ -104,11 +103,8 @@ def gold_mass(alpha: Any, places: Sequence[Sequence[tuple[int, int] | None]]) ->
 
     alpha (B,T,X,Y); places[b][t] is the (x, y) of the word that alpha[b,t] chose, or None.
     """
-    alpha = numbers(alpha)
-    if alpha.ndim != 4 or len(alpha) != len(places):
-        raise BadData(f"alpha has shape {alpha.shape}; it needs (B, T, X, Y) with B={len(places)}")
     masses = []
-    for a, row in zip(alpha, places, strict=True):
+    for a, row in zip(_maps(alpha, "B, T, X, Y", places), places, strict=True):
         for t, place in enumerate(row):
             if place is not None:
                 need_room(a, t, *place)

@@ -15,8 +15,6 @@ A translation is fixed by its source, so the limit of a translator's loss is zer
 is invented: its verb comes last, its adjective follows its noun, and one of its adverbs is two words.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,8 +107,8 @@ class Dependencies:
         return Batches(rows, size=size, seed=seed, pad=Vocabulary.pad)
 
 
-def dependencies(count: int = 1000, seed: int = 0, text: str = DEPENDENCIES) -> Dependencies:
-    grammar = Grammar(text)
+def dependencies(count: int = 1000, seed: int = 0) -> Dependencies:
+    grammar = Grammar(DEPENDENCIES)
     return Dependencies(grammar, [parse(tree) for tree in _some(grammar, count, seed)])
 
 
@@ -137,8 +135,8 @@ class Translation:
         return Batches(self.source_rows(), self.target_rows(), size=size, seed=seed, pad=Vocabulary.pad)
 
 
-def translation(count: int = 1000, seed: int = 0, text: str = TRANSLATION) -> Translation:
-    grammar = Grammar(text)
+def translation(count: int = 1000, seed: int = 0) -> Translation:
+    grammar = Grammar(TRANSLATION)
     pairs = [translate(tree) for tree in _some(grammar, count, seed)]
     rules = [rule for rules in grammar.rules.values() for rule in rules]
     other = (name for rule in rules for name in rule.target or rule.right if name not in grammar.rules)

@@ -10,8 +10,6 @@ Three words come first in every vocabulary: <pad> fills up short rows and never 
 sentence (and stands before the first word as its start), <unk> is any word that is not in the list.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -39,13 +37,12 @@ class Vocabulary:
             raise BadData(f"the word {twice!r} stands twice in the vocabulary; each word needs one id")
 
     @classmethod
-    def of(cls, words: Iterable[str], least: int = 1, most: int | None = None) -> Vocabulary:
-        """The words that occur at least `least` times, the commonest first; at most `most` of them."""
+    def of(cls, words: Iterable[str], least: int = 1) -> "Vocabulary":
+        """The words that occur at least `least` times, the commonest first."""
         counts = Counter(words)
         for special in SPECIAL:
             counts.pop(special, None)
-        kept = sorted((word for word, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))
-        return cls(kept[:most])
+        return cls(sorted((word for word, n in counts.items() if n >= least), key=lambda w: (-counts[w], w)))
 
     def __len__(self) -> int:
         return len(self.words)

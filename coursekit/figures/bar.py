@@ -1,7 +1,5 @@
 """A progress bar, in a notebook and in a terminal; where neither is there to see it, nothing is written."""
 
-from __future__ import annotations
-
 import sys
 import time
 from html import escape
@@ -24,7 +22,7 @@ class Bar:
         self._terminal = show and not self._notebook and sys.stdout.isatty()
         self._handle = None
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> "Bar":
         self._draw()
         return self
 

@@ -1,7 +1,5 @@
 """Lines: the loss and its limit, gradients through time, a spectrum, temperature."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import exp, log10
 from typing import Any
@@ -11,8 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from .palette import BLUE, DASHES, INK, ORANGE, PALETTE
-from .style import canvas, in_style
-from .svg import Picture, picture
+from .svg import Picture, canvas, in_style, picture
 
 MOST = 200  # points of a curve: more cannot be seen, and would make the page heavy
 

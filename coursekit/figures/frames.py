@@ -7,14 +7,15 @@ they work wherever HTML does, however often it is copied. On paper, and in the b
 that tells most is there with its label: the one it starts at, or the last, unless the author names another.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
+
+from . import curves, maps
+from .measure import backward_norms, matrix_with_radius
 from .palette import BLUE
 from .svg import Picture
 
@@ -29,16 +30,44 @@ _PAPER = (
 )
 
 
-@dataclass(frozen=True)
 class Slider:
     """What `slider` gives: shows itself as HTML."""
 
-    frames: tuple[Picture, ...]
-    labels: tuple[str, ...]
-    name: str
-    caption: str
-    start: int
-    told: int
+    def __init__(
+        self,
+        frames: Sequence[Any],
+        labels: Sequence[object] | None = None,
+        name: str = "frame",
+        caption: str = "",
+        alt: Sequence[str] | None = None,
+        start: int = 0,
+        told: int | None = None,
+    ):
+        """`frames`, pictures of this package or drawings of equations, under a slider.
+
+        `labels[n]` is shown beside it at frame n, `name` says what is moved.
+
+        `alt` replaces the frames' own words for those who cannot see them; `told` is the frame that tells most.
+        """
+        pictures = [_picture(frame) for frame in frames]
+        text = lambda label: f"{label:.4g}" if isinstance(label, float) else str(label)
+        self.labels = tuple(map(text, range(len(pictures)) if labels is None else labels))
+        words = tuple(frame.alt for frame in pictures) if alt is None else tuple(alt)
+        if not pictures:
+            raise ValueError("there are no frames to slide over; give at least one Picture")
+        for what, many in (("labels", self.labels), ("alt", words)):
+            if len(many) != len(pictures):
+                raise ValueError(
+                    f"there are {len(pictures)} frames and {len(many)} {what}; each frame needs one"
+                )
+        self.start, self.told = start, (start or len(pictures) - 1) if told is None else told
+        for what, n in (("start", start), ("told", self.told)):
+            if not 0 <= n < len(pictures):
+                raise ValueError(f"{what} is {n}; it needs to be one of the frames 0 to {len(pictures) - 1}")
+        if not caption:
+            raise ValueError("caption is empty; say in a sentence what moves in the picture")
+        self.frames = tuple(Picture(frame.svg, word) for frame, word in zip(pictures, words, strict=True))
+        self.name, self.caption = name, caption
 
     def __repr__(self) -> str:
         ends = f"{self.name} {self.labels[0]} to {self.labels[-1]}"
@@ -66,38 +95,7 @@ class Slider:
         )
 
 
-def slider(
-    frames: Sequence[Any],
-    labels: Sequence[object] | None = None,
-    name: str = "frame",
-    caption: str = "",
-    alt: Sequence[str] | None = None,
-    start: int = 0,
-    told: int | None = None,
-) -> Slider:
-    """`frames`, pictures of this package or drawings of equations, under a slider.
-
-    `labels[n]` is shown beside it at frame n, `name` says what is moved.
-
-    `alt` replaces the frames' own words for those who cannot see them; `told` is the frame that tells most.
-    """
-    frames = tuple(_picture(frame) for frame in frames)
-    text = lambda label: f"{label:.4g}" if isinstance(label, float) else str(label)
-    shown = tuple(map(text, range(len(frames)) if labels is None else labels))
-    words = tuple(frame.alt for frame in frames) if alt is None else tuple(alt)
-    if not frames:
-        raise ValueError("there are no frames to slide over; give at least one Picture")
-    for what, many in (("labels", shown), ("alt", words)):
-        if len(many) != len(frames):
-            raise ValueError(f"there are {len(frames)} frames and {len(many)} {what}; each frame needs one")
-    told = (start or len(frames) - 1) if told is None else told
-    for what, n in (("start", start), ("told", told)):
-        if not 0 <= n < len(frames):
-            raise ValueError(f"{what} is {n}; it needs to be one of the frames 0 to {len(frames) - 1}")
-    if not caption:
-        raise ValueError("caption is empty; say in a sentence what moves in the picture")
-    frames = tuple(Picture(frame.svg, word) for frame, word in zip(frames, words, strict=True))
-    return Slider(frames, shown, name, caption, start, told)
+slider = Slider
 
 
 def _picture(frame: Any) -> Picture:
@@ -108,3 +106,57 @@ def _picture(frame: Any) -> Picture:
     raise ValueError(
         f"a frame is a {type(frame).__name__}; a slider needs figures of coursekit, or equations drawn"
     )
+
+
+# ── figures that move, ready for use ─────────────────────────────────────────────────────────────
+
+
+def exploding_slider(radii: Sequence[float], steps: int = 30) -> Slider:
+    """Eigenvalues of a recurrent matrix, and the norm of the gradient going back, as the radius changes."""
+    pictures = []
+    for radius in radii:
+        W = matrix_with_radius(24, radius)
+        norms = {name: backward_norms(W, steps, name) for name in ("linear", "tanh")}
+        pictures.append(curves.eigenvalues(W, norms))
+    labels = [f"{r:.2f}" for r in radii]
+    caption = (
+        "Below a spectral radius of 1 the gradient vanishes; above it, a linear network's gradient explodes."
+    )
+    start, told = _nearest_one(radii), len(radii) - 1
+    return slider(pictures, labels, name="spectral radius", caption=caption, start=start, told=told)
+
+
+def temperature_slider(
+    logits: Sequence[float],
+    words: Sequence[str],
+    temperatures: Sequence[float] = (0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4, 10),
+) -> Slider:
+    """The probabilities of the next word, from the largest logit alone to all words alike."""
+    pictures = [curves.temperature(logits, words, t) for t in temperatures]
+    labels, start = [f"{t:g}" for t in temperatures], _nearest_one(temperatures)
+    caption = "A low temperature sharpens the distribution, a high one flattens it."
+    return slider(pictures, labels, name="temperature", caption=caption, start=start)
+
+
+def _nearest_one(values: Sequence[float]) -> int:
+    return min(range(len(values)), key=lambda n: abs(values[n] - 1))
+
+
+def pattern_slider(name: str, T: int, widths: Sequence[int] = (1, 2, 3, 4, 6, 8, 12, 16)) -> Slider:
+    """An attention pattern of `coursekit.models.patterns` as its width w grows."""
+    from ..models.patterns import mask, pairs
+
+    pictures = [maps.pattern(mask(name, T, w), f"{name}, w = {w}: {pairs(name, T, w)} pairs") for w in widths]
+    caption = f"The pattern “{name}” over {T} positions as its width grows."
+    return slider(pictures, widths, name="width w", caption=caption, start=len(widths) // 2)
+
+
+def gradient_slider(
+    norms: Sequence[dict[str, Sequence[float]]], labels: Sequence[object], name: str, caption: str
+) -> Slider:
+    """Norms of gradients through time, one {name: norms} per frame, all on one scale."""
+    every = np.concatenate([np.asarray(v, dtype=float) for frame in norms for v in frame.values()])
+    every = every[every > 0]
+    ylim = (float(every.min()) / 2, float(every.max()) * 2) if len(every) else None
+    pictures = [curves.gradient_norms(frame, ylim=ylim) for frame in norms]
+    return slider(pictures, labels, name=name, caption=caption)

@@ -1,7 +1,5 @@
 """What the live figures of the book are given: a language to learn, scores to weigh."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

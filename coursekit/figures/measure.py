@@ -1,7 +1,5 @@
 """What a figure needs and a model does not give by itself: gradients through time, gates, a spectrum."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ They keep a contrast of 3 with white and with a dark page, and stay apart for th
 differ in dash.
 """
 
-from __future__ import annotations
-
 BLUE, ORANGE, GREEN, PURPLE = "#2a6fdb", "#cc4e12", "#129e76", "#bd3f9c"
 PALETTE = (BLUE, ORANGE, GREEN, PURPLE)
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)))

@@ -1,24 +1,82 @@
-"""A finished figure: one SVG per panel, and the words for those who cannot see it.
+"""One look for every figure, and a finished figure: one SVG per panel, with words for those who cannot see it.
 
-Panels stand beside each other where there is room and below each other on a phone, where no letter is smaller than
-9 pixels. The same drawing gives the same bytes: no date, no random id.
+Text and axes have the colour of the page's own text (`currentColor`), the background is transparent, and letters are
+in the page's font: the same picture serves light and dark. Panels stand beside each other where there is room and
+below each other on a phone, where no letter is smaller than 9 pixels. The same drawing gives the same bytes: no date,
+no random id.
 """
-
-from __future__ import annotations
 
 import hashlib
 import io
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import Any
 
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.colors import LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from .palette import INK
+from .palette import BLUE, INK
+
+# From nothing to blue, over whatever page lies below; faint values are lifted, or a dark page would hide them.
+HEAT = LinearSegmentedColormap.from_list("course", [to_rgba(BLUE, (n / 16) ** 0.75) for n in range(17)])
+
+WIDEST = 5.4  # inches of a panel: wider, its letters would be too small on a phone
+
+_RC: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "course",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10.5,
+    "axes.titlesize": 11,
+    "axes.titlepad": 9,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "axes.linewidth": 0.7,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+    "axes.unicode_minus": True,
+    "mathtext.fontset": "dejavusans",
+    "path.simplify": True,
+    "path.simplify_threshold": 0.3,
+}
+
+
+def in_style() -> AbstractContextManager[None]:
+    """A context in which matplotlib draws in the course's style."""
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_RC}
+    return matplotlib.rc_context(settings)
+
+
+def canvas(
+    width: float = WIDEST, height: float = 3.2, panels: int = 1, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure (inches) with `panels` axes side by side; call it within `in_style()`.
+
+    It is no part of pyplot: nothing is shown twice, nothing stays in memory.
+    """
+    figure = Figure(figsize=(min(width, WIDEST * panels), height), layout="constrained")
+    FigureCanvasSVG(figure)
+    return figure, list(figure.subplots(1, panels, squeeze=False, **options)[0])
+
 
 PHONE = 340 / 96  # inches: the room for a figure on a phone of 390 pixels
 LEAST = 9.1 * 72 / 96  # points: the smallest letter there

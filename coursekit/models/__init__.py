@@ -6,8 +6,6 @@
 A name is imported when it is first used, so that `import coursekit.models` costs nothing.
 """
 
-from __future__ import annotations
-
 from ..lazy import lazily
 
 HOMES = {

@@ -4,16 +4,16 @@ A head k asks (Query), is asked (Key) and answers (Value) in a space of size I, 
 the layer's J; alpha[k,t1,t2] is the weight of the edge from t1 to t2 with label k.
 """
 
-from __future__ import annotations
-
 from typing import Self
 
 import torch
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_like, need_shapes
+from .guards import BadInput, need_like, need_tensors
 from .local_attention import local_attention
 from .patterns import LOCAL, PATTERNS, attend, mask, need_allowed, pairs
+
+Maybe = Tensor | None
 
 __all__ = ["CAUSAL", "CROSS", "PATTERNS", "SELF", "Heads", "attend", "mask", "pairs"]
 
@@ -79,17 +79,17 @@ class Heads(nn.Module):
         self.B_Q, self.B_K, self.B_V = (nn.Parameter(torch.zeros(K, I)) if bias else None for _ in range(3))
         self.B_O = nn.Parameter(torch.zeros(J)) if bias else None
 
-    def forward(
-        self, L: Tensor, M: Tensor | None = None, allowed: Tensor | None = None
-    ) -> tuple[Tensor, Tensor | None]:
+    def forward(self, L: Tensor, M: Maybe = None, allowed: Maybe = None) -> tuple[Tensor, Maybe]:
         """`allowed` (B,S) bool is False at the keys that nobody may look at, such as padding."""
         M = L if M is None else M
-        self._check(L, M, allowed)
+        B, _, S = need_tensors("L B T J, M B S J", L, M, J=self.W_Q.shape[2])
+        need_like("L", L, "W_Q", self.W_Q)
+        if allowed is not None:
+            need_allowed(allowed, B, S)
+            allowed = allowed[:, None, :]  # the same for every head
         Query = _project(self.W_Q, self.B_Q, L)
         Key = _project(self.W_K, self.B_K, M)
         Value = _project(self.W_V, self.B_V, M)
-        if allowed is not None:
-            allowed = allowed[:, None, :]  # the same for every head
         if self.pattern in LOCAL:
             h, alpha = local_attention(self.pattern, Query, Key, Value, self.w, allowed), None
         else:
@@ -100,16 +100,6 @@ class Heads(nn.Module):
             h, alpha = attend(Query, Key, Value, seen)
         L_SA = torch.einsum("jki,bkti->btj", self.W_O, h)
         return (L_SA if self.B_O is None else L_SA - self.B_O), alpha
-
-    def _check(self, L: Tensor, M: Tensor, allowed: Tensor | None) -> None:
-        B, _, S = need_shapes("L B T J, M B S J", L, M, J=self.W_Q.shape[2])
-        need_like("L", L, "W_Q", self.W_Q)
-        need_like("M", M, "L", L)
-        need_finite("L", L)
-        if M is not L:
-            need_finite("M", M)
-        if allowed is not None:
-            need_allowed(allowed, B, S)
 
     @classmethod
     def from_torch(cls, module: nn.MultiheadAttention, pattern: str = "full", w: int | None = None) -> Self:
@@ -130,7 +120,7 @@ class Heads(nn.Module):
         return heads
 
 
-def _project(W: Tensor, B: Tensor | None, L: Tensor) -> Tensor:
+def _project(W: Tensor, B: Maybe, L: Tensor) -> Tensor:
     """W[k,i,J] L[b,t,J] - B[k,i] -> (B,K,T,I)."""
     projected = torch.einsum("kij,btj->bkti", W, L)
     return projected if B is None else projected - B[:, None, :]

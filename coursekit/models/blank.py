@@ -5,8 +5,6 @@ it. Neither has seen the word itself; the states at t have, and using them would
 Before the first word and after the last one the state is zero (`pad` says so).
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

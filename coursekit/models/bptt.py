@@ -11,8 +11,6 @@ each gradient is an outer product of what a parameter met on the way forward and
 back. The true gradient is the sum over all appearances; truncated to τ, over the last τ of them.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

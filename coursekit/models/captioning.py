@@ -5,8 +5,6 @@ what the cell reads: (J, K, I) -> J. The first state is zero, so the first look 
 picture; since the start word has been read by then, the first word of the caption has seen it.
 """
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from .cells import GRU, Cell

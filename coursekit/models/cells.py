@@ -15,8 +15,6 @@ The state is h itself; that of the LSTM is the pair (h, c). The bias has the cou
 has no second derivative; a cell made with `fast=False` runs its own `step` in a plain loop.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
@@ -35,6 +33,7 @@ class Cell(nn.Module):
 
     equations: str
     parts: tuple[str, ...]
+    keeps = "h"  # what its state is made of
     all_at_once: type[Function] | None = None  # the fast path
 
     def __init__(
@@ -63,16 +62,16 @@ class Cell(nn.Module):
 
     def initial(self, x: Tensor) -> State:
         """The zero state for a batch x (B, ...)."""
-        return x.new_zeros(len(x), self.hidden)
+        zero = x.new_zeros(len(x), self.hidden)
+        return zero if self.keeps == "h" else (zero, zero)
 
     def forward(self, x: Tensor, state: State = None) -> tuple[Tensor, State]:
         batch, T = need_shape("x", x, "B T K", K=self.inputs)
         need_like("x", x, "the cell", getattr(self, f"W_h{self.parts[0]}"))
         need_finite("x", x)
         state = self.initial(x) if state is None else state
-        self._check_state(state, x, batch)
+        given = self._checked(state, x, batch)
         if self.fast and self.all_at_once is not None:
-            given = state if isinstance(state, tuple) else (state,)
             h, *rest = self.all_at_once.apply(x.transpose(0, 1).contiguous(), *given, *self._weights())
             return h.transpose(0, 1), (h[-1], *rest) if rest else h[-1]
         h = []
@@ -81,9 +80,15 @@ class Cell(nn.Module):
             h.append(h_t)
         return torch.stack(h, dim=1), state
 
-    def _check_state(self, state: State, x: Tensor, batch: int) -> None:
-        need_shape("the state h", state, "B J", B=batch, J=self.hidden)
-        need_like("the state h", state, "x", x)
+    def _checked(self, state: State, x: Tensor, batch: int) -> tuple[Tensor, ...]:
+        """The parts of a state, if they fit."""
+        parts = (state,) if self.keeps == "h" else state
+        if not isinstance(parts, tuple) or len(parts) != len(self.keeps):
+            raise BadInput("the state of an LSTM needs to be a pair (h, c) of (B, J) tensors")
+        for name, part in zip(self.keeps, parts, strict=True):
+            need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
+            need_like(f"the state {name}", part, "x", x)
+        return parts
 
     def _weights(self) -> tuple[Any, ...]:
         """What the fast path takes: the weights of all parts, one above the other, so that one product serves them."""
@@ -94,10 +99,42 @@ class Cell(nn.Module):
 
     @classmethod
     def from_torch(cls, module: nn.RNNBase, **options: Any) -> Self:
-        """This cell with the weights of torch's module (see `torch_weights`)."""
-        from .torch_weights import load
+        """A cell that computes what torch's module (one layer, one direction) computes.
 
-        return load(cls, module, options)
+        torch stacks the gates' matrices in one tensor, adds two biases where the course subtracts one, and its GRU
+        gate z multiplies the old state: z = 1 − G2 = σ(−a) where G2 = σ(a), so its weights change sign.
+        """
+        if cls not in _THEIRS:
+            raise BadInput(f"torch has no module for the cell {cls.__name__}")
+        kind, order = _THEIRS[cls]
+        if not isinstance(module, kind):
+            raise BadInput(f"{cls.__name__} needs a torch.nn.{kind.__name__}, not a {type(module).__name__}")
+        if module.num_layers != 1 or module.bidirectional or module.proj_size:
+            raise BadInput(f"{cls.__name__} needs one layer, one direction and no projection")
+        if cls is Vanilla:
+            if getattr(module, "nonlinearity", None) == "relu":
+                raise BadInput('Vanilla needs nonlinearity="tanh", not "relu"')
+            options = {"activation": "tanh", **options}
+        given = dict(module.named_parameters())
+        W_h, W_x = given["weight_hh_l0"], given["weight_ih_l0"]
+        zero = W_h.new_zeros(len(W_h))
+        stacks = (W_h, W_x, given.get("bias_hh_l0", zero), given.get("bias_ih_l0", zero))
+        cell = cls(module.input_size, module.hidden_size, device=W_h.device, dtype=W_h.dtype, **options)
+        theirs = {}
+        for part, W_h, W_x, b_h, b_x in zip(order, *(s.chunk(len(order)) for s in stacks), strict=True):
+            sign = -1 if part == "G2" else 1
+            inside = issubclass(cls, GRU) and part == "R"  # b_h stands inside the reset
+            theirs[f"W_h{part}"], theirs[f"W_x{part}"] = sign * W_h, sign * W_x
+            theirs[f"B_{part}"] = -sign * (b_x if inside else b_x + b_h)
+            if inside and cls is TorchGRU:
+                theirs["B_hR"] = -b_h
+            elif inside and (bool((W_h != torch.diag(W_h.diagonal())).any()) or bool(b_h.any())):
+                raise BadInput(
+                    "torch's GRU resets after the product and the course's before it; they agree only where "
+                    "W_hR is diagonal and its own bias is zero: use TorchGRU for these weights"
+                )
+        cell.load_state_dict(theirs)
+        return cell
 
 
 class Vanilla(Cell):
@@ -201,6 +238,7 @@ class LSTM(Cell):
         h[b,t,j] = Go[b,t,j] tanh(c[b,t,j])
     """
     parts = ("R", "Gf", "Gi", "Go")
+    keeps = "hc"
     all_at_once = fast_cells.LSTM
 
     def step(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -213,12 +251,11 @@ class LSTM(Cell):
         h = Go * tanh(c)
         return h, (h, c)
 
-    def initial(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return super().initial(x), super().initial(x)
 
-    def _check_state(self, state: State, x: Tensor, batch: int) -> None:
-        if not isinstance(state, tuple) or len(state) != 2:
-            raise BadInput("the state of an LSTM needs to be a pair (h, c) of (B, J) tensors")
-        for name, part in zip("hc", state, strict=True):
-            need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
-            need_like(f"the state {name}", part, "x", x)
+# For each cell: torch's module, and the parts in the order in which torch stacks them.
+_THEIRS: dict[type, tuple[type, tuple[str, ...]]] = {
+    Vanilla: (nn.RNN, ("h",)),
+    GRU: (nn.GRU, ("G1", "G2", "R")),
+    TorchGRU: (nn.GRU, ("G1", "G2", "R")),
+    LSTM: (nn.LSTM, ("Gi", "Gf", "R", "Go")),
+}

@@ -4,8 +4,6 @@ The slide clips each tensor by its own norm; torch clips all tensors by one norm
 entries together, and divides by that norm + 1e-6. Both leave short gradients as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch
@@ -21,7 +19,7 @@ def clip_each(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:
     [tensor([3., 4.])]
     """
     gradients = _checked(gradients, n_max)
-    return [g * _factor(g.norm(), n_max) for g in gradients]
+    return [n_max / g.norm().clamp(min=n_max) * g for g in gradients]
 
 
 def clip_global(gradients: Iterable[Tensor], n_max: float, epsilon: float = 1e-6) -> list[Tensor]:
@@ -30,13 +28,8 @@ def clip_global(gradients: Iterable[Tensor], n_max: float, epsilon: float = 1e-6
     With torch's ε this is `torch.nn.utils.clip_grad_norm_`; with ε = 0 it is exact.
     """
     gradients = _checked(gradients, n_max)
-    norm = torch.stack([g.norm() for g in gradients]).norm()
-    return [g * _factor(norm + epsilon, n_max) for g in gradients]
-
-
-def _factor(norm: Tensor, n_max: float) -> Tensor:
-    """min(1, n_max / norm), without a division by zero."""
-    return n_max / norm.clamp(min=n_max)
+    norm = torch.stack([g.norm() for g in gradients]).norm() + epsilon
+    return [n_max / norm.clamp(min=n_max) * g for g in gradients]
 
 
 def _checked(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:

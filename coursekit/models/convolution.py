@@ -4,13 +4,11 @@ A convolution is a sum over a small window, so the code below takes every window
 layer (`unfold`) and then does that sum in one `einsum`, with the letters of the equation.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_ids, need_like, need_shape, need_shapes
+from .guards import BadInput, need_ids, need_shape, need_tensors
 
 EMBED = "L[b,t,i] = e[w[b,t],i]"
 
@@ -34,9 +32,7 @@ def embed(e: Tensor, w: Tensor) -> Tensor:
 
 def conv_stride_2(L: Tensor, W: Tensor, B: Tensor) -> Tensor:
     """`STRIDE_2`, with t from 0 and no padding. L (B,T,J), W (k,J,I), B (I,) -> (B,(T-k)//2+1,I)."""
-    k, _, _, _, T = need_shapes("W k J I, B I, L B T J", W, B, L)
-    need_like("L", L, "W", W)
-    need_finite("L", L)
+    k, _, _, _, T = need_tensors("W k J I, B I, L B T J", W, B, L)
     if k > T:
         raise BadInput(f"L has shape {tuple(L.shape)}; a window of k={k} needs T of at least {k}")
     windows = L.unfold(1, k, 2)  # (B, T', J, k), a view
@@ -72,9 +68,7 @@ def conv_same(L: Tensor, W: Tensor) -> Tensor:
     out[b,x,y,j] = W[dx,dy,I,j] L[b,x+dx,y+dy,I] with dx, dy from -(k//2); k is odd.
     L (B,X,Y,I), W (k,k,I,J) -> (B,X,Y,J).
     """
-    k, *_ = need_shapes("W k k I J, L B X Y I", W, L)
-    need_like("L", L, "W", W)
-    need_finite("L", L)
+    k, *_ = need_tensors("W k k I J, L B X Y I", W, L)
     if k % 2 == 0:
         raise BadInput(f"W has shape {tuple(W.shape)}; a centred window needs an odd k")
     r = k // 2
@@ -87,7 +81,7 @@ def update_gate_conv(L: Tensor, W_R: Tensor, B_R: Tensor, W_G: Tensor, B_G: Tens
 
     L (B,X,Y,J), W_R and W_G (k,k,J,J) indexed [dx,dy,in,out], B_R and B_G (J,) -> (B,X,Y,J).
     """
-    need_shapes("W_R k k J J, W_G k k J J, B_R J, B_G J, L B X Y J", W_R, W_G, B_R, B_G, L)
+    need_tensors("W_R k k J J, W_G k k J J, B_R J, B_G J, L B X Y J", W_R, W_G, B_R, B_G, L)
     R = torch.tanh(conv_same(L, W_R) - B_R)
     G = torch.sigmoid(conv_same(L, W_G) - B_G)
     return G * L + (1 - G) * R

@@ -15,8 +15,6 @@ the loops call `h` and `h_next`. The weights of a cell's parts lie one above the
 its `parts`. The plain loops stand in `cells`; a test shows that both agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -77,10 +75,10 @@ def _over_time(dZ: Tensor, a: Tensor) -> Tensor:
     return (a.flatten(0, 1).T @ dZ.flatten(0, 1)).T
 
 
-def _input_gradients(ctx: Any, dZ: Tensor, x: Tensor, W_x: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-    """dx, dW_x, dB from the pre-activation gradients of all steps."""
+def _gradients(ctx: Any, dZ: Tensor, x: Tensor, W_x: Tensor, *of_state: Tensor) -> tuple[Tensor | None, ...]:
+    """dx, what belongs to the states and their weights, dW_x and dB, from the pre-activation gradients."""
     dx = dZ @ W_x if ctx.needs_input_grad[0] else None
-    return dx, _over_time(dZ, x), -dZ.sum((0, 1))
+    return dx, *of_state, _over_time(dZ, x), -dZ.sum((0, 1))
 
 
 # ── the four cells ───────────────────────────────────────────────────────────────────────────
@@ -107,8 +105,7 @@ class Vanilla(Function):
         for dz, h_next, dh, dh_next in reversed(_steps(dZ, H[1:], dH[:-1], dH[1:])):
             ctx.through(dh_next, h_next, out=dz)
             _add_product(dh, dz, W_h)
-        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
-        return dx, dH[0], _over_time(dZ, H[:-1]), dW_x, dB, None
+        return *_gradients(ctx, dZ, x, W_x, dH[0], _over_time(dZ, H[:-1])), None
 
 
 class UGRNN(Function):
@@ -135,8 +132,7 @@ class UGRNN(Function):
             dg *= dh_next
             dr *= dh_next
             _add_product(dh.addcmul_(dh_next, G_t), dz, W_h)
-        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
-        return dx, dH[0], _over_time(dZ, H[:-1]), dW_x, dB
+        return _gradients(ctx, dZ, x, W_x, dH[0], _over_time(dZ, H[:-1]))
 
 
 class GRU(Function):
@@ -174,8 +170,7 @@ class GRU(Function):
             dm = dr @ W_hR
             dg1 *= dm
             _add_product(dh.addcmul_(dh_next, old_t).addcmul_(dm, G1_t), dg, W_hG)
-        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
-        return dx, dH[0], _over_time(dG, H[:-1]), _over_time(dR, M), dW_x, dB
+        return _gradients(ctx, dZ, x, W_x, dH[0], _over_time(dG, H[:-1]), _over_time(dR, M))
 
 
 class LSTM(Function):
@@ -215,5 +210,4 @@ class LSTM(Function):
             do *= dh_next
             dc *= Gf_t
             _add_product(dh, dz, W_h)
-        dx, dW_x, dB = _input_gradients(ctx, dZ, x, W_x)
-        return dx, dH[0], dc, _over_time(dZ, H[:-1]), dW_x, dB
+        return _gradients(ctx, dZ, x, W_x, dH[0], dc, _over_time(dZ, H[:-1]))

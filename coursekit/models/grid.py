@@ -6,31 +6,22 @@ read aloud; `grid_states` does one matrix product per anti-diagonal; `grid_gradi
 backward pass, once through the places in the opposite order.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import need_finite, need_like, need_shapes
+from .guards import need_tensors
 
 EQUATIONS = """
 pad h
 h[b,i,j,a] = sigmoid(W_in[a,C] x[b,i,j,C] + W_left[a,D] h[b,i-1,j,D] + W_top[a,D] h[b,i,j-1,D])
 """
-
-
-def _check(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> tuple[int, int, int, int]:
-    tensors = (W_in, W_left, W_top, x)
-    h, _, batch, n, m = need_shapes("W_in h c, W_left h h, W_top h h, x B n m c", *tensors)
-    need_like("x", x, "W_in", W_in)
-    need_finite("x", x)
-    return batch, n, m, h
+TENSORS = "W_in h c, W_left h h, W_top h h, x B n m c"
 
 
 def grid_loop(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:
     """`EQUATIONS`, place by place. x (B,n,m,c), W_in (h,c), W_left and W_top (h,h) -> (B,n,m,h)."""
-    batch, n, m, size = _check(x, W_in, W_left, W_top)
+    size, _, batch, n, m = need_tensors(TENSORS, W_in, W_left, W_top, x)
     zero = x.new_zeros(batch, size)
     h: dict[tuple[int, int], Tensor] = {}
     for i in range(n):
@@ -42,7 +33,7 @@ def grid_loop(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:
 
 def grid_states(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tensor:
     """The same states by anti-diagonals: one product of [x; left; top] for all places that are ready."""
-    batch, n, m, size = _check(x, W_in, W_left, W_top)
+    size, _, batch, n, m = need_tensors(TENSORS, W_in, W_left, W_top, x)
     W = torch.cat([W_in, W_left, W_top], 1).T  # (c+2h, h)
     order = _by_diagonals(n, m, x.device)
     lengths = [min(n, d + 1) - max(0, d - m + 1) for d in range(n + m - 1)]
@@ -75,8 +66,8 @@ def grid_gradient(
     h (B,n,m,h) are the states of x; dh (B,n,m,h) is dJ/dh where only the loss is looked at.
     Returns dJ for `W_in`, `W_left`, `W_top` and `x`, each of its own shape.
     """
-    batch, n, m, size = _check(x, W_in, W_left, W_top)
-    need_shapes("h B n m h, dh B n m h", h, dh, B=batch, n=n, m=m, h=size)
+    size, _, batch, n, m = need_tensors(TENSORS, W_in, W_left, W_top, x)
+    need_tensors("h B n m h, dh B n m h", h, dh, B=batch, n=n, m=m, h=size)
     a = torch.zeros_like(F.pad(h, (0, 0, 0, 1, 0, 1)))  # one border of zeros below and to the right
     for i in reversed(range(n)):
         for j in reversed(range(m)):

@@ -1,7 +1,7 @@
 """Input guards: one sentence that names the tensor, the shape it has and the shape it needs.
 
     B, T = need_shape("x", x, "B T K", K=self.inputs)      # the sizes that were not given, in order
-    V, d, D = need_shapes("L V d, H D D, I d D", L, H, I)  # several, whose sizes must agree
+    V, d, D = need_tensors("L V d, H D D, I d D", L, H, I)  # several that belong together: all of this page
     B, T = need_ids("w", w, "B T", below=V)                # whole numbers, 0 <= w < V
     need_finite("x", x)                                    # no NaN, no infinity
     need_like("h", h, "x", x)                              # one dtype, one device
@@ -10,8 +10,6 @@ A pattern is one word per axis: a name whose size is given (`K=3`) or free (`B`)
 in front stands for any leading axes. Every size must be at least 1: an empty batch or T=0 is refused.
 Values are looked at only where there are values (a tensor on the `meta` device has none).
 """
-
-from __future__ import annotations
 
 import torch
 from torch import Tensor
@@ -47,13 +45,17 @@ def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[i
     return tuple(size for word, size in found.items() if word not in sizes)
 
 
-def need_shapes(patterns: str, *tensors: Tensor, **sizes: int) -> tuple[int, ...]:
-    """`need_shape` for each "name pattern"; a size that one tensor has found is given for those after it."""
+def need_tensors(patterns: str, *tensors: Tensor, **sizes: int) -> tuple[int, ...]:
+    """Tensors that belong together, "name pattern" for each: a size that one has found is given for those after it,
+    all are finite, and have the dtype and the device of the first."""
     known = dict(sizes)
-    for text, tensor in zip(patterns.split(", "), tensors, strict=True):
-        name, _, pattern = text.partition(" ")
-        free = [word for word in dict.fromkeys(pattern.split()) if word != "..." and word not in known]
-        known |= zip(free, need_shape(name, tensor, pattern, **known), strict=True)
+    first, *_ = names = [text.partition(" ")[0] for text in patterns.split(", ")]
+    for name, text, tensor in zip(names, patterns.split(", "), tensors, strict=True):
+        free = [word for word in dict.fromkeys(text.split()[1:]) if word != "..." and word not in known]
+        known |= zip(free, need_shape(name, tensor, text.partition(" ")[2], **known), strict=True)
+    for name, tensor in zip(names, tensors, strict=True):
+        need_like(name, tensor, first, tensors[0])
+        need_finite(name, tensor)
     return tuple(size for name, size in known.items() if name not in sizes)
 
 

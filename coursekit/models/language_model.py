@@ -9,8 +9,6 @@ logits at t are those of the word t+1, and a sentence ends with its end-of-seque
 predicted like any other: without it the probabilities of all sentences do not sum to one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -18,9 +16,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.types import Device
 
-from .cells import Cell, State
+from .cells import Cell
 from .guards import BadInput, need_ids
-from .losses import next_word_loss, word_losses
+from .losses import Predictor, word_losses
 from .stacked import Stacked
 
 EMBED = "x[b,t,k] = e[w[b,t],k]"
@@ -32,7 +30,7 @@ READOUTS = {
 }
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(Predictor):
     """forward: words w (B, T) -> logits (B, T, V), those at t for the word t+1."""
 
     def __init__(
@@ -60,23 +58,12 @@ class LanguageModel(nn.Module):
         return "\n".join((EMBED, self.cell.equations, READOUTS[self.readout]))
 
     def forward(self, w: Tensor) -> Tensor:
-        return self.run(w)[0]
-
-    def run(self, w: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """As `forward`, from a given state, and with the state after the last word."""
         need_ids("w", w, "B T", below=self.words)
-        h, state = self.cell(F.embedding(w, self.e), state)
+        h: Tensor = self.cell(F.embedding(w, self.e))[0]
         if self.U is not None:
-            return h @ self.U.T, state
-        return (h if self.W_o is None else h @ self.W_o.T) @ self.e.T, state
-
-    def loss(self, w: Tensor, pad: int | None = None) -> Tensor:
-        """The mean of −ln P(w[t+1] | w[0..t]) over the words of w (B, T) that are not `pad`."""
-        return next_word_loss(self(w), w, pad)
+            return h @ self.U.T
+        return (h if self.W_o is None else h @ self.W_o.T) @ self.e.T
 
     def losses(self, w: Tensor, pad: int | None = None) -> Tensor:
         """−ln P of each word after the first, (B, T-1), zero at `pad`; a row's sum is −ln P(row)."""
-        _, T = need_ids("w", w, "B T", below=self.words)
-        if T < 2:
-            raise BadInput(f"w has shape {tuple(w.shape)}; it needs (B, T) with T >= 2, a start and a word")
         return word_losses(self(w[:, :-1]), w[:, 1:], pad)

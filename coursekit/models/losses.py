@@ -6,8 +6,6 @@
 them and over t1, so that its weight does not depend on the size of the model.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -5,14 +5,12 @@ any matrix of rank up to J. So the way back, `split`, is exact for rank <= I, an
 matrix of rank I (the singular values that it drops are the error).
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_finite, need_shape, need_shapes
+from .guards import BadInput, need_tensors
 
 MERGE = "W[k,j1,j2] = 1/sqrt(I) W_Q[k,I,j1] W_K[k,I,j2]"
 
@@ -21,14 +19,13 @@ ATTENTION = "alpha[b,k,t1,t2] = softmax[t2](L[b,t1,J1] W[k,J1,J2] L[b,t2,J2])"
 
 def merge(W_Q: Tensor, W_K: Tensor) -> Tensor:
     """`MERGE`, the scale inside: W_Q and W_K (K,I,J) -> W (K,J,J)."""
-    _, I, _ = need_shapes("W_Q K I J, W_K K I J", W_Q, W_K)
+    _, I, _ = need_tensors("W_Q K I J, W_K K I J", W_Q, W_K)
     return torch.einsum("kia,kib->kab", W_Q, W_K) / sqrt(I)
 
 
 def split(W: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """W (K,J,J) -> W_Q, W_K (K,I,J) with I = `size`, whose merge is W, or nearest to it in rank I."""
-    J = need_shape("W", W, "K J J")[1]
-    need_finite("W", W)
+    _, J = need_tensors("W K J J", W)
     if not 1 <= size <= J:
         raise BadInput(f"size is {size}; a head of a matrix of shape {tuple(W.shape)} needs 1 to {J}")
     U, s, Vt = torch.linalg.svd(W * sqrt(size))
@@ -38,8 +35,7 @@ def split(W: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 def merged_attention(L: Tensor, W: Tensor) -> Tensor:
     """`ATTENTION`: L (B,T,J), W (K,J,J) -> alpha (B,K,T,T)."""
-    need_shapes("W K J J, L B T J", W, L)
-    need_finite("L", L)
+    need_tensors("W K J J, L B T J", W, L)
     return torch.softmax(torch.einsum("bsj,kjl,btl->bkst", L, W, L), -1)
 
 

@@ -4,8 +4,6 @@ The lecture lays the word and its position end to end; the paper it cites adds t
 W = (W_e W_p) the concatenation is W_e e + W_p pos: an addition of two learned maps.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

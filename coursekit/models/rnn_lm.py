@@ -8,8 +8,6 @@
 V words, embeddings of size d, states of size D. `bptt` has the gradients, derived by hand.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch
@@ -17,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.types import Device
 
-from .guards import need_finite, need_ids, need_shape, need_shapes
+from .guards import need_finite, need_ids, need_shape, need_tensors
 
 EQUATIONS = """
     e[b,t,i] = L[x[b,t],i]
@@ -42,18 +40,15 @@ class Params(NamedTuple):
     def random(
         cls, V: int, d: int, D: int, *,
         generator: torch.Generator | None = None, device: Device = None, dtype: torch.dtype | None = None,
-    ) -> Params:  # fmt: skip
+    ) -> "Params":  # fmt: skip
         """Parameters of unit scale: large enough that no mistake in a gradient hides."""
         shapes = ((V, d), (D, D), (d, D), (D,), (D, V), (V,))
         return cls(*(torch.randn(s, generator=generator, device=device, dtype=dtype) for s in shapes))
 
-    def check(self) -> tuple[int, int, int]:
+    def check(self) -> tuple[int, ...]:
         """V, d, D, once every shape fits the others."""
         L, H, I, b1, U, b2 = self
-        V, d, D = need_shapes("L V d, b1 D, H D D, I d D, U D V, b2 V", L, b1, H, I, U, b2)
-        for name, tensor in zip(self._fields, self, strict=True):
-            need_finite(name, tensor)
-        return V, d, D
+        return need_tensors("L V d, b1 D, H D D, I d D, U D V, b2 V", L, b1, H, I, U, b2)
 
 
 class Step(NamedTuple):
@@ -84,14 +79,13 @@ def forward(
 
     `forward(x, h_prev, *params, target)`; words are whole numbers or 0-dimensional tensors.
     """
-    V, _, D = Params(L, H, I, b1, U, b2).check()
+    params = Params(L, H, I, b1, U, b2)
+    V, _, D = params.check()
     x, target = torch.as_tensor(x, device=L.device), torch.as_tensor(target, device=L.device)
     need_ids("x", x, "", below=V)
     need_ids("target", target, "", below=V)
     need_shape("h_prev", h_prev, "D", D=D)
-    e = F.embedding(x, L)
-    h = torch.sigmoid(h_prev @ H + e @ I + b1)
-    z = h @ U + b2
+    e, h, z = (found[0, 0] for found in run(x[None, None], params, h_prev[None]))
     return Step(e, h, z.softmax(-1), F.cross_entropy(z, target))
 
 

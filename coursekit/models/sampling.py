@@ -6,8 +6,6 @@ on the largest logit. Where several are largest, the one with the smallest id is
 temperature is deterministic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 
@@ -28,9 +26,7 @@ def inverse_temperature(temperature: float | None = None, beta: float | None = N
         return 1.0
     if not value >= 0:
         raise BadInput(f"{name} is {value}; it needs to be 0 or more")
-    if name == "beta":
-        return float(value)
-    return 1 / value if value > 0 else inf
+    return value if name == "beta" else 1 / value if value else inf
 
 
 def probabilities(z: Tensor, temperature: float | None = None, beta: float | None = None) -> Tensor:

@@ -9,13 +9,11 @@ logits[b,t] is the word after target[b,t], and alpha[b,t] is what that word was 
 loss compares logits[:, :-1] with target[:, 1:], and alpha[:, :-1] aligns the words target[:, 1:].
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
 from .cells import GRU, Cell, State
-from .guards import BadInput, need_finite, need_ids, need_like, need_shape
+from .guards import BadInput, need_ids, need_tensors
 from .losses import Predictor
 from .patterns import need_allowed
 
@@ -71,12 +69,10 @@ class Decoder(nn.Module):
         return self.e[target]
 
     def readout(self, h: Tensor) -> Tensor:
-        """The logits of `READOUT`: h (B,T,J) -> (B,T,V)."""
         return h @ self.W_auto.T @ self.e.T
 
     def forward(self, target: Tensor, state: State) -> Tensor:
-        h, _ = self.cell(self.words(target), state)
-        return self.readout(h)
+        return self.readout(self.cell(self.words(target), state)[0])
 
 
 class AttentionDecoder(Decoder):
@@ -112,9 +108,7 @@ class AttentionDecoder(Decoder):
     ) -> tuple[Tensor, Tensor]:
         e = self.words(target)  # (B,T,I)
         B, T, _ = e.shape
-        (S,) = need_shape("M", M, "B S K", B=B, K=self.memory)
-        need_like("M", M, "e", e)
-        need_finite("M", M)
+        (S,) = need_tensors("e B T I, M B S K", e, M, B=B, T=T, I=e.shape[2], K=self.memory)
         if allowed is not None:
             need_allowed(allowed, B, S)
             allowed = allowed[:, None, :]
@@ -123,7 +117,7 @@ class AttentionDecoder(Decoder):
             h, _ = self.cell(torch.cat([alpha @ M, e], -1), state)
             return self.readout(h), alpha
         state = self.cell.initial(e) if state is None else state
-        self.cell._check_state(state, e, B)
+        self.cell._checked(state, e, B)
         asked, states = [], []
         for t in range(T):
             h = state[0] if isinstance(state, tuple) else state
@@ -154,9 +148,8 @@ class ThoughtTranslator(Predictor):
         self.decoder = Decoder(target_words, embedding, hidden, cell)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        _, thought = self.encoder(source)
-        logits: Tensor = self.decoder(target, thought)
-        return logits
+        made: Tensor = self.decoder(target, self.encoder(source)[1])
+        return made
 
 
 class AttentionTranslator(Predictor):

@@ -7,13 +7,11 @@ without bias if ŷ is known exactly, which costs Θ(d h) again; with bias if the
 estimated from S too. Negative sampling changes the loss, and never touches the other words.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_finite, need_ids, need_shape, need_shapes
+from .guards import BadInput, need_ids, need_shape, need_tensors
 
 SKIPGRAM = """
     yhat[k] = softmax[k](U[A,k] v[A])
@@ -24,9 +22,7 @@ SKIPGRAM = """
 
 def predictions(U: Tensor, v: Tensor) -> Tensor:
     """ŷ = softmax(Uᵀ v): (h, d), (h,) -> (d,)."""
-    need_shapes("U h d, v h", U, v)
-    need_finite("U", U)
-    need_finite("v", v)
+    need_tensors("U h d, v h", U, v)
     return torch.softmax(v @ U, -1)
 
 
@@ -72,13 +68,12 @@ def estimated_predictions(U: Tensor, v: Tensor, S: Tensor) -> Tensor:
 
 def negative_sampling(u_j: Tensor, v: Tensor, U_negative: Tensor) -> Tensor:
     """−ln σ(u_j·v) − Σ_k ln σ(−u_k·v), the columns of U_negative (h, m) being m sampled words."""
-    need_shapes("v h, u_j h, U_negative h m", v, u_j, U_negative)
+    need_tensors("v h, u_j h, U_negative h m", v, u_j, U_negative)
     return -F.logsigmoid(u_j @ v) - F.logsigmoid(-(v @ U_negative)).sum()
 
 
 def _word_vector(U: Tensor, V: Tensor, i: int, j: int) -> Tensor:
-    _, d = need_shapes("U h d, V h d", U, V)
-    need_finite("V", V)
+    _, d = need_tensors("U h d, V h d", U, V)
     for name, word in (("i", i), ("j", j)):
         need_ids(name, torch.as_tensor(word, device=U.device), "", below=d)
     return V[:, i]
@@ -91,7 +86,7 @@ def _one_hot(j: int, U: Tensor) -> Tensor:
 
 
 def _check_sample(U: Tensor, v: Tensor, S: Tensor, y_hat: Tensor | None) -> int:
-    _, d = need_shapes("U h d, v h", U, v)
+    _, d = need_tensors("U h d, v h", U, v)
     need_ids("S", S, "S", below=d)
     if y_hat is not None:
         need_shape("y_hat", y_hat, "d", d=d)

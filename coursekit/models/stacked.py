@@ -1,8 +1,6 @@
 """Cells on top of each other, with residual connections, and cells in both directions."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 
 import torch
@@ -23,48 +21,28 @@ class Stacked(nn.Module):
     """Layers of cells, each reading what the layer below gives out; `STACKED` shows two.
 
     With `residual`, a layer whose input is as wide as its state adds its state to its input (a first
-    layer that changes the width cannot). It has the face of a cell: `inputs`, `hidden`, `step`,
-    `initial`, `forward`; its state is the tuple of its layers' states.
+    layer that changes the width cannot). Like a cell it has `inputs`, `hidden` and `forward`.
     """
 
     def __init__(self, cells: Iterable[Cell], residual: bool = True):
         super().__init__()
+        cells = list(cells)
         self.cells = nn.ModuleList(cells)
-        if not self.cells:
+        if not cells:
             raise BadInput("a stack needs at least one cell")
         self.residual = residual
-        widths = [(cell.inputs, cell.hidden) for cell in self.layers]
+        widths = [(cell.inputs, cell.hidden) for cell in cells]
         for n, ((_, below), (above, _)) in enumerate(pairwise(widths), start=1):
             if below != above:
                 raise BadInput(f"layer {n + 1} reads {above} numbers; layer {n} below it gives {below}")
         self.inputs, self.hidden = widths[0][0], widths[-1][1]
 
-    @property
-    def layers(self) -> list[Cell]:
-        return list(self.cells)  # type: ignore[arg-type]
-
-    def initial(self, x: Tensor) -> tuple[State, ...]:
-        return tuple(cell.initial(x) for cell in self.layers)
-
-    def step(self, x: Tensor, state: tuple[State, ...]) -> tuple[Tensor, tuple[State, ...]]:
-        """One step of every layer: x (B, K) -> (B, J)."""
-        return self._through(x, state, [cell.step for cell in self.layers])
-
-    def forward(self, x: Tensor, state: tuple[State, ...] | None = None) -> tuple[Tensor, tuple[State, ...]]:
-        """All steps of the first layer, then all of the next: x (B, T, K) -> (B, T, J)."""
+    def forward(self, x: Tensor) -> tuple[Tensor, tuple[State, ...]]:
+        """All steps of the first layer, then all of the next: x (B, T, K) -> (B, T, J), and the last states."""
         need_shape("x", x, "B T K", K=self.inputs)
-        return self._through(x, self.initial(x) if state is None else state, self.layers)
-
-    def _through(
-        self, x: Tensor, state: tuple[State, ...], layers: Sequence[Callable[..., tuple[Tensor, State]]]
-    ) -> tuple[Tensor, tuple[State, ...]]:
-        if not isinstance(state, tuple) or len(state) != len(layers):
-            raise BadInput(
-                f"the state of this stack needs to be a tuple of {len(layers)} states, one per layer"
-            )
         after = []
-        for layer, before in zip(layers, state, strict=True):
-            h, last = layer(x, before)
+        for layer in self.cells:
+            h, last = layer(x)
             x = x + h if self.residual and x.shape == h.shape else h
             after.append(last)
         return x, tuple(after)

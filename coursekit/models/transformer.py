@@ -5,14 +5,12 @@ Pre-norm (nearly all since):    L <- L + SA(LN(L)),  L <- L + FF(LN(L)).
 A decoder's layer has a third step between the two, which attends from L to the encoder's output M.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from .attention import Heads
+from .attention import Heads, Maybe
 from .guards import BadInput, need_like, need_shape
 from .losses import Predictor
 from .positions import PlacedWords
@@ -90,14 +88,9 @@ class Layer(nn.Module):
         self.LN = nn.ModuleList(nn.LayerNorm(J) for _ in range(2 if cross is None else 3))
 
     def forward(
-        self,
-        L: Tensor,
-        M: Tensor | None = None,
-        L_allowed: Tensor | None = None,
-        M_allowed: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        cross = self.cross
-        alpha_M = None
+        self, L: Tensor, M: Maybe = None, L_allowed: Maybe = None, M_allowed: Maybe = None
+    ) -> tuple[Tensor, Maybe, Maybe]:
+        cross, alpha_M = self.cross, None
         L, alpha = self._residual(0, L, lambda L: self.SA(L, None, L_allowed))
         if cross is not None:
             if M is None:
@@ -107,8 +100,8 @@ class Layer(nn.Module):
         return L, alpha, alpha_M
 
     def _residual(
-        self, n: int, L: Tensor, step: Callable[[Tensor], tuple[Tensor, Tensor | None]]
-    ) -> tuple[Tensor, Tensor | None]:
+        self, n: int, L: Tensor, step: Callable[[Tensor], tuple[Tensor, Maybe]]
+    ) -> tuple[Tensor, Maybe]:
         """L plus what the step makes of it, with layer norm n before the step or after the sum."""
         LN = self.LN[n]
         change, alpha = step(LN(L) if self.norm == "pre" else L)
@@ -145,12 +138,8 @@ class Stack(nn.Module):
         self.LN = nn.LayerNorm(width) if norm == "pre" else nn.Identity()
 
     def forward(
-        self,
-        L: Tensor,
-        M: Tensor | None = None,
-        L_allowed: Tensor | None = None,
-        M_allowed: Tensor | None = None,
-    ) -> tuple[Tensor, list[Tensor | None], list[Tensor | None]]:
+        self, L: Tensor, M: Maybe = None, L_allowed: Maybe = None, M_allowed: Maybe = None
+    ) -> tuple[Tensor, list[Maybe], list[Maybe]]:
         own, cross = [], []
         for layer in self.layers:
             L, alpha, alpha_M = layer(L, M, L_allowed, M_allowed)
@@ -187,7 +176,7 @@ class TransformerLM(Predictor):
         self.stack = Stack(width, heads, layers, hidden, pattern, w, norm=norm)
         self.W_out = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
 
-    def run(self, w: Tensor) -> tuple[Tensor, list[Tensor | None]]:
+    def run(self, w: Tensor) -> tuple[Tensor, list[Maybe]]:
         L, alphas, _ = self.stack(self.words(w))
         return L @ self.W_out.T, alphas
 

@@ -5,10 +5,6 @@ that follows, and there are only V² pairs: within V² steps some pair comes bac
 text is periodic. (That takes a fixed rule for ties and no word that ends the text.)
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
@@ -53,28 +49,13 @@ def follow(table: Tensor, w0: int, w1: int, steps: int) -> list[int]:
 
 
 def preperiod_period(table: Tensor, w0: int, w1: int) -> tuple[int, int]:
-    """(mu, lambda): the pairs of words run mu steps and then go round a circle of lambda, mu + lambda <= V².
-
-    Brent's method: a hare runs ahead of a tortoise that is moved up to it at every power of two. It
-    remembers two pairs, whatever the length of the circle.
-    """
+    """(mu, lambda): the pairs of words run mu steps and then go round a circle of lambda, mu + lambda <= V²."""
     after = _table(table, w0, w1)
-    step: Callable[[tuple[int, int]], tuple[int, int]] = lambda pair: (pair[1], after[pair[0]][pair[1]])
-
-    tortoise, hare = (w0, w1), step((w0, w1))
-    power = period = 1
-    while tortoise != hare:
-        if period == power:
-            tortoise, power, period = hare, 2 * power, 0
-        hare, period = step(hare), period + 1
-
-    tortoise = hare = (w0, w1)
-    for _ in range(period):
-        hare = step(hare)
-    preperiod = 0
-    while tortoise != hare:
-        tortoise, hare, preperiod = step(tortoise), step(hare), preperiod + 1
-    return preperiod, period
+    pair, met = (w0, w1), dict[tuple[int, int], int]()
+    while pair not in met:
+        met[pair] = len(met)
+        pair = pair[1], after[pair[0]][pair[1]]
+    return met[pair], len(met) - met[pair]
 
 
 def _table(table: Tensor, w0: int, w1: int) -> list[list[int]]:

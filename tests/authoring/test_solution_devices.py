@@ -109,7 +109,7 @@ def run_elsewhere(notebook, device):
 def test_a_solution_and_its_tests_keep_to_the_device_of_their_inputs(assignment, default_dtype, monkeypatch):
     source = read(COURSE.solutions / assignment / f"{assignment}.md")
     with pretend_device() as device:
-        monkeypatch.setattr("coursekit.train.trainer.best_device", lambda: PRETEND)
+        monkeypatch.setattr("coursekit.train.best_device", lambda: PRETEND)
         assert run_elsewhere(instructor_notebook(source, COURSE), device) == {}
 
 

@@ -43,7 +43,7 @@ def site(html):
 @contextmanager
 def served(folder):
     """The address of a folder, as `coursekit book --serve` gives it."""
-    from coursekit.book.serve import address, server
+    from coursekit.book.build import address, server
 
     running = server(folder)
     threading.Thread(target=running.serve_forever, daemon=True).start()

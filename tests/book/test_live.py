@@ -12,7 +12,7 @@ from test_build import make_book
 
 from coursekit.book.build import build
 from coursekit.book.live import answers, kit
-from coursekit.book.policy import policy
+from coursekit.book.served import policy
 from coursekit.book.vendor import PYODIDE, PYODIDE_DIGEST, BuildError, check
 
 GRU = """\

@@ -8,7 +8,7 @@ from built import PAGES, ROOT
 
 from coursekit.authoring.course import Course
 from coursekit.authoring.source import read
-from coursekit.book.page import assignments
+from coursekit.book.notebooks import assignments
 
 COUNTS = {
     word: n

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coursekit.book.slim import classes, slim
+from coursekit.book.served import classes, slim
 
 KNOWN = {"a", "b", "dark"}
 

@@ -21,10 +21,6 @@ def test_equal_counts_are_in_alphabetical_order_so_that_the_ids_do_not_depend_on
     assert Vocabulary.of(["z", "y", "x"]).words == Vocabulary.of(["x", "z", "y"]).words
 
 
-def test_most_cuts_the_rare_words():
-    assert Vocabulary.of(["a", "a", "a", "b", "b", "c"], most=2).words[3:] == ("a", "b")
-
-
 def test_decode_undoes_encode_and_rare_words_become_unknown(vocabulary):
     ids = vocabulary.encode("a b nothing " + EOS)
     assert ids.tolist() == [4, 3, 2, 1]

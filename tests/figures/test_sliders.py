@@ -126,19 +126,6 @@ def test_all_frames_of_a_slider_have_one_size():
     assert len({re.search(r'viewBox="[^"]+"', frame.svg)[0] for frame in made.frames}) == 1
 
 
-def test_explore_draws_anew_for_every_setting():
-    drawn = []
-    panel = figures.explore(lambda r, k: drawn.append((r, k)), r=(0.5, 1.5), k=["a", "b"])
-    r, k, _ = panel.children
-    r.value, k.value = 1.0, "b"
-    assert drawn[0] == (0.5, "a")
-    assert drawn[-1] == (1.0, "b")
-    with pytest.raises(ValueError, match="r is 3; give"):
-        figures.explore(lambda r: None, r=3)
-    with pytest.raises(ValueError, match="nothing to explore"):
-        figures.explore(lambda: None)
-
-
 def test_drawings_of_equations_slide_too_and_keep_their_references():
     rnn = Equations("h[b,t,j] = tanh(W[j,I] h[b,t-1,I] + U[j,K] x[b,t,K])")
     html = figures.slider(

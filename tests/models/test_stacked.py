@@ -42,14 +42,14 @@ def test_a_plain_stack_agrees_with_torch():
 def test_the_equations_and_the_residual_stack_give_the_same_numbers(kind):
     cells = [seeded(kind, J, J) for _ in range(2)]
     x = torch.randn(B, T, J, dtype=torch.float64)
-    states = tuple(torch.randn(B, J, dtype=torch.float64) for _ in cells)
+    zero = torch.zeros(B, J, dtype=torch.float64)
     one = lambda cell: lambda h, x: cell.step(x, h)[0]
     result = Equations(STACKED).run(
         {"x": x},
-        boundary={"h1": states[0], "h2": states[1]},
+        boundary={"h1": zero, "h2": zero},
         functions={"CELL1": one(cells[0]), "CELL2": one(cells[1])},
     )
-    h, last = Stacked(cells)(x, states)
+    h, last = Stacked(cells)(x)
     close(h, result["L2"])
     close(last[1], result["h2"][:, -1])
 
@@ -60,18 +60,6 @@ def test_the_residual_goes_around_layers_that_keep_the_width():
     below = first(x)[0]
     close(Stacked([first, second])(x)[0], below + second(below)[0])
     close(Stacked([first, second], residual=False)(x)[0], second(below)[0])
-
-
-def test_a_step_is_a_sequence_of_length_one():
-    stack = Stacked([seeded(LSTM, K, J), seeded(GRU, J, J)])
-    x = torch.randn(B, T, K, dtype=torch.float64)
-    state = stack.initial(x)
-    for t in range(T):
-        h, state = stack.step(x[:, t], state)
-    whole, last = stack(x)
-    close(h, whole[:, -1])
-    close(state[1], last[1])
-    close(state[0][1], last[0][1])
 
 
 def bidirectional():
@@ -118,8 +106,6 @@ def test_bad_input_is_named():
         (lambda: Stacked([]), "at least one cell"),
         (lambda: Stacked([GRU(K, J), GRU(K, J)]), "layer 2 reads 4 numbers; layer 1 below it gives 6"),
         (lambda: stack(x[..., :2]), r"x has shape \(3, 5, 2\); it needs \(B, T, K\) with K=4"),
-        (lambda: stack(x, stack.initial(x)[:1]), "tuple of 2 states"),
-        (lambda: stack(x, stack.initial(x[:2])), r"the state h has shape \(2, 6\)"),
         (lambda: stack(x / 0), "x of shape .* holds nan"),
         (lambda: Bidirectional(GRU(K, J), GRU(K, J + 1)), "the backward cell needs the same"),
         (lambda: both(x[:, :0]), "x is empty"),

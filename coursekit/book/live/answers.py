@@ -4,8 +4,6 @@ A question is a line of JSON, `{"kind": "show", "text": …}`; the answer is ano
 equations. Text that cannot be read gives `{"error": …}` with its place; a formula within a text stands as {math}`…`.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil
@@ -44,13 +42,16 @@ def answer(question: str) -> str:
 def show(asked: Mapping[str, Any]) -> Block:
     """The formula as it was read, and what stands in the open tab."""
     equations = Equations(asked["text"])
-    given = asked.get("options") or {}
+    try:
+        options = card_tabs.Options.read(equations, asked.get("options") or {})
+    except NotationError:  # a name that they speak of is gone
+        options = card_tabs.Options.read(equations, {})
     tabs = asked.get("tabs") or [asked.get("tab") or TABS[0]]
     return {
         "latex": card_tabs.display(equations),
         "words": card_tabs.words(equations),
         "said": said(equations),
-        "tabs": {name: tab(name, equations, _options(equations, given)) for name in tabs},
+        "tabs": {name: tab(name, equations, options) for name in tabs},
     }
 
 
@@ -61,14 +62,6 @@ def said(equations: Equations) -> str:
     )
     made, given = listed(dict.fromkeys(equations.outputs)), listed(equations.inputs)
     return f"Read: {made} from {given}." if given else f"Read: {made}."
-
-
-def _options(equations: Equations, given: Mapping[str, Any]) -> card_tabs.Options:
-    """The card's options, or none where a name that they speak of is gone."""
-    try:
-        return card_tabs.Options.read(equations, given)
-    except NotationError:
-        return card_tabs.Options.read(equations, {})
 
 
 def tab(name: str, equations: Equations, options: card_tabs.Options) -> list[Block]:

@@ -9,8 +9,6 @@
 `mistakes` are wrong answers, each with the sentence that whoever gives it hears in place of ours.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ They are made once for this very code and kept beside Pyodide; a build copies th
 hold a digest each: `live/kit.json` lists them, so that a page that was not written again finds the new ones.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -4,8 +4,6 @@ A small system is put together by chance. What is asked is its gradient, what it
 of the diagnosis' own mutations planted in it. So the right answer, and the verdict, come from the language too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -63,15 +61,11 @@ def system(chance: Random, level: int) -> list[str]:
     return lines
 
 
-def _left(line: str) -> tuple[str, str]:
-    name, _, rest = line.partition("[")
-    return name, rest.partition("]")[0]
-
-
 def _differentiate(chance: Random, level: int) -> dict[str, Any] | None:
     lines = system(chance, level)
-    name, indices = _left(lines[-1])
-    text = "\n".join([*lines, f"J = g[{indices.upper()}] {name}[{indices.upper()}]"])
+    name, _, rest = lines[-1].partition("[")
+    indices = rest.partition("]")[0].upper()
+    text = "\n".join([*lines, f"J = g[{indices}] {name}[{indices}]"])
     given = Equations(text)
     names = [n for n in given.inputs if n != "g" and len(given.system.tensors[n].dims) > 0]
     return {"given": text, "loss": "J", "wrt": chance.choice(names), "shown": text}

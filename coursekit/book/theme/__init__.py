@@ -4,17 +4,13 @@ A course names it in its `_config.yml` and has no copy of anything. A file of th
 `book/_static` or `book/_templates` takes the place of the one here.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.config import Config
+from sphinx.application import Sphinx
+from sphinx.config import Config
 
 HERE = Path(__file__).resolve().parent
-PARTS = "execute formulas slim policy page notebooks reach finding cards questions live_figures language results api"
+PARTS = "execute formulas served notebooks reach cards questions live_pages reference"
 STYLES = ("icons.css", "course.css", "live.css")
 SCRIPTS = ("live.js", "page.js")
 AS_NAMED = 800  # the order in which Sphinx takes what a configuration names

@@ -10,23 +10,24 @@ where it was and gives, on the same machine, the very numbers of a run that was 
 torch's random state are kept, and the data is a function of the step.
 """
 
-from __future__ import annotations
-
+import os
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from math import exp, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .. import device as best_device
-from ..figures.bar import Bar
-from ..models.clipping import clip_each, clip_global
-from . import checkpoint as disk
+from . import device as best_device
+from . import figures
+from .figures.bar import Bar
+from .files import replacing
+from .models.clipping import clip_each, clip_global
 
 __all__ = ["History", "StoppedTraining", "evaluate", "train"]
 
@@ -38,6 +39,10 @@ class StoppedTraining(RuntimeError):
     """The run cannot go on; the message says why, and what to try."""
 
 
+class BadCheckpoint(ValueError):
+    """The file is no checkpoint, or that of another run; the message says what to do."""
+
+
 @dataclass
 class History:
     """What was measured: `losses[n]` and `norms[n]` (of the whole gradient, before clipping) at step n."""
@@ -47,16 +52,9 @@ class History:
     valid: list[tuple[int, float]] = field(default_factory=list)  # (steps done, loss on the validation data)
     limit: float | None = None  # the entropy per word: no model can do better
 
-    @property
-    def perplexity(self) -> float:
-        """That of the last validation, or of the last step where there was none."""
-        return exp(self.valid[-1][1] if self.valid else self.losses[-1])
-
     def plot(self, **options: Any) -> Any:
         """The loss by step, with the limit: see `coursekit.figures.loss_curve`."""
-        from ..figures import loss_curve
-
-        return loss_curve(self, **options)
+        return figures.loss_curve(self, **options)
 
     def __repr__(self) -> str:
         if not self.losses:
@@ -112,11 +110,11 @@ def train(
     torch.manual_seed(seed)
     history = History()
     if path is not None and resume and path.exists():
-        history = History(**disk.load(path, model, step_down, device, settings))
+        history = History(**_load(path, model, step_down, device, settings))
     history.limit = limit
     loss_of = _loss(data, loss)
     done = len(history.losses)
-    with Bar(steps, done, show=progress) as bar, _Interrupt() as interrupt:
+    with Bar(steps, done, show=progress) as bar, _interrupts() as asked:
         for step in range(done, steps):
             step_down.zero_grad()
             now = loss_of(model, *_to(_batch(data, step), device))
@@ -134,13 +132,13 @@ def train(
             history.losses.append(value)
             history.norms.append(norm)
             done = step + 1
-            ends = done == steps or interrupt.asked
+            ends = done == steps or bool(asked)
             if valid is not None and (done % eval_every == 0 or done == steps):
                 history.valid.append((done, evaluate(model, valid, loss, device)))
             if path is not None and (done % checkpoint_every == 0 or ends):
-                disk.save(path, model, step_down, device, settings, asdict(history))
+                _save(path, model, step_down, device, settings, asdict(history))
             bar.update(done, f"loss {value:.4f}")
-            if interrupt.asked and done < steps:
+            if asked and done < steps:
                 kept = f"; the same call goes on from {path}" if path else ""
                 bar.close(f"stopped after step {done}{kept}")
                 break
@@ -180,27 +178,24 @@ def _need_finite(what: str, value: float, step: int, rate: float, clip: float | 
         )
 
 
-class _Interrupt:
+@contextmanager
+def _interrupts() -> Iterator[list[bool]]:
     """While a run goes on, the first interrupt waits for the end of its step; the second does not wait."""
+    asked: list[bool] = []
 
-    def __init__(self) -> None:
-        self.asked = False
-
-    def __enter__(self) -> _Interrupt:
-        # Python lets only the main thread have a say in signals.
-        self._main = threading.current_thread() is threading.main_thread()
-        if self._main:
-            self._before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._main:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _ask(self, *_: object) -> None:
-        if self.asked:
+    def ask(*_: object) -> None:
+        if asked:
             raise KeyboardInterrupt
-        self.asked = True
+        asked.append(True)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked  # Python lets only the main thread have a say in signals
+        return
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _named(what: str, name: Any, choices: dict[str, Any]) -> Any:
@@ -231,3 +226,69 @@ def _batch(data: Any, step: int) -> Any:
 
 def _to(batch: Any, device: torch.device) -> tuple[Tensor, ...]:
     return tuple(tensor.to(device) for tensor in ((batch,) if isinstance(batch, Tensor) else batch))
+
+
+# ── a run on disk: all that is needed to go on as if nothing had happened ────────────────────────
+
+
+def _save(
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    device: torch.device,
+    settings: dict[str, Any],
+    history: dict[str, Any],
+) -> None:
+    """Write everything beside the old file, then put it in its place: there is never half a checkpoint."""
+    state = {
+        "settings": settings,
+        "history": history,
+        "model": model.state_dict(),
+        "optimiser": optimiser.state_dict(),
+        "random": {name: get() for name, (get, _) in _generators(device).items()},
+    }
+    with replacing(path) as file:
+        torch.save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _load(
+    path: Path,
+    model: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    device: torch.device,
+    settings: dict[str, Any],
+) -> dict[str, Any]:
+    """Put back weights, optimiser and random state; return the history. Refuse the file of another run."""
+    again = "give another path, or resume=False to begin anew"
+    try:
+        state = torch.load(path, map_location=device, weights_only=True)
+        history: dict[str, Any] = state["history"]
+        theirs, random = state["settings"], state["random"]
+    except Exception as error:
+        raise BadCheckpoint(f"{path} is not a checkpoint of this trainer, or is damaged; {again}") from error
+    for name, mine in settings.items():
+        if theirs.get(name) != mine:
+            raise BadCheckpoint(
+                f"{path} is of a run with {name}={theirs.get(name)}, and this one has {mine}; {again}"
+            )
+    own = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    if {name: tuple(tensor.shape) for name, tensor in state["model"].items()} != own:
+        raise BadCheckpoint(f"{path} is of a model with other parameters; {again}")
+    model.load_state_dict(state["model"])
+    optimiser.load_state_dict(state["optimiser"])
+    home = torch.get_rng_state().device  # generators keep their state in ordinary memory
+    for name, (_, put) in _generators(device).items():
+        if name in random:
+            put(random[name].to(home))
+    return history
+
+
+def _generators(device: torch.device) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]:
+    """How the state of torch's own generator is read and put back, and that of the device where it has one."""
+    own: Any = getattr(torch, device.type, None)
+    both = {"torch": (torch.get_rng_state, torch.set_rng_state)}
+    return both | (
+        {"device": (own.get_rng_state, own.set_rng_state)} if hasattr(own, "get_rng_state") else {}
+    )
