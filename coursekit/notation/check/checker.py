@@ -9,6 +9,7 @@ The equations in `System.blocks` are the program's, with a left side such as `h[
 
 import difflib
 import re
+from collections.abc import Callable
 
 from .. import tree as T
 from ..errors import NotationError
@@ -195,7 +196,7 @@ def declared_inputs(equations: list[T.Equation], program: T.Program) -> None:
 
 
 def suggestion(name: str, pool: set[str]) -> str:
-    letters = lambda word: re.sub("[_']", "", word).lower()
+    letters: Callable[[str], str] = lambda word: re.sub("[_']", "", word).lower()
     close = [n for n in sorted(pool) if letters(n) == letters(name)]
     close += difflib.get_close_matches(name, sorted(pool), 1, 0.5)
     return f"; did you mean `{close[0]}`?" if close else ""
