@@ -264,7 +264,7 @@ class Machine(Extents):
         ]
         flat, direct = table.flat, linear(*self.offset(ref))
         far: Callable[[At], int] = lambda at: sum([(spot(at) - low) * step for spot, low, step in looked_up])
-        place: Callable[[At], Any] = lambda at: flat[direct(at) + far(at)]
+        place: Callable[[At], float] = lambda at: flat[direct(at) + far(at)]
         if not looked_up:
             place = lambda at: flat[direct(at)]
         plain = place
