@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise, takewhile
+from itertools import accumulate, pairwise, takewhile
 
 from lark import Lark, Token, Tree, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
@@ -86,7 +86,8 @@ class _Tokens(LarkLexer):
 @cache
 def _grammar() -> Lark:
     text = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")  # it may lie in a zip
-    return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True)
+    plain = lambda rule, children: Tree(str(rule), children)  # lark's own name of a rule is slow to compare
+    return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True, tree_class=plain)
 
 
 def statements(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -183,8 +184,9 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
     if word in DIRECTIVES and (kinds[1:2] in ([], ["NAME"]) or not {"EQ", "LSQ"} & set(kinds)):
         return replace(_word("centered" if word == "centred" else word, tokens, source), span=span)
     if word == "Phi" and kinds[1:3] == ["EQ", "LPAR"]:  # (W[Δx,j,j'], B[j], …)
-        listed = (p[0].value.text for p in split(tokens[3:]) if p and p[0].type == "NAME")
-        return Directive("parameters", tuple(listed), span=span)
+        levels = accumulate(map(level, tokens[3:]))
+        outer = (t for t, at in zip(tokens[3:], levels, strict=True) if t.type == "NAME" and at == 0)
+        return Directive("parameters", tuple(t.value.text for t in outer), span=span)
     if "IN" in kinds and set(kinds[: kinds.index("IN")]) <= {"NAME", "COMMA"}:
         return replace(_shapes(tokens, source), span=span)
     return None
@@ -200,6 +202,9 @@ def _word(word: str, tokens: list[Token], source: str) -> Directive:
     )
     numbers = [str(t) for t in said if t.type == "NUMBER"]
     well = (re.fullmatch(form, kinds) or (word == "pad" and not kinds)) and all(map(str.isdigit, numbers))
+    if not well and word not in _FORMS:
+        fits = re.match(form, kinds)
+        raise refuse(sentence, source, tokens[min(len(tokens) - 1, 1 + len(fits[0].split()) if fits else 1)])
     if not well or (word == "positions" and (said[0] != "from" or numbers[0] not in ("0", "1"))):
         raise refuse(sentence, source, tokens[0])
     if word == "size" and not 0 < int(numbers[0]) <= MAX_SIZE:
