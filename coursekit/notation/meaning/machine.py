@@ -264,9 +264,10 @@ class Machine(Extents):
         ]
         flat, direct = table.flat, linear(*self.offset(ref))
         far: Callable[[At], int] = lambda at: sum([(spot(at) - low) * step for spot, low, step in looked_up])
-        plain = place = (
-            (lambda at: flat[direct(at) + far(at)]) if looked_up else (lambda at: flat[direct(at)])
-        )
+        place: Value = lambda at: flat[direct(at)]
+        if looked_up:
+            place = lambda at: flat[direct(at) + far(at)]
+        plain = place
         if ref.name in self.running:
 
             def plain(at: At) -> float:
