@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from .. import tree as T
 from ..functions import FUNCTIONS, ONE
@@ -104,11 +105,8 @@ class Backward:
     def _new(self, kind: str) -> str:
         """`dz_h` in the equation of h, `dz_h2` for a second one."""
         stem = f"{kind}_{self.equation.left.name}"
-        number, word = 1, stem
-        taken = {*self.system.tensors, *map(self.adjoint, self.system.tensors)}
-        while word in self.made or word in taken:
-            number += 1
-            word = f"{stem}{number}"
+        taken = {*self.made, *self.system.tensors, *map(self.adjoint, self.system.tensors)}
+        word = next(w for w in chain([stem], (f"{stem}{n}" for n in count(2))) if w not in taken)
         if kind == "dz":
             self.inner.append(word)
         return word
@@ -124,13 +122,10 @@ class Backward:
         waiting: list[str] = []
         for equation in reversed(self.forward):
             name = equation.left.name
-            if name not in self.active or (
-                name not in self.reads and name != self.of and name not in self.named
-            ):
+            if name not in self.active or name not in {*self.reads, self.of, *self.named}:
                 continue
             self.equation = equation
-            g = self._start(equation, waiting)
-            if g is not None:
+            if (g := self._start(equation, waiting)) is not None:
                 self._descend(equation.right, g, _indices(equation.left), equation.left)
         for name in waiting:
             target = self.target(name)
@@ -202,8 +197,9 @@ class Backward:
             inner = (*around, *more)
             worth = self._count(part) > 1 or _has(part, T.Sum)
             if found and worth and not _atomic(found):
-                left = tuple(i for i in inner if i in T.free_indices(part))
-                rest = tuple(i for i in inner if i not in left)
+                left, rest = (
+                    tuple(i for i in inner if (i in T.free_indices(part)) is s) for s in (True, False)
+                )
                 found = terms(T.Sum(rest, expression(found)), self.scope) if rest else found
                 found, inner = [whole(self.define(self._new("dz"), left, found))], left
             if found:
@@ -211,7 +207,7 @@ class Backward:
 
     def _count(self, node: T.Expr) -> int:
         """How many times tensors that take part are read in an expression."""
-        return sum(1 for r in T.references(node) if r.name in self.active)
+        return sum(r.name in self.active for r in T.references(node))
 
     def _grouped(self, node: T.Mul) -> T.Mul:
         """`W[j,I] (G[I] h[I])` for `W[j,I] G[I] h[I]`: entry by entry first, so that their adjoint is made once."""
@@ -228,11 +224,9 @@ class Backward:
         """The node as its own derivative may repeat it: without long expressions, which get a name instead."""
         match node:
             case T.Call(_, args):
-                return replace(node, args=tuple(self._value(a) for a in args))
+                return replace(node, args=tuple(map(self._value, args)))
             case T.Mul(factors) if len(factors) > 1:
-                return replace(
-                    node, factors=tuple(f if _product_like(f) else self._value(f) for f in factors)
-                )
+                return T.Mul(tuple(f if _product_like(f) else self._value(f) for f in factors))
             case T.Div(above, below):
                 return T.Div(above if _product_like(above) else self._value(above), self._value(below))
             case T.Pow(inner, exponent):
@@ -246,11 +240,9 @@ class Backward:
         if not _has(node, T.Sum, *WHOLE):
             return node
         free = T.free_indices(node)
-        left = tuple(i for i in self.scope.dims if i in free)
-        known = next((w for w, m in self.made.items() if m.left == left and m.terms == [whole(node)]), None)
-        if known is not None:
-            return T.Ref(known, tuple(T.index(i) for i in left))
-        return self.define(self._new("u"), left, [whole(node)])
+        made = Made(tuple(i for i in self.scope.dims if i in free), [whole(node)])
+        known = next((word for word, other in self.made.items() if other == made), None)
+        return self.define(known or self._new("u"), made.left, made.terms)
 
     def _product(self, term: Term) -> T.Ref:
         left = tuple(i for i in self.scope.dims if i in term.free())

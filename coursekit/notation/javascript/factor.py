@@ -6,7 +6,7 @@ which loops over three indices twice instead of over four. The order is that of 
 equal; in a recurrence, what no step changes is made before it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .. import tree as T
 from ..meaning.pairing import Pairing, cheapest, leaves
@@ -18,35 +18,26 @@ _SIZE = 16
 
 def factored(system: System) -> System:
     """The same tensors, and `part`s of their products among them."""
-    tensors, ranges, blocks = dict(system.tensors), dict(system.ranges), []
-    for block in system.blocks:
-        own, looped = {e.left.name for e in block.equations}, frozenset(i for i, _ in block.loops)
-        before: list[T.Equation] = []
-        within: list[T.Equation] = []
-        for equation in block.equations:
-            # Under a condition a read may be outside, where it must not be looked at.
-            asked = has_conditions(equation.right)
-            split = _Split(system.ranges[equation], own, looped, tensors, ranges, before, within, asked)
-            within.append(replace(equation, right=T.transform(equation.right, split.node)))
-            ranges[within[-1]] = split.ranges
-        blocks += [*(Block((e,)) for e in before), Block(tuple(within), block.loops)]
-    return replace(system, blocks=tuple(blocks), tensors=tensors, ranges=ranges)
+    split = _Split(system)
+    blocks = [made for block in system.blocks for made in split.block(block)]
+    return replace(system, blocks=tuple(blocks), tensors=split.tensors, ranges=split.all_ranges)
 
 
-@dataclass
 class _Split:
-    """The products of one equation."""
+    def __init__(self, system: System) -> None:
+        self.tensors, self.all_ranges = dict(system.tensors), dict(system.ranges)
 
-    ranges: dict[str, str]
-    own: set[str]
-    looped: frozenset[str]
-    tensors: dict[str, Tensor]
-    all_ranges: dict[T.Equation, dict[str, str]]
-    before: list[T.Equation]
-    within: list[T.Equation]
-    asked: bool
-    factors: tuple[T.Expr, ...] = ()
-    left: tuple[str, ...] = ()  # indices that are still to be summed
+    def block(self, block: Block) -> list[Block]:
+        self.own, self.looped = {e.left.name for e in block.equations}, frozenset(i for i, _ in block.loops)
+        self.before: list[T.Equation] = []
+        self.within: list[T.Equation] = []
+        for equation in block.equations:
+            self.ranges = self.all_ranges[equation]
+            # Under a condition a read may be outside, where it must not be looked at.
+            self.asked = has_conditions(equation.right)
+            self.within.append(replace(equation, right=T.transform(equation.right, self.node)))
+            self.all_ranges[self.within[-1]] = self.ranges
+        return [*(Block((e,)) for e in self.before), Block(tuple(self.within), block.loops)]
 
     def node(self, node: object) -> object:
         if not isinstance(node, T.Sum) or node.where is not None or not isinstance(node.body, T.Mul):
@@ -56,7 +47,7 @@ class _Split:
             return node
         if self.asked and any(a.plain is None for f in wide for r in T.references(f) for a in r.indices):
             return node
-        self.factors, self.left = wide, node.indices
+        self.factors, self.left = wide, node.indices  # indices that are still to be summed
         axes, keep = [frozenset(T.free_indices(f)) for f in wide], frozenset(T.free_indices(node))
         sizes = dict.fromkeys(frozenset().union(*axes) | self.looped, _SIZE)
         order = cheapest(axes, keep, sizes, [self.inside(f) for f in wide], self.looped)

@@ -189,12 +189,13 @@ def _checked(
     system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]
 ) -> tuple[torch.dtype, torch.device]:
     """The one float type and device of all tensors."""
-    named = [(n, f"`{n}`", "", x) for n, x in inputs.items()]
-    sides = [(n, v) for n, e in edges.items() for v in e if not isinstance(v, Real)]
-    named += [(n, f"the boundary of `{n}`", " or a number", v) for n, v in sides]
-    for name, words, other, x in named:
+    named = [(n, f"`{n}`", x) for n, x in inputs.items()]
+    named += [
+        (n, f"the boundary of `{n}`", v) for n, e in edges.items() for v in e if not isinstance(v, Real)
+    ]
+    for name, words, x in named:
         if not isinstance(x, Tensor):
-            kind = type(x).__name__
+            kind, other = type(x).__name__, "" if words.startswith("`") else " or a number"
             message = f"{words} is {'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}, not a tensor: "
             raise fail(system, f"{message}give torch.tensor(…){other}", span_of(system, name))
     for name, x in inputs.items():
@@ -204,16 +205,16 @@ def _checked(
         if real_index and bool((x != x.round()).any()):
             message = f"`{name}` is used as an index, so it must hold whole numbers: "
             raise fail(system, f"{message}give {name}.long(), not {x.dtype}", span_of(system, name))
-    real = [each for each in named if each[3].is_floating_point()]
+    real = [each for each in named if each[2].is_floating_point()]
     for some, what, on, tail in ((real, "dtype", "", ": give them one type"), (named, "device", "on ", "")):
-        for name, words, _, x in some[1:]:
-            _, other, _, first = some[0]
+        for name, words, x in some[1:]:
+            _, other, first = some[0]
             one, two = getattr(first, what), getattr(x, what)
             if one != two:
                 message = f"{other} is {on}{one} but {words} is {on}{two}{tail}"
                 raise fail(system, message, span_of(system, name))
-    dtype = real[0][3].dtype if real else torch.get_default_dtype()
-    return dtype, named[0][3].device if named else torch.get_default_device()
+    dtype = real[0][2].dtype if real else torch.get_default_dtype()
+    return dtype, named[0][2].device if named else torch.get_default_device()
 
 
 Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
