@@ -230,9 +230,15 @@ class Expressions:
 
     def softmax(self, node: T.Softmax, function: str) -> Value:
         value = self.soft(node, function, self.masked(node, "-torch.inf"))
-        # Where nothing at all is allowed there is no weight, not nan.
-        empty = node.where is not None and not self.never_empty(node)
-        return replace(value, text=f"{value.text}.nan_to_num()") if empty else value
+        match node.where:
+            case None:
+                return value
+            case T.Compare(T.Affine() as a, "<=" | ">=" | "==", T.Affine() as b) if a.plain and b.plain:
+                if self.ranges.get(a.plain) == self.ranges.get(b.plain):
+                    return value  # `t2 <= t1`, both over one range, always leaves `t2 == t1`
+        return replace(
+            value, text=f"{value.text}.nan_to_num()"
+        )  # with nothing allowed, no weight and not nan
 
     def soft(self, node: T.Softmax, function: str, value: Value) -> Value:
         if len(node.indices) == 1:
@@ -243,14 +249,6 @@ class Expressions:
         sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
         flat = f"{value.at(ATOM)}.flatten({len(rest)})"
         return Value(f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))", value.axes)
-
-    def never_empty(self, node: T.Softmax) -> bool:
-        """`t2 <= t1`, both over one range, always leaves `t2 == t1`."""
-        where = node.where
-        if isinstance(where, T.And) or where is None or where.operator not in ("<=", ">=", "=="):
-            return False
-        sides = [s.plain if isinstance(s, T.Affine) else None for s in (where.left, where.right)]
-        return None not in sides and len({self.ranges.get(s) for s in sides if s}) == 1
 
     def reduce(self, node: T.Reduce) -> Value:
         fill = {"min": "torch.inf", "prod": "1.0"}.get(node.function, "-torch.inf")

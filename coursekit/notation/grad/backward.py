@@ -44,7 +44,13 @@ class Backward:
         self.scope = Scope({}, dict(system.tensors), frozenset(centered))
         self.letters: dict[str, list[str]] = {}  # for each dimension, those that it is written with
         self.forward = [self._own_names(e) for block in system.blocks for e in block.equations]
-        self.active = self._between(set(wrt))
+        # The tensors that depend on one of `wrt` and that `of` depends on, as values and not as indices.
+        reads = {e.left.name: _values(e.right) for e in self.forward}
+        depends, reached = set(wrt), {of}
+        for _ in self.forward:
+            depends |= {name for name, some in reads.items() if depends & some}
+            reached |= {n for name, some in reads.items() if name in reached for n in some}
+        self.active = depends & reached
         self.named = set(wrt)  # and what an equation of its own block reads before it is computed there
         for block in system.blocks:
             later: set[str] = set()
@@ -71,15 +77,6 @@ class Backward:
             letters += [letter] if letter not in letters else []
         left, right = T.substitute(equation.left, own), T.substitute(equation.right, own)
         return T.Equation(left, self.scope.apart(right))
-
-    def _between(self, wrt: set[str]) -> set[str]:
-        """The tensors that depend on one of `wrt` and that `of` depends on, as values and not as indices."""
-        reads = {e.left.name: _values(e.right) for e in self.forward}
-        depends, reached = set(wrt), {self.of}
-        for _ in self.forward:
-            depends |= {name for name, some in reads.items() if depends & some}
-            reached |= {n for name, some in reads.items() if name in reached for n in some}
-        return depends & reached
 
     def target(self, name: str) -> tuple[str, ...]:
         """New indices for the axes of a tensor, with letters that it is written with somewhere, not tensors' names."""
@@ -126,7 +123,8 @@ class Backward:
                 continue
             self.equation = equation
             if (g := self._start(equation, waiting)) is not None:
-                self._descend(equation.right, g, _indices(equation.left), equation.left)
+                around = tuple(dict.fromkeys(i for a in equation.left.indices for i in a.names))
+                self._descend(equation.right, g, around, equation.left)
         for name in waiting:
             target = self.target(name)
             self.equation = next(e for e in self.forward if e.left.name == name)
@@ -187,7 +185,13 @@ class Backward:
         if isinstance(node, (T.Concat, T.Flatten)):
             around = tuple(i for i in around if i != node.axis)
         shown = self._shown(node)
-        own = value if value is not None else self._value(shown) if _uses_value(node) else node
+        shorter = isinstance(node, (T.Softmax, T.Reduce))  # the rule, with the node's own value
+        match node:
+            case T.Call(function):
+                shorter = FUNCTIONS[function].by_value
+            case T.Pow(_, exponent):
+                shorter = not isinstance(exponent, T.Num)
+        own = value if value is not None else self._value(shown) if shorter else node
         for part, (_, adjoint, more) in zip(
             T.expressions(node), hand_down(shown, g, own, self.scope), strict=True
         ):
@@ -260,23 +264,10 @@ class Backward:
         return term
 
 
-def _indices(left: T.Ref) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for affine in left.indices for name in affine.names))
-
-
 def _values(node: object) -> set[str]:
     """The tensors that stand in an expression as values, not as indices."""
     inner = [id(r) for n in T.walk(node) if isinstance(n, T.Lookup) for r in T.references(n.ref)]
     return {r.name for r in T.references(node) if id(r) not in inner}
-
-
-def _uses_value(node: T.Expr) -> bool:
-    """Whether the rule for a node is shorter with the node's own value."""
-    if isinstance(node, T.Call):
-        return FUNCTIONS[node.function].by_value
-    return isinstance(node, (T.Softmax, T.Reduce)) or (
-        isinstance(node, T.Pow) and not isinstance(node.exponent, T.Num)
-    )
 
 
 def _product_like(node: T.Expr) -> bool:

@@ -48,7 +48,7 @@ class Machine(Extents):
         for name in self.running - self.tables.keys():
             shape = [self.sizes[d] for d in self.system.tensors[name].dims]
             self.tables[name] = Table(shape, [None] * math.prod(shape))
-        names = [name for a in left.indices for _, name in a.terms if isinstance(name, str)]
+        names = [name for a in left.indices for name in a.names]
         free = [n for n in names if n not in looped]
         spans = [self.span(self.ranges[n]) for n in free]
         place, value = linear(*self.offset(left)), self.value(equation.right, frozenset(names))
@@ -79,7 +79,7 @@ class Machine(Extents):
             case T.Ref():
                 return self.read(node)
             case T.Add(terms):
-                return reduce(plus, map(self.value, terms))
+                return reduce(lambda a, b: lambda at: a(at) + b(at), map(self.value, terms))
             case T.Neg(body):
                 inner = self.value(body)
                 return lambda at: -inner(at)
@@ -147,7 +147,7 @@ class Machine(Extents):
             above, below = self.value(node.above), self.value(node.below)
             return lambda at: divide(above(at), below(at))
         factors = [self.value(f) for f in node.factors if not isinstance(f, T.Iverson)]
-        return reduce(times, factors) if factors else always(1.0)
+        return reduce(lambda a, b: lambda at: a(at) * b(at), factors) if factors else always(1.0)
 
     def over(
         self, indices: Sequence[str], body: T.Expr, where: T.Condition | None
@@ -370,14 +370,6 @@ class Machine(Extents):
 
 def always(number: float) -> Value:
     return lambda at: number
-
-
-def plus(a: Value, b: Value) -> Value:
-    return lambda at: a(at) + b(at)
-
-
-def times(a: Value, b: Value) -> Value:
-    return lambda at: a(at) * b(at)
 
 
 def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:

@@ -258,7 +258,16 @@ class Frame:
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
         lane = [] if self.lanes is None else [f"        lane = {self.lanes.widths}[t]"]
         start += [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
-        ends = [f"{self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
+        ends = []
+        for name in self.kept:  # all steps as one tensor again
+            number, places = self.scope.number[name], self.places[name]
+            whole = f"s{number}[b{number} : b{number} + {steps}]"
+            if self.lanes is not None:
+                whole = f"torch.cat({whole}).index_select(0, {self.lanes.back}).unflatten(0, {self.counts})"
+                whole += f".movedim({list(range(len(places)))}, {places})"
+            else:
+                whole = f"torch.stack({whole}){f'.movedim(0, {places[0]})' if places[0] else ''}"
+            ends.append(f"{self.scope.own(name)} = {whole}")
         start, ends = ([f"    {line}" for line in lines] for lines in (start, ends))
         return [*start, f"    for t in {turns}:", *lane, *self.step.told("        "), *ends]
 
@@ -279,15 +288,6 @@ class Frame:
 
         text = f"{self.scope.object(rows)}(like, {self.scope.beyond(name, place, before)})"
         return f"{text} + " if before else f" + {text}"
-
-    def _joined(self, name: str, steps: int) -> str:
-        """All steps as one tensor again."""
-        number, places = self.scope.number[name], self.places[name]
-        made = f"s{number}[b{number} : b{number} + {steps}]"
-        if self.lanes is not None:
-            whole = f"torch.cat({made}).index_select(0, {self.lanes.back}).unflatten(0, {self.counts})"
-            return f"{whole}.movedim({list(range(len(places)))}, {places})"
-        return f"torch.stack({made}){f'.movedim(0, {places[0]})' if places[0] else ''}"
 
 
 class Linear:

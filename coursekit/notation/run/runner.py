@@ -98,7 +98,7 @@ class Plan:
         scope: Callable[[], Names] = lambda: Names(system, sizes, whole_numbers, numbers)
         for doubt in check_reads(system, sizes):
             self._settle(scope(), doubt)
-        self.blocks = [Function(scope(), block, used) for block, used in needed(system, wanted)]
+        self.blocks = [_function(scope(), block, used) for block, used in needed(system, wanted)]
 
     def run(
         self, given: dict[str, Any], like: Tensor, functions: Mapping[str, Callable[..., Tensor]]
@@ -111,9 +111,9 @@ class Plan:
                     self.constants[key] = make()
             return self.constants[key]
 
-        for block in self.blocks:
-            found = block.call(like, keep, functions, *[given[word] for word in block.parameters])
-            given.update(zip(block.made, found, strict=True))
+        for call, parameters, made in self.blocks:
+            found = call(like, keep, functions, *[given[word] for word in parameters])
+            given.update(zip(made, found, strict=True))
 
     def _settle(self, scope: Names, doubt: Doubt) -> None:
         """Refuse a read that the conditions do not keep inside its tensor. What they say depends on sizes alone; those
@@ -130,22 +130,20 @@ class Plan:
             raise outside(scope.system, scope.extents.sizes, doubt)
 
 
-class Function:
-    """One block as a function of `parameters`, which gives what it has `made`."""
-
-    def __init__(self, scope: Names, block: Block, used: set[str]):
-        frame = Frame(scope, block, used) if block.loops else None
-        for equation in block.equations:
-            name = equation.left.name
-            text = f"{scope.own(name)} = {Writer(scope, equation, frame).whole()}"
-            if frame is None:  # then it is one equation
-                scope.before.lines.append(text)
-            else:
-                frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
-        self.made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
-        loop = frame.told() if frame is not None else []
-        self.call = _executed(scope.text([*loop, f"    return ({', '.join(self.made)},)"]), scope)
-        self.parameters = list(scope.parameters)
+def _function(scope: Names, block: Block, used: set[str]) -> tuple[Callable[..., Any], list[str], list[str]]:
+    """One block as a function, its parameters, and what it makes."""
+    frame = Frame(scope, block, used) if block.loops else None
+    for equation in block.equations:
+        name = equation.left.name
+        text = f"{scope.own(name)} = {Writer(scope, equation, frame).whole()}"
+        if frame is None:  # then it is one equation
+            scope.before.lines.append(text)
+        else:
+            frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
+    made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
+    loop = frame.told() if frame is not None else []
+    call = _executed(scope.text([*loop, f"    return ({', '.join(made)},)"]), scope)
+    return call, list(scope.parameters), made
 
 
 _WORDS = {"torch": torch, "einsum": torch.einsum, "pad": pad, "partial": partial, "inf": inf, "nan": nan}
