@@ -10,8 +10,7 @@ from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import spelled
 from ..meaning.reach import Guard, has_conditions
-from .products import product
-from .reads import read
+from .reads import product, read
 from .scope import Loop, Scope
 from .value import ADD, ATOM, COMMA, COMPARE, MUL, POWER, SIGN, Value, assignment, fraction, joint, number
 
