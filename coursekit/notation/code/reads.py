@@ -34,7 +34,7 @@ def read(write: "Expressions", ref: Ref) -> Value:
         if ref.name in loop.tensors:
             text, numbers = loop.read(ref), loop.rest(ref.name)
         elif any(
-            _computed(write, a) or (a.plain is None and {*a.names} & loop.names.keys()) for a in ref.indices
+            _computed(write, a) or (not a.plain and {*a.names} & loop.names.keys()) for a in ref.indices
         ):
             return _hoisted(write, ref)  # an index is computed, or goes with the loop but not step by step
     axes = [Axis(ref.indices[k], dims[k], k, place) for place, k in enumerate(numbers)]
@@ -158,10 +158,8 @@ class Reader:
         elif any(f < 0 for f, _ in low.terms) or low.const < 0 or (over.const > 0 and not over.terms):
             raise NotationError(f"the code cannot read `{self.ref.name}` outside its range here")
         else:
-            start, derived = (
-                self.scope.spelled(low).removeprefix("0"),
-                self.write.system.derived.get(ranges[main]),
-            )
+            start = self.scope.spelled(low).removeprefix("0")
+            derived = self.write.system.derived.get(ranges[main])
             # One read that tells a size leaves nothing over.
             if over != Affine(()) and (derived is None or len(derived.reaches) > 1):
                 stop = self.scope.spelled(plus(high, Affine((), 1)))
@@ -198,10 +196,8 @@ class Reader:
         edge = self.scope.edge[key] + slots([*lead, edge])
         rest = text + slots([*lead, cut[shift < 0]])
         parts = f"{edge}, {rest}" if shift < 0 else f"{rest}, {edge}"
-        word = {-1: "prev", 1: "next"}.get(shift, "shifted")
-        return self.write.named(
-            f"{self.scope.tensor[self.ref.name]}_{word}", f"torch.cat([{parts}], dim={k})"
-        )
+        name = f"{self.scope.tensor[self.ref.name]}_{ {-1: 'prev', 1: 'next'}.get(shift, 'shifted') }"
+        return self.write.named(name, f"torch.cat([{parts}], dim={k})")
 
     def looked_up(self, text: str, kind: str, names: list[str], place: int, found: Value) -> Value:
         kept = [n for k, n in enumerate(names) if k != place]
@@ -332,9 +328,8 @@ def _finish(write: "Expressions", minus: bool, value: Value, divisors: Sequence[
 
 def _guarded(write: "Expressions", inside: Value, guards: Sequence[T.Condition]) -> Value:
     """A value where some conditions hold, zero elsewhere."""
-    mask = write.condition(
-        guards[0] if len(guards) == 1 else T.And(tuple(p for c in guards for p in each(c)))
-    )
+    whole = guards[0] if len(guards) == 1 else T.And(tuple(p for c in guards for p in each(c)))
+    mask = write.condition(whole)
     (shown, holds), both = write.together([write.tensor(write.real(inside)), mask])
     if mask.constant:
         return Value(f"({shown.text} if {holds.text} else 0 * {shown.at(POWER)})", both)

@@ -108,10 +108,7 @@ class Counter:
         keep |= set().union(*(s for s, (f, _) in zip(free, factors, strict=True) if isinstance(f, T.Iverson)))
         shared = {i for s in free for i in s if sum(i in other for other in free) > 1}
         real = [
-            (
-                frozenset(s & (keep | shared)),
-                under,
-            )  # what stands in one factor alone is summed there, by adds
+            (frozenset(s & (keep | shared)), under)  # what stands in one factor alone is summed there
             for s, (f, under) in zip(free, factors, strict=True)
             if not isinstance(f, T.Iverson) and not _constant(f)
         ]

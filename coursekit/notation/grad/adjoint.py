@@ -38,9 +38,8 @@ def hand_down(node: T.Expr, g: T.Expr, value: T.Expr, scope: Scope) -> Iterator[
             yield inner, times(g, exponent, T.Pow(inner, less)), ()
             yield exponent, times(g, value, T.Call("log", (inner,))), ()
         case T.Call(function, args):
-            yield from (
-                (a, times(g, s), ()) for a, s in zip(args, _slopes(function, args, value), strict=True)
-            )
+            slopes = _slopes(function, args, value)
+            yield from ((arg, times(g, slope), ()) for arg, slope in zip(args, slopes, strict=True))
         case T.Sum(indices, body, where):
             yield body, g if where is None else times(_bracket(where), g), indices
         case T.Softmax(indices, body, _):
@@ -75,10 +74,10 @@ def hand_down(node: T.Expr, g: T.Expr, value: T.Expr, scope: Scope) -> Iterator[
                 refused = (*refused, T.Add((ONE, T.Neg(_bracket(condition)))))
             yield otherwise, times(*refused, g), ()
         case T.Apply(function):
-            message = (
-                f"{function} is not known to the language, so it has no gradient: write its equations out."
+            message = f"{function} is not known to the language, so it has no gradient"
+            raise NotationError(
+                f"{message}: write its equations out.", "", node.span.line, node.span.column, node.span.width
             )
-            raise NotationError(message, "", node.span.line, node.span.column, node.span.width)
 
 
 def _bracket(condition: T.Condition) -> T.Expr:

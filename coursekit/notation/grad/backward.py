@@ -192,18 +192,16 @@ class Backward:
             case T.Pow(_, exponent):
                 shorter = not isinstance(exponent, T.Num)
         own = value if value is not None else self._value(shown) if shorter else node
-        for part, (_, adjoint, more) in zip(
-            T.expressions(node), hand_down(shown, g, own, self.scope), strict=True
-        ):
+        handed = hand_down(shown, g, own, self.scope)
+        for part, (_, adjoint, more) in zip(T.expressions(node), handed, strict=True):
             if not self._count(part):
                 continue
             found = [self._one(t) for t in terms(self.scope.apart(adjoint), self.scope)]
             inner = (*around, *more)
             worth = self._count(part) > 1 or _has(part, T.Sum)
             if found and worth and not _atomic(found):
-                left, rest = (
-                    tuple(i for i in inner if (i in T.free_indices(part)) is s) for s in (True, False)
-                )
+                left = tuple(i for i in inner if i in T.free_indices(part))
+                rest = tuple(i for i in inner if i not in left)
                 found = terms(T.Sum(rest, expression(found)), self.scope) if rest else found
                 found, inner = [whole(self.define(self._new("dz"), left, found))], left
             if found:

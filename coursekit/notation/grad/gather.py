@@ -62,9 +62,8 @@ class Gather:
 
     def _move(self, term: Term, name: str, value: T.Affine) -> Term:
         """Put `value` for the summed index `name`; what lies outside its range counts for nothing."""
-        inside, outside = (
-            [p for p in term.factors if (name in T.free_indices(p[0])) is s] for s in (True, False)
-        )
+        inside = [(f, e) for f, e in term.factors if name in T.free_indices(f)]
+        outside = [p for p in term.factors if p not in inside]
         if inside and not self._zero_outside(inside, name, value):
             local = set().union(*(T.free_indices(f) for f, _ in inside))
             elsewhere = set().union(*(T.free_indices(f) for f, _ in outside)) | T.free_indices(value)

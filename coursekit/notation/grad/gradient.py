@@ -47,9 +47,8 @@ def gradient(
         wrt = system.parameters or [n for n in system.inputs if system.tensors[n].indexes is None]
     names = [wrt] if isinstance(wrt, str) else list(wrt)
     # `h_0` -> `h` for each recurrence with a boundary
-    edges = {
-        f"{x}_0": x for x in system.boundary if x not in system.padded and f"{x}_0" not in system.tensors
-    }
+    edges = {f"{x}_0": x for x in system.boundary if x not in system.padded}
+    edges = {name: x for name, x in edges.items() if name not in system.tensors}
     _check(system, of, names, edges)
     sweep = Backward(system, of, [edges.get(n, n) for n in names], frozenset(distributions))
     for name in names:
@@ -209,25 +208,21 @@ def _declared(
     sources, shapes, measures = {sweep.adjoint(x): x for x in sweep.system.tensors}, {}, list[str]()
     for equation, own in zip(equations, ranges.values(), strict=True):
         source, left = sources.get(equation.left.name), equation.left.indices
-        places = [
-            p for r in T.references(equation.right) for p in zip(r.indices, sweep.dims[r.name], strict=True)
-        ]
-        found = {
-            a.names[0] for a, dim in places if len(a.terms) == len(a.names) == 1 and own[a.names[0]] == dim
-        }
+        refs = [(r.indices, sweep.dims[r.name]) for r in T.references(equation.right)]
+        places = [place for indices, dims in refs for place in zip(indices, dims, strict=True)]
+        found = {a.names[0] for a, dim in places if len(a.terms) == 1 and [own[i] for i in a.names] == [dim]}
         if source and len(left) == len(sweep.dims[source]) and any(a.plain not in found for a in left):
             shapes[equation.left.name] = source
     nodes = [n for e in equations for n in T.walk(e.right)]
     ranged = {d for r in ranges.values() for d in r.values()}
-    for size in [
-        *(n.name for n in nodes if isinstance(n, T.Size)),
-        *(n.name for n in nodes if isinstance(n, T.SizeOf)),
-    ]:
+    sizes = [[n.name for n in nodes if isinstance(n, kind)] for kind in (T.Size, T.SizeOf)]
+    for size in (*sizes[0], *sizes[1]):
         if size not in ranged:
             measures += [n for n in sweep.system.inputs if size in sweep.dims[n]][:1]
     return {name: name for name in (*shapes.values(), *measures)} | shapes
 
 
+Letters = Mapping[str, Sequence[str]]
 SPARE = "ijklmnpqrsuvxyzabcdgo"
 
 
@@ -244,7 +239,7 @@ class Pen:
     def __init__(
         self,
         dims: Mapping[str, str],
-        letters: Mapping[str, Sequence[str]],
+        letters: Letters,
         tensors: Iterable[str] = (),
         avoid: Iterable[str] = (),
     ) -> None:
@@ -254,9 +249,7 @@ class Pen:
 
     def equation(self, name: str, left: Sequence[str], right: T.Expr) -> T.Equation:
         # An index that is used as a number is summed by name: a capital would be read as a size there.
-        self.numbers = {
-            i for n in T.walk(right) if isinstance(n, T.Position) for i in T.free_indices(n.affine)
-        }
+        self.numbers = {i for n in T.walk(right) if isinstance(n, T.Position) for i in n.affine.names}
         self.offsets = {n.name for n in T.walk(right) if isinstance(n, T.SizeOf)}
         self.sized = {n.name for n in T.walk(right) if isinstance(n, T.Size)}
         names: dict[str, str] = {}

@@ -62,9 +62,8 @@ def terms(node: T.Expr, scope: Scope) -> list[Term]:
         case T.Pow(inner, T.Num(value)) if value.denominator == 1:
             return _power(inner, int(value), scope)
         case T.Sum(indices, body, where):
-            inside = (
-                _product([terms(body, scope), [_conditions(where)]], scope) if where else terms(body, scope)
-            )
+            inside = terms(body, scope)
+            inside = _product([inside, [_conditions(where)]], scope) if where else inside
             return combine([s for t in inside for s in _settle(t.over(indices), scope)])
         case T.Iverson(condition):
             return _settle(_conditions(condition), scope)
@@ -143,11 +142,8 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             rest_sums = tuple(s for s in term.sums if s != name)
             return _settle(replace(term, sums=rest_sums).times(whole(T.Size(scope.dims[name]))), scope)
     if len(term.factors) == 1 and isinstance(term.factors[0][0], T.Add) and term.factors[0][1] == 1:
-        parts = [
-            Term(t.coefficient * term.coefficient, t.sums + term.sums, t.factors)
-            for t in terms(term.factors[0][0], scope)
-        ]
-        return [s for part in parts for s in _settle(part, scope)]
+        around = replace(term, factors=())
+        return [s for t in terms(term.factors[0][0], scope) for s in _settle(t.times(around), scope)]
     return [term] if term.coefficient else []
 
 

@@ -317,10 +317,8 @@ class Reads:
                 if way * steps > 0:
                     first, edge = self.first(dims[axis]), self.scope.edge[ref.name, axis, way]
                     start = f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
-                    shift, level = (
-                        start if way < 0 else f"-{self.stop(dims[axis])}",
-                        self.level_of(ref.indices[axis]),
-                    )
+                    shift = start if way < 0 else f"-{self.stop(dims[axis])}"
+                    level = self.level_of(ref.indices[axis])
                     found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
         return sorted(found, key=lambda e: e.axis)
 

@@ -63,9 +63,8 @@ class Values(Reads):
         factors = term.body.factors if isinstance(term.body, T.Mul) else (term.body,)
         if any(isinstance(f, (T.Softmax, T.Reduce, T.Cases, T.Apply)) for f in factors):
             return False
-        if any(
-            c.operator == "==" and i in names for c in parts(conditions(term.body)) for i, _, _ in told(c)
-        ):
+        known = [t for c in parts(conditions(term.body)) for t in told(c)]
+        if any(operator == "==" and i in names for i, operator, _ in known):
             return True
         along = _along(left, term)
         return max(map(along.count, names)) > max(map(along.count, term.indices))

@@ -295,9 +295,7 @@ class Machine(Extents):
         return [
             (self.position(affine), span.start, span.stop)
             for affine, span in zip(ref.indices, self.spans(ref), strict=True)
-            if (ends := self.interval(affine, self.ranges)) is None
-            or ends[0] not in span
-            or ends[1] not in span
+            if not all(end in span for end in self.interval(affine, self.ranges) or (None,))
         ]
 
     def rows(self, index: str, factors: Sequence[T.Expr]) -> list[Callable[[At], list[float]]]:
@@ -345,10 +343,8 @@ class Machine(Extents):
                 return value[rest]
             message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
             raise fail(self.system, message, ref.span)
-        message = (
-            f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {span[0]} to {span[-1]}"
-        )
-        raise fail(self.system, message, ref.span)
+        message = f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {span[0]} to "
+        raise fail(self.system, f"{message}{span[-1]}", ref.span)
 
     def apply(self, node: T.Apply) -> Value:
         """A function of the reader's own, of whole vectors."""

@@ -63,7 +63,7 @@ def cheapest(
         return _Part(Pair(a.pairing, b.pairing), axes, within, cost)
 
     while len(parts) > _EXACT:  # the best next pair
-        choices = []
+        choices: list[tuple[float, int, list[_Part]]] = []
         for one, other in combinations(parts, 2):
             rest = [p for p in parts if p not in (one, other)]
             whole = join(one, other, frozenset().union(*(p.axes for p in rest)))

@@ -166,8 +166,8 @@ def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationE
     ref, axis = doubt.ref, doubt.axis
     affine, dim = ref.indices[axis], system.tensors[ref.name].dims[axis]
     span = Extents(system, sizes).span(dim)
-    message = (
-        f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs from {span[0]} "
+    message = f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs from "
+    message += (
+        f"{span[0]} to {span[-1]} (`{dim}` is {sizes[dim]}); say `pad {ref.name}` if it is zero outside"
     )
-    message += f"to {span[-1]} (`{dim}` is {sizes[dim]}); say `pad {ref.name}` if it is zero outside"
     return fail(system, message, affine.span if affine.span.line else ref.span)

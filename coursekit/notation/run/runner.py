@@ -5,7 +5,7 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import inf, nan, prod
 from numbers import Real
@@ -19,12 +19,14 @@ from torch.nn.functional import pad
 from ..meaning.evaluate import Engine, Opaque
 from ..meaning.links import needed
 from ..meaning.reach import Doubt, check_reads, fail, outside
-from ..meaning.sizes import Shape, infer_sizes, sides, span_of
+from ..meaning.sizes import infer_sizes, sides, span_of
 from ..meaning.table import Table
 from ..system import Block, System
 from ..tree import Affine, Compare, references
 from .recur import Frame
 from .writer import Names, Writer
+
+Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
 
 
 def run(
@@ -57,13 +59,11 @@ def run(
         if name in inputs:
             x, real = inputs[name], inputs[name].is_floating_point()
             given |= {f"x{number}": x if real else x.to(dtype), f"w{number}": x if real else x.long()}
-        for n, ((axis, _), v) in enumerate(
-            zip(system.boundary.get(name, ()), edges.get(name, ()), strict=False)
-        ):
+        parts = zip(system.boundary.get(name, ()), edges.get(name, ()), strict=False)
+        for n, ((axis, _), v) in enumerate(parts):
+            edge = v if isinstance(v, Tensor) else float(v)
             lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
-            given[f"e{n}_{number}"] = (
-                v.unsqueeze(axis) if lacking else v if isinstance(v, Tensor) else float(v)
-            )
+            given[f"e{n}_{number}"] = v.unsqueeze(axis) if lacking else edge
     like = torch.empty((), dtype=dtype, device=device)
     try:
         prepared.run(given, like, functions or {})
@@ -85,9 +85,7 @@ class Plan:
     numbered variables, numbers and words of torch, and nothing that a person typed. It is not changed by a run:
     `constants` only keeps what depends on the sizes, for each device and type of number."""
 
-    def __init__(
-        self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], wanted: tuple[str, ...]
-    ):
+    def __init__(self, system: System, sizes: dict[str, int], whole: frozenset[str], wanted: Iterable[str]):
         self.constants: dict[object, Any] = {}
         for tensor in system.tensors.values():
             if (count := prod(sizes[d] for d in tensor.dims)) > _MOST:
@@ -95,14 +93,12 @@ class Plan:
                 message = f"`{tensor.name}` would have {count:,} entries ({told}): give smaller sizes"
                 raise fail(system, message, span_of(system, tensor.name))
         numbers = itertools.count()
-        scope: Callable[[], Names] = lambda: Names(system, sizes, whole_numbers, numbers)
+        scope: Callable[[], Names] = lambda: Names(system, sizes, whole, numbers)
         for doubt in check_reads(system, sizes):
             self._settle(scope(), doubt)
         self.blocks = [_function(scope(), block, used) for block, used in needed(system, wanted)]
 
-    def run(
-        self, given: dict[str, Any], like: Tensor, functions: Mapping[str, Callable[..., Tensor]]
-    ) -> None:
+    def run(self, given: dict[str, Any], like: Tensor, functions: Given) -> None:
         def keep(key: object, make: Callable[[], Any]) -> Any:
             """What depends on sizes alone: made once for each device and dtype."""
             key = (key, like.device, like.dtype)
@@ -161,21 +157,15 @@ _lock = Lock()
 
 
 def plan(
-    system: System,
-    shapes: Mapping[str, Shape],
-    edge_shapes: Mapping[str, Sequence[Shape | None]],
-    sizes: Mapping[str, int],
-    whole_numbers: frozenset[str],
-    wanted: tuple[str, ...],
+    system: System, shapes: Given, edges: Given, sizes: Given, whole: frozenset[str], wanted: tuple[str, ...]
 ) -> Plan:
     """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
-    given = (frozenset(some.items()) for some in (shapes, edge_shapes, sizes))
-    key = (id(system), *given, whole_numbers, wanted)
+    key = (id(system), *(frozenset(some.items()) for some in (shapes, edges, sizes)), whole, wanted)
     with _lock:
         if key in _plans:
             _plans[key] = _plans.pop(key)  # the last that was used
             return _plans[key][1]
-    made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers, wanted)
+    made = Plan(system, infer_sizes(system, shapes, edges, sizes), whole, wanted)
     with _lock:
         _plans[key] = (system, made)
         while len(_plans) > _KEPT:
@@ -187,10 +177,9 @@ def _checked(
     system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]
 ) -> tuple[torch.dtype, torch.device]:
     """The one float type and device of all tensors."""
+    sides = ((n, v) for n, e in edges.items() for v in e if not isinstance(v, Real))
     named = [(n, f"`{n}`", x) for n, x in inputs.items()]
-    named += [
-        (n, f"the boundary of `{n}`", v) for n, e in edges.items() for v in e if not isinstance(v, Real)
-    ]
+    named += [(n, f"the boundary of `{n}`", v) for n, v in sides]
     for name, words, x in named:
         if not isinstance(x, Tensor):
             kind, other = type(x).__name__, "" if words.startswith("`") else " or a number"
@@ -213,9 +202,6 @@ def _checked(
                 raise fail(system, message, span_of(system, name))
     dtype = real[0][2].dtype if real else torch.get_default_dtype()
     return dtype, named[0][2].device if named else torch.get_default_device()
-
-
-Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
 
 
 class Torch(Engine):

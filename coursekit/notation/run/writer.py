@@ -163,9 +163,8 @@ class Writer(Expressions):
             return found.long()
 
         text = value.text if given else f"{self.scope.object(check)}({value.text})"
-        return replace(
-            value, text=f"{value.at(ATOM)}.long()" if given and self.inside(ref) else text, kind="whole"
-        )
+        text = f"{value.at(ATOM)}.long()" if given and self.inside(ref) else text
+        return replace(value, text=text, kind="whole")
 
     def named(self, name: str, text: str) -> str:
         return self.lines.set(text)
@@ -266,9 +265,7 @@ class Writer(Expressions):
                 mask = mask.any(d, keepdim=True)
             return mask
 
-        def masked(
-            scores: Tensor, mask: Tensor, keep: Callable[..., Any], soft: Callable[[Tensor], Tensor]
-        ) -> Tensor:
+        def masked(scores: Tensor, mask: Tensor, keep: Any, soft: Callable[[Tensor], Tensor]) -> Tensor:
             # Where the condition is on indices alone, whether it leaves a row empty is asked but once.
             if once and keep(masked, lambda: not mask.is_meta and bool(some(mask).all())):
                 return soft(scores)
