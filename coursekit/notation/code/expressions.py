@@ -36,8 +36,6 @@ class Expressions:
         """The text of the equation's right side, with the axes of its left."""
         return self.real(self.expanded(self.value(self.equation.right), self.left)).text
 
-    # ── indices ──────────────────────────────────────────────────────────────────────────────
-
     def order(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=lambda n: (self.rank.get(n, 99), n.swapcase())))
 
@@ -80,8 +78,6 @@ class Expressions:
             self.before += assignment(self.scope.named[text], text)
         return self.scope.named[text]
 
-    # ── what is hidden where a condition fails: nothing to a reader, much to one who runs it ──────
-
     guards: Sequence[Guard] = ()
 
     def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
@@ -91,8 +87,6 @@ class Expressions:
     def safe(self, value: Value) -> Value:
         """One in place of every entry that a condition keeps from being looked at."""
         return value
-
-    # ── tensors ──────────────────────────────────────────────────────────────────────────────
 
     def real(self, value: Value) -> Value:
         """As real numbers, for what will not mix whole numbers with them."""
@@ -156,8 +150,6 @@ class Expressions:
         """Values ready to meet entry by entry, and the axes that they then have."""
         axes = self.order({a for v in values for a in v.axes})
         return [v.beside(axes) for v in values], axes
-
-    # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr) -> Value:
         return _WAYS[type(node)](self, node)
@@ -307,8 +299,6 @@ class Expressions:
             b = self.tensor(b) if a.constant else b
             value = Value(f"torch.where({m.text},{COMMA}{a.text},{COMMA}{b.text})", axes)
         return value
-
-    # ── conditions ───────────────────────────────────────────────────────────────────────────
 
     def condition(self, node: T.Condition) -> Value:
         if isinstance(node, T.And):

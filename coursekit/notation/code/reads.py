@@ -108,8 +108,6 @@ class Reader:
             return self.looked_up(text, kind, names, kept.index(place), found)
         return self.distinct(Value(text, (*names, *self.windows), ATOM, kind))
 
-    # ── one axis ─────────────────────────────────────────────────────────────────────────────
-
     def axis(self, axis: Axis) -> bool:
         """Note what is to be done along an axis; False where only index tensors will do."""
         affine, loop = axis.affine, self.write.loop
@@ -173,8 +171,6 @@ class Reader:
             self.windows.append(name)
         turned = [str(k)] * (stride < 0) + ["-1"] * any(f < 0 for f, _ in inner)
         self.turns += [f".flip({', '.join(turned)})"] if turned else []
-
-    # ── the text ─────────────────────────────────────────────────────────────────────────────
 
     def filled(self, text: str) -> str:
         """Zeros around the tensor, where `pad` says so; fewer than none cut it."""

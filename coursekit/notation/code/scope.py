@@ -84,8 +84,6 @@ class Scope:
         """Where what is made new stands: with the inputs, or where torch puts it."""
         return f"{self.tensor[self.system.inputs[0]]}.device" if self.system.inputs else "None"
 
-    # ── sizes ────────────────────────────────────────────────────────────────────────────────
-
     def size(self, dim: str) -> str:
         """The variable that holds a dimension's size, set at the function's start."""
         dim = self.system.aliases.get(dim, dim)
@@ -166,8 +164,6 @@ class Scope:
             self.half.format(self.size(a)) if isinstance(a, str) else self.size(a.name)
         )
         return spelled(form, word)
-
-    # ── ranges ───────────────────────────────────────────────────────────────────────────────
 
     def centred(self, dim: str) -> bool:
         pairs = (pair for ranges in self.system.ranges.values() for pair in ranges.items())

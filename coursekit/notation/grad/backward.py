@@ -66,8 +66,6 @@ class Backward:
         self.scalar = not system.tensors[of].dims
         self._sweep()
 
-    # ── the forward system ───────────────────────────────────────────────────────────────────
-
     def _own_names(self, equation: T.Equation) -> T.Equation:
         """The equation with index names of its own."""
         own = {}
@@ -90,8 +88,6 @@ class Backward:
             chosen.append(next(p for p in [*own, *spare] if p not in taken))
         return tuple(map(self.scope.fresh, chosen, self.dims[name]))
 
-    # ── names of adjoints ────────────────────────────────────────────────────────────────────
-
     def adjoint(self, name: str) -> str:
         """`dW` for `W`; an underscore more where the forward system has such a tensor."""
         word = "d" + name
@@ -112,8 +108,6 @@ class Backward:
         self.made[word] = Made(left, found)
         self.dims[word] = tuple(self.scope.dims[i] for i in left)
         return T.Ref(word, tuple(T.index(i) for i in left))
-
-    # ── the sweep ────────────────────────────────────────────────────────────────────────────
 
     def _sweep(self) -> None:
         waiting: list[str] = []

@@ -142,8 +142,8 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             rest_sums = tuple(s for s in term.sums if s != name)
             return _settle(replace(term, sums=rest_sums).times(whole(T.Size(scope.dims[name]))), scope)
     if len(term.factors) == 1 and isinstance(term.factors[0][0], T.Add) and term.factors[0][1] == 1:
-        around = replace(term, factors=())
-        return [s for t in terms(term.factors[0][0], scope) for s in _settle(t.times(around), scope)]
+        outer = replace(term, factors=())
+        return [s for t in terms(term.factors[0][0], scope) for s in _settle(t.times(outer), scope)]
     return [term] if term.coefficient else []
 
 

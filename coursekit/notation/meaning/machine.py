@@ -12,7 +12,7 @@ from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
 from .pairing import apart, nested
-from .reach import Extents, conditions, fail, nth
+from .reach import Extents, conditions, fail, nth, unconditional
 from .table import COMPARE, Place, Table, divide, power, real, strides
 
 Functions = Mapping[str, Callable[..., Any]]  # those that the language does not know, by name
@@ -61,8 +61,6 @@ class Machine(Extents):
 
         return define
 
-    # ── values at a point ────────────────────────────────────────────────────────────────────
-
     def value(self, node: T.Expr, bound: frozenset[str] | None = None) -> Value:
         """The function that gives an expression's value, where the indices `bound` have one."""
         if bound is not None and bound != self.bound:
@@ -84,10 +82,13 @@ class Machine(Extents):
                 inner = self.value(body)
                 return lambda at: -inner(at)
             case T.Mul() | T.Div() if found := conditions(node):
-                holds, rest = self.holds(T.And(tuple(found))), self.unconditional(node)  # type: ignore[arg-type]
+                holds, rest = self.holds(T.And(tuple(found))), self.value(unconditional(node))  # type: ignore[arg-type]
                 return lambda at: rest(at) if holds(at) else 0.0
-            case T.Mul() | T.Div():
-                return self.unconditional(node)
+            case T.Mul(factors):
+                return reduce(lambda a, b: lambda at: a(at) * b(at), map(self.value, factors))
+            case T.Div(upper, lower):
+                above, below = self.value(upper), self.value(lower)
+                return lambda at: divide(above(at), below(at))
             case T.Pow(base, exponent):
                 below, above = self.value(base), self.value(exponent)
                 return lambda at: power(below(at), above(at))
@@ -140,14 +141,6 @@ class Machine(Extents):
                 holds = self.holds(condition)
                 return lambda at: float(holds(at))
         raise AssertionError(f"no meaning for {node!r}")
-
-    def unconditional(self, node: T.Mul | T.Div) -> Value:
-        """A product or a quotient where its conditions hold."""
-        if isinstance(node, T.Div):
-            above, below = self.value(node.above), self.value(node.below)
-            return lambda at: divide(above(at), below(at))
-        factors = [self.value(f) for f in node.factors if not isinstance(f, T.Iverson)]
-        return reduce(lambda a, b: lambda at: a(at) * b(at), factors) if factors else always(1.0)
 
     def over(
         self, indices: Sequence[str], body: T.Expr, where: T.Condition | None
@@ -206,8 +199,6 @@ class Machine(Extents):
             return self.memo[key]
 
         return kept
-
-    # ── indices and conditions ───────────────────────────────────────────────────────────────
 
     def holds(self, condition: T.Condition, bound: frozenset[str] | None = None) -> Callable[[At], bool]:
         if isinstance(condition, T.And):

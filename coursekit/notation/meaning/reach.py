@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from .. import tree as T
 from ..errors import NotationError
+from ..functions import times
 from ..indices import plus, scaled
 from ..show import show
 from ..system import System
@@ -94,6 +95,14 @@ def conditions(node: object) -> list[T.Condition]:
     if isinstance(node, T.Mul):
         return [f.condition for f in node.factors if isinstance(f, T.Iverson)]
     return conditions(node.above) if isinstance(node, T.Div) else []
+
+
+def unconditional(node: T.Expr) -> T.Expr:
+    """A product or a quotient without the conditions among its factors."""
+    if isinstance(node, T.Div):
+        return T.Div(unconditional(node.above), node.below)
+    factors = node.factors if isinstance(node, T.Mul) else (node,)
+    return times(*(f for f in factors if not isinstance(f, T.Iverson)))
 
 
 def reads(node: object, guards: tuple[Guard, ...] = ()) -> Iterator[tuple[T.Ref, tuple[Guard, ...]]]:

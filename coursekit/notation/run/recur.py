@@ -236,8 +236,6 @@ class Frame:
             )
         return group.part(write, weights, summed, right)
 
-    # ── the text ─────────────────────────────────────────────────────────────────────────────
-
     def told(self) -> list[str]:
         """The lines of the loop, when its equations are written."""
         steps = self.counts[0] if self.lanes is None else self.lanes.waves

@@ -129,8 +129,6 @@ class Writer(Expressions):
         rest = tuple(a.plain or "" for a in self.equation.left.indices if a.plain not in looped)
         return (LANE, *rest) if self.frame and self.frame.lanes else rest
 
-    # ── indices ──────────────────────────────────────────────────────────────────────────────
-
     def values(self, name: str) -> range:
         return self.extents.span(self.ranges[name])
 
@@ -169,8 +167,6 @@ class Writer(Expressions):
     def named(self, name: str, text: str) -> str:
         return self.lines.set(text)
 
-    # ── what depends on the loop, and on conditions ──────────────────────────────────────────
-
     def inside(self, node: object) -> bool:
         """Does a value change with the recurrence that is running?"""
         return self.frame is not None and self.frame.moves(node)
@@ -190,8 +186,6 @@ class Writer(Expressions):
                 both = f"{x.text}, 1.0" if sense else f"1.0, {x.text}"
                 value = Value(f"torch.where({m.text}, {both})", axes)
         return value
-
-    # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr) -> Value:
         if (constant := self.constant(node)) is not None:
@@ -275,8 +269,6 @@ class Writer(Expressions):
         lay = self.soft(node, function, Value("x", value.axes)).turned(value.axes).text
         given = f"{value.text}, {mask.beside(value.axes).text}, keep, lambda x: {lay}"
         return Value(f"{self.scope.object(masked)}({given})", value.axes)
-
-    # ── conditions ───────────────────────────────────────────────────────────────────────────
 
     def condition(self, node: T.Condition) -> Value:
         """A condition is looked at under those before it, not under itself."""
