@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from strategies import systems
 
 from coursekit.notation.check.checker import check
+from coursekit.notation.grad.gradient import Pen
 from coursekit.notation.grad.scope import Scope
 from coursekit.notation.grad.simplify import simplify
-from coursekit.notation.grad.written import Pen
 from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show
@@ -28,7 +28,7 @@ def simplified(system: System) -> System:
         own = {n: scope.fresh(n, d) for n, d in system.ranges[equation].items()}
         left = substitute(equation.left, own)
         right = simplify(scope.apart(substitute(equation.right, own)), scope)
-        pen = Pen(scope.dims, lambda _: [], system.tensors)
+        pen = Pen(scope.dims, {}, system.tensors)
         new = pen.equation(left.name, [a.plain for a in left.indices], right)
         equations[equation] = (new, pen.ranges)
     blocks = tuple(replace(b, equations=tuple(equations[e][0] for e in b.equations)) for b in system.blocks)

@@ -10,8 +10,7 @@ from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import spelled
 from ..meaning.reach import Guard, has_conditions
-from .products import product
-from .reads import read
+from .reads import product, read
 from .scope import Loop, Scope
 from .value import ADD, ATOM, COMMA, COMPARE, MUL, POWER, SIGN, Value, assignment, fraction, joint, number
 
@@ -36,8 +35,6 @@ class Expressions:
     def whole(self) -> str:
         """The text of the equation's right side, with the axes of its left."""
         return self.real(self.expanded(self.value(self.equation.right), self.left)).text
-
-    # ── indices ──────────────────────────────────────────────────────────────────────────────
 
     def order(self, names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(names, key=lambda n: (self.rank.get(n, 99), n.swapcase())))
@@ -81,8 +78,6 @@ class Expressions:
             self.before += assignment(self.scope.named[text], text)
         return self.scope.named[text]
 
-    # ── what is hidden where a condition fails: nothing to a reader, much to one who runs it ──────
-
     guards: Sequence[Guard] = ()
 
     def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
@@ -92,8 +87,6 @@ class Expressions:
     def safe(self, value: Value) -> Value:
         """One in place of every entry that a condition keeps from being looked at."""
         return value
-
-    # ── tensors ──────────────────────────────────────────────────────────────────────────────
 
     def real(self, value: Value) -> Value:
         """As real numbers, for what will not mix whole numbers with them."""
@@ -157,8 +150,6 @@ class Expressions:
         """Values ready to meet entry by entry, and the axes that they then have."""
         axes = self.order({a for v in values for a in v.axes})
         return [v.beside(axes) for v in values], axes
-
-    # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr) -> Value:
         return _WAYS[type(node)](self, node)
@@ -230,9 +221,15 @@ class Expressions:
 
     def softmax(self, node: T.Softmax, function: str) -> Value:
         value = self.soft(node, function, self.masked(node, "-torch.inf"))
-        # Where nothing at all is allowed there is no weight, not nan.
-        empty = node.where is not None and not self.never_empty(node)
-        return replace(value, text=f"{value.text}.nan_to_num()") if empty else value
+        match node.where:
+            case None:
+                return value
+            case T.Compare(T.Affine() as a, "<=" | ">=" | "==", T.Affine() as b) if a.plain and b.plain:
+                if self.ranges.get(a.plain) == self.ranges.get(b.plain):
+                    return value  # `t2 <= t1`, both over one range, always leaves `t2 == t1`
+        return replace(
+            value, text=f"{value.text}.nan_to_num()"
+        )  # with nothing allowed, no weight and not nan
 
     def soft(self, node: T.Softmax, function: str, value: Value) -> Value:
         if len(node.indices) == 1:
@@ -243,14 +240,6 @@ class Expressions:
         sizes = ", ".join(self.scope.size(self.ranges[i]) for i in node.indices)
         flat = f"{value.at(ATOM)}.flatten({len(rest)})"
         return Value(f"torch.{function}({flat},{COMMA}dim=-1).unflatten(-1, ({sizes}))", value.axes)
-
-    def never_empty(self, node: T.Softmax) -> bool:
-        """`t2 <= t1`, both over one range, always leaves `t2 == t1`."""
-        where = node.where
-        if isinstance(where, T.And) or where is None or where.operator not in ("<=", ">=", "=="):
-            return False
-        sides = [s.plain if isinstance(s, T.Affine) else None for s in (where.left, where.right)]
-        return None not in sides and len({self.ranges.get(s) for s in sides if s}) == 1
 
     def reduce(self, node: T.Reduce) -> Value:
         fill = {"min": "torch.inf", "prod": "1.0"}.get(node.function, "-torch.inf")
@@ -310,8 +299,6 @@ class Expressions:
             b = self.tensor(b) if a.constant else b
             value = Value(f"torch.where({m.text},{COMMA}{a.text},{COMMA}{b.text})", axes)
         return value
-
-    # ── conditions ───────────────────────────────────────────────────────────────────────────
 
     def condition(self, node: T.Condition) -> Value:
         if isinstance(node, T.And):

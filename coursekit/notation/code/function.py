@@ -31,7 +31,10 @@ def function(system: System, outputs: Sequence[str] | None = None) -> str:
         rows = textwrap.wrap(names + ",", WIDTH - 4, break_long_words=False)
         head = ["def model(", *(f"    {row}" for row in rows), "):"]
     shapes = [f"{scope.tensor[n]} {_shape(system.tensors[n].dims)}" for n in system.inputs]
-    shapes += [f"{word} {_edge_shape(scope, *key)}" for key, word in scope.edge.items()]
+    for (name, axis, sign), word in scope.edge.items():
+        dims, depth = system.tensors[name].dims, scope.depth(name, axis, sign)
+        own = (*dims[:axis], *([str(depth)] if depth > 1 else []), *dims[axis + 1 :])
+        shapes.append(f"{word} {_shape(() if scope.corner(name) else own)}")
     notes = textwrap.wrap(", ".join(s.replace(" ", HARD) for s in shapes), WIDTH - 6, break_long_words=False)
     imports = sorted(scope.imports | {"import torch"}, key=lambda line: (line.startswith("from"), line))
     start = [*(f"# {n.replace(HARD, ' ')}" for n in notes), *scope.setup]
@@ -107,10 +110,3 @@ def _shape(dims: Sequence[str]) -> str:
     if not dims:
         return "one number"
     return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
-
-
-def _edge_shape(scope: Scope, name: str, axis: int, sign: int) -> str:
-    dims = [] if scope.corner(name) else list(scope.system.tensors[name].dims)
-    depth = scope.depth(name, axis, sign)
-    dims[axis : axis + 1] = [str(depth)] if depth > 1 else []
-    return _shape(dims)

@@ -84,8 +84,6 @@ class Scope:
         """Where what is made new stands: with the inputs, or where torch puts it."""
         return f"{self.tensor[self.system.inputs[0]]}.device" if self.system.inputs else "None"
 
-    # ── sizes ────────────────────────────────────────────────────────────────────────────────
-
     def size(self, dim: str) -> str:
         """The variable that holds a dimension's size, set at the function's start."""
         dim = self.system.aliases.get(dim, dim)
@@ -167,8 +165,6 @@ class Scope:
         )
         return spelled(form, word)
 
-    # ── ranges ───────────────────────────────────────────────────────────────────────────────
-
     def centred(self, dim: str) -> bool:
         pairs = (pair for ranges in self.system.ranges.values() for pair in ranges.items())
         return any(name in self.system.centered and d == dim for name, d in pairs)
@@ -240,10 +236,8 @@ class Loop:
         kept = self.kept[ref.name]
         if not self.grid:
             return f"{kept}[-{abs(shifts[0])}]"
-        place = ", ".join(
-            f"{self.names[i]} {'-' if s < 0 else '+'} {abs(s)}" if s else self.names[i]
-            for (i, _), s in zip(self.block.loops, shifts, strict=True)
-        )
+        places = zip(self.names.values(), shifts, strict=True)
+        place = ", ".join(name + (f" {'-' if s < 0 else '+'} {abs(s)}" if s else "") for name, s in places)
         if ref.name in self.system.padded:
             return f"{kept}.get(({place}), {self.outside(ref.name)})"
         if any(abs(s) > 1 for s in shifts):
@@ -260,14 +254,10 @@ class Loop:
         others = {self.axis(name, i): self.names[i] for i, _ in self.block.loops if i != index}
         axes = [k for k in range(len(self.system.tensors[name].dims)) if k != axis]
         told = self.scope.edge.get((name, axis, shift))
-        if told is None:  # a condition keeps from the edge, and it is not read
-            edge = self.outside(name)
+        if told is None or self.scope.corner(name):  # where a condition keeps from the edge, it is not read
+            edge = self.outside(name, told or "")
         else:
-            edge = (
-                self.outside(name, told)
-                if self.scope.corner(name)
-                else told + slots([others.get(k, ":") for k in axes])
-            )
+            edge = told + slots([others.get(k, ":") for k in axes])
         size = self.scope.size(self.system.tensors[name].dims[axis])
         test = f"{self.names[index]} > 0" if shift < 0 else f"{self.names[index]} < {size} - 1"
         return f"({inside} if {test} else {edge})"
@@ -276,9 +266,8 @@ class Loop:
         """What stands outside a tensor that is zero there, or one number."""
         word = f"{number}_step" if number else f"zero_{self.scope.tensor[name]}"
         sizes = ", ".join(self.scope.size(self.system.tensors[name].dims[k]) for k in self.rest(name))
-        call = (
-            f"new_full(({sizes + ',' * bool(sizes)}), {number})" if number else f"new_zeros({sizes or '()'})"
-        )
+        whole = f"({sizes},)" if sizes else "()"
+        call = f"new_full({whole}, {number})" if number else f"new_zeros({sizes or whole})"
         line = f"{word} = {self.scope.like}.{call}"
         if line not in self.before:
             self.before.append(line)

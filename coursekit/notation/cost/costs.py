@@ -108,10 +108,7 @@ class Counter:
         keep |= set().union(*(s for s, (f, _) in zip(free, factors, strict=True) if isinstance(f, T.Iverson)))
         shared = {i for s in free for i in s if sum(i in other for other in free) > 1}
         real = [
-            (
-                frozenset(s & (keep | shared)),
-                under,
-            )  # what stands in one factor alone is summed there, by adds
+            (frozenset(s & (keep | shared)), under)  # what stands in one factor alone is summed there
             for s, (f, under) in zip(free, factors, strict=True)
             if not isinstance(f, T.Iverson) and not _constant(f)
         ]
@@ -265,9 +262,15 @@ class _Walker:
 
     def _pace(self, block: Block, own: set[str]) -> dict[str, Fraction]:
         """How much each loop adds a step: the least weights with which every offset weighs at least one."""
+
+        def offset(ref: T.Ref, name: str) -> int:
+            """How far from the loop's own position a tensor is read; -1 where it is not a fixed distance."""
+            affine = next((a for a in ref.indices if name in a.names), None)
+            return affine.const if affine is not None and len(affine.terms) == 1 else -1
+
         names = [name for name, _ in block.loops]
         refs = [r for e in block.equations for r in T.references(e.right) if r.name in own]
-        offsets = {tuple(_offset(ref, name) * -step for name, step in block.loops) for ref in refs}
+        offsets = {tuple(offset(ref, name) * -step for name, step in block.loops) for ref in refs}
         offsets = {offset for offset in offsets if any(offset)}
         if len(names) == 1:
             return {names[0]: Fraction(1, max(1, min((o[0] for o in offsets), default=1)))}
@@ -314,14 +317,6 @@ class _Walker:
             end = self.counter.dimension(self.system.tensors[name].dims[int(axis)]) - 1
             total = total + end * max(slope, Fraction(0))
         return total
-
-
-def _offset(ref: T.Ref, name: str) -> int:
-    """How far from the loop's own position a tensor is read along it; -1 where it is not a fixed distance."""
-    for affine in ref.indices:
-        if any(a == name for _, a in affine.terms):
-            return affine.const if len(affine.terms) == 1 else -1
-    return -1
 
 
 # ── all of a system ──────────────────────────────────────────────────────────────────────────

@@ -33,10 +33,8 @@ def draw(system: System, steps: int | None = None) -> Picture:
         return _cell_picture(system)
     grid = max((len(b.loops) for b in system.blocks), default=0) > 1
     if grid and len(dims := time_dims(system)) != 2:
-        message = (
-            "unrolled, a recurrence over one index is drawn, or over a grid of two; this system runs over "
-        )
-        raise NotationError(f"{message}{', '.join(dims)}: draw its cell, or a part of it")
+        message = "unrolled, a recurrence over one index is drawn, or over a grid of two; this system runs "
+        raise NotationError(f"{message}over {', '.join(dims)}: draw its cell, or a part of it")
     return (_lattice if grid else _columns)(system, steps)
 
 
@@ -236,9 +234,8 @@ class _Unrolled:
         for shown in (links | here, here, set[tuple[str, str]]()):
             low = set(self.names).difference(given, (t for _, t in shown)) if given else ()
             with suppress(ValueError):  # what is read from other steps closes a circle: only this step counts
-                return layered(
-                    self.names, sorted(shown | {(given[0], name) for name in low}), self.wide, 22.0
-                )
+                links = shown | {(given[0], name) for name in low}
+                return layered(self.names, sorted(links), self.wide, 22.0)
         raise AssertionError("no links make no circle")
 
     def _before(self, source: Point, target: Point) -> bool:

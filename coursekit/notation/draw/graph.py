@@ -110,9 +110,8 @@ def unrolled(system: System, steps: int) -> list[Wire]:
     timed = set(time_dims(system))
     if not timed:
         raise NotationError("this system has no index to unroll over: nothing in it runs in time")
-    return list(
-        dict.fromkeys(wire for arrow in arrows(system) for wire in _wires(system, arrow, timed, steps))
-    )
+    wires = (wire for arrow in arrows(system) for wire in _wires(system, arrow, timed, steps))
+    return list(dict.fromkeys(wires))
 
 
 def _wires(system: System, arrow: Arrow, timed: set[str], steps: int) -> Iterator[Wire]:

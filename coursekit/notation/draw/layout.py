@@ -2,7 +2,7 @@
 
 Layers by the longest path from a source; a long edge passes through a place of its own in each layer between,
 shared by all edges of one source; orders by barycentres; positions by least squares under the minimum
-distances (pool adjacent violators). Coordinates are (along, across): along the layers, across within one.
+distances. Coordinates are (along, across): along the layers, across within one.
 """
 
 import itertools
@@ -101,13 +101,9 @@ def _settle(
 
 
 def _spaced(wishes: list[float], distance: list[float]) -> list[float]:
-    """The positions nearest to the wishes, in this order and at least so far apart."""
+    """Positions near the wishes, in this order and at least so far apart: midway between those that are pushed on by
+    the ones before, and those that are pushed back by the ones after."""
     offset = list(itertools.accumulate(distance, initial=0.0))
-    pools: list[list[float]] = []  # [mean, count]
-    for wish, o in zip(wishes, offset, strict=True):
-        pools.append([wish - o, 1])
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (m2, n2), (m1, n1) = pools.pop(), pools.pop()
-            pools.append([(m1 * n1 + m2 * n2) / (n1 + n2), n1 + n2])
-    means = [m for m, n in pools for _ in range(int(n))]
-    return [m + o for m, o in zip(means, offset, strict=True)]
+    free = [wish - o for wish, o in zip(wishes, offset, strict=True)]
+    on, back = itertools.accumulate(free, max), itertools.accumulate(reversed(free), min)
+    return [(a + b) / 2 + o for a, b, o in zip(on, reversed(list(back)), offset, strict=True)]

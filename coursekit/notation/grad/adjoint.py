@@ -38,9 +38,8 @@ def hand_down(node: T.Expr, g: T.Expr, value: T.Expr, scope: Scope) -> Iterator[
             yield inner, times(g, exponent, T.Pow(inner, less)), ()
             yield exponent, times(g, value, T.Call("log", (inner,))), ()
         case T.Call(function, args):
-            yield from (
-                (a, times(g, s), ()) for a, s in zip(args, _slopes(function, args, value), strict=True)
-            )
+            slopes = _slopes(function, args, value)
+            yield from ((arg, times(g, slope), ()) for arg, slope in zip(args, slopes, strict=True))
         case T.Sum(indices, body, where):
             yield body, g if where is None else times(_bracket(where), g), indices
         case T.Softmax(indices, body, _):
@@ -58,15 +57,16 @@ def hand_down(node: T.Expr, g: T.Expr, value: T.Expr, scope: Scope) -> Iterator[
                 here = T.Iverson(T.Compare(body, "==", value))
                 ties = scope.apart(T.Sum(indices, here, where))
                 yield body, T.Div(times(*guard, here, g), ties), indices
-        case T.Concat():
-            yield from _concat(node, g, scope)
+        case T.Concat(axis, pieces):
+            before = T.Affine(())  # each part's entry `i` stands at `i` plus the sizes of the parts before it
+            for along, part in pieces:
+                yield part, _picked(axis, plus(T.index(along), before), scope.apart(g), scope), (along,)
+                before = plus(before, T.Affine(((1, T.SizeOf(scope.dims[along])),)))
         case T.Flatten(axis, indices, body):
             place: T.Expr = T.Position(T.index(indices[0]))
             for name in indices[1:]:
                 place = T.Add((times(place, T.Size(scope.dims[name])), T.Position(T.index(name))))
-            spot = scope.fresh(axis)
-            here = T.Iverson(T.Compare(T.Position(T.index(spot)), "==", place))
-            yield body, T.Sum((spot,), times(here, T.substitute(g, {axis: spot}))), indices
+            yield body, _picked(axis, place, g, scope), indices
         case T.Cases(branches, otherwise):
             refused: tuple[T.Expr, ...] = ()
             for branch, condition in branches:
@@ -74,11 +74,10 @@ def hand_down(node: T.Expr, g: T.Expr, value: T.Expr, scope: Scope) -> Iterator[
                 refused = (*refused, T.Add((ONE, T.Neg(_bracket(condition)))))
             yield otherwise, times(*refused, g), ()
         case T.Apply(function):
-            span = node.span
-            message = (
-                f"{function} is not known to the language, so it has no gradient: write its equations out."
+            message = f"{function} is not known to the language, so it has no gradient"
+            raise NotationError(
+                f"{message}: write its equations out.", "", node.span.line, node.span.column, node.span.width
             )
-            raise NotationError(message, line=span.line, column=span.column, width=span.width)
 
 
 def _bracket(condition: T.Condition) -> T.Expr:
@@ -90,10 +89,9 @@ def _slopes(function: str, args: tuple[T.Expr, ...], value: T.Expr) -> list[T.Ex
     if function not in ("max", "min"):
         return [FUNCTIONS[function].slope(args[0], value)]
     wins = ">" if function == "max" else "<"
+    signs = (wins + "=", wins)  # a tie is the first's
     return [
-        times(
-            *(T.Iverson(T.Compare(a, wins if m < n else wins + "=", b)) for m, b in enumerate(args) if m != n)
-        )
+        times(*(T.Iverson(T.Compare(a, signs[m < n], b)) for m, b in enumerate(args) if m != n))
         for n, a in enumerate(args)
     ]
 
@@ -116,11 +114,9 @@ def _others(node: T.Reduce, scope: Scope) -> T.Expr:
     return replace(other, where=T.And((*each(other.where), apart)) if other.where else apart)
 
 
-def _concat(node: T.Concat, g: T.Expr, scope: Scope) -> Iterator[Part]:
-    """Each part's entry `i` stands at `i` plus the sizes of the parts before it."""
-    before = T.Affine(())
-    for along, part in node.parts:
-        spot = scope.fresh(node.axis)
-        here = T.Iverson(T.Compare(T.index(spot), "==", plus(T.index(along), before)))
-        yield part, T.Sum((spot,), times(here, T.substitute(scope.apart(g), {node.axis: spot}))), (along,)
-        before = plus(before, T.Affine(((1, T.SizeOf(scope.dims[along])),)))
+def _picked(axis: str, place: T.Affine | T.Expr, g: T.Expr, scope: Scope) -> T.Expr:
+    """The adjoint at one place along an axis."""
+    spot = scope.fresh(axis)
+    there = T.index(spot) if isinstance(place, T.Affine) else T.Position(T.index(spot))
+    here = T.Iverson(T.Compare(there, "==", place))
+    return T.Sum((spot,), times(here, T.substitute(g, {axis: spot})))

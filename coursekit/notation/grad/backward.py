@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 
 from .. import tree as T
 from ..functions import FUNCTIONS, ONE
@@ -43,7 +44,13 @@ class Backward:
         self.scope = Scope({}, dict(system.tensors), frozenset(centered))
         self.letters: dict[str, list[str]] = {}  # for each dimension, those that it is written with
         self.forward = [self._own_names(e) for block in system.blocks for e in block.equations]
-        self.active = self._between(set(wrt))
+        # The tensors that depend on one of `wrt` and that `of` depends on, as values and not as indices.
+        reads = {e.left.name: _values(e.right) for e in self.forward}
+        depends, reached = set(wrt), {of}
+        for _ in self.forward:
+            depends |= {name for name, some in reads.items() if depends & some}
+            reached |= {n for name, some in reads.items() if name in reached for n in some}
+        self.active = depends & reached
         self.named = set(wrt)  # and what an equation of its own block reads before it is computed there
         for block in system.blocks:
             later: set[str] = set()
@@ -59,8 +66,6 @@ class Backward:
         self.scalar = not system.tensors[of].dims
         self._sweep()
 
-    # ── the forward system ───────────────────────────────────────────────────────────────────
-
     def _own_names(self, equation: T.Equation) -> T.Equation:
         """The equation with index names of its own."""
         own = {}
@@ -70,15 +75,6 @@ class Backward:
             letters += [letter] if letter not in letters else []
         left, right = T.substitute(equation.left, own), T.substitute(equation.right, own)
         return T.Equation(left, self.scope.apart(right))
-
-    def _between(self, wrt: set[str]) -> set[str]:
-        """The tensors that depend on one of `wrt` and that `of` depends on, as values and not as indices."""
-        reads = {e.left.name: _values(e.right) for e in self.forward}
-        depends, reached = set(wrt), {self.of}
-        for _ in self.forward:
-            depends |= {name for name, some in reads.items() if depends & some}
-            reached |= {n for name, some in reads.items() if name in reached for n in some}
-        return depends & reached
 
     def target(self, name: str) -> tuple[str, ...]:
         """New indices for the axes of a tensor, with letters that it is written with somewhere, not tensors' names."""
@@ -92,8 +88,6 @@ class Backward:
             chosen.append(next(p for p in [*own, *spare] if p not in taken))
         return tuple(map(self.scope.fresh, chosen, self.dims[name]))
 
-    # ── names of adjoints ────────────────────────────────────────────────────────────────────
-
     def adjoint(self, name: str) -> str:
         """`dW` for `W`; an underscore more where the forward system has such a tensor."""
         word = "d" + name
@@ -104,11 +98,8 @@ class Backward:
     def _new(self, kind: str) -> str:
         """`dz_h` in the equation of h, `dz_h2` for a second one."""
         stem = f"{kind}_{self.equation.left.name}"
-        number, word = 1, stem
-        taken = {*self.system.tensors, *map(self.adjoint, self.system.tensors)}
-        while word in self.made or word in taken:
-            number += 1
-            word = f"{stem}{number}"
+        taken = {*self.made, *self.system.tensors, *map(self.adjoint, self.system.tensors)}
+        word = next(w for w in chain([stem], (f"{stem}{n}" for n in count(2))) if w not in taken)
         if kind == "dz":
             self.inner.append(word)
         return word
@@ -118,20 +109,16 @@ class Backward:
         self.dims[word] = tuple(self.scope.dims[i] for i in left)
         return T.Ref(word, tuple(T.index(i) for i in left))
 
-    # ── the sweep ────────────────────────────────────────────────────────────────────────────
-
     def _sweep(self) -> None:
         waiting: list[str] = []
         for equation in reversed(self.forward):
             name = equation.left.name
-            if name not in self.active or (
-                name not in self.reads and name != self.of and name not in self.named
-            ):
+            if name not in self.active or name not in {*self.reads, self.of, *self.named}:
                 continue
             self.equation = equation
-            g = self._start(equation, waiting)
-            if g is not None:
-                self._descend(equation.right, g, _indices(equation.left), equation.left)
+            if (g := self._start(equation, waiting)) is not None:
+                around = tuple(dict.fromkeys(i for a in equation.left.indices for i in a.names))
+                self._descend(equation.right, g, around, equation.left)
         for name in waiting:
             target = self.target(name)
             self.equation = next(e for e in self.forward if e.left.name == name)
@@ -192,10 +179,15 @@ class Backward:
         if isinstance(node, (T.Concat, T.Flatten)):
             around = tuple(i for i in around if i != node.axis)
         shown = self._shown(node)
-        own = value if value is not None else self._value(shown) if _uses_value(node) else node
-        for part, (_, adjoint, more) in zip(
-            T.expressions(node), hand_down(shown, g, own, self.scope), strict=True
-        ):
+        shorter = isinstance(node, (T.Softmax, T.Reduce))  # the rule, with the node's own value
+        match node:
+            case T.Call(function):
+                shorter = FUNCTIONS[function].by_value
+            case T.Pow(_, exponent):
+                shorter = not isinstance(exponent, T.Num)
+        own = value if value is not None else self._value(shown) if shorter else node
+        handed = hand_down(shown, g, own, self.scope)
+        for part, (_, adjoint, more) in zip(T.expressions(node), handed, strict=True):
             if not self._count(part):
                 continue
             found = [self._one(t) for t in terms(self.scope.apart(adjoint), self.scope)]
@@ -211,7 +203,7 @@ class Backward:
 
     def _count(self, node: T.Expr) -> int:
         """How many times tensors that take part are read in an expression."""
-        return sum(1 for r in T.references(node) if r.name in self.active)
+        return sum(r.name in self.active for r in T.references(node))
 
     def _grouped(self, node: T.Mul) -> T.Mul:
         """`W[j,I] (G[I] h[I])` for `W[j,I] G[I] h[I]`: entry by entry first, so that their adjoint is made once."""
@@ -228,11 +220,9 @@ class Backward:
         """The node as its own derivative may repeat it: without long expressions, which get a name instead."""
         match node:
             case T.Call(_, args):
-                return replace(node, args=tuple(self._value(a) for a in args))
+                return replace(node, args=tuple(map(self._value, args)))
             case T.Mul(factors) if len(factors) > 1:
-                return replace(
-                    node, factors=tuple(f if _product_like(f) else self._value(f) for f in factors)
-                )
+                return T.Mul(tuple(f if _product_like(f) else self._value(f) for f in factors))
             case T.Div(above, below):
                 return T.Div(above if _product_like(above) else self._value(above), self._value(below))
             case T.Pow(inner, exponent):
@@ -246,11 +236,9 @@ class Backward:
         if not _has(node, T.Sum, *WHOLE):
             return node
         free = T.free_indices(node)
-        left = tuple(i for i in self.scope.dims if i in free)
-        known = next((w for w, m in self.made.items() if m.left == left and m.terms == [whole(node)]), None)
-        if known is not None:
-            return T.Ref(known, tuple(T.index(i) for i in left))
-        return self.define(self._new("u"), left, [whole(node)])
+        made = Made(tuple(i for i in self.scope.dims if i in free), [whole(node)])
+        known = next((word for word, other in self.made.items() if other == made), None)
+        return self.define(known or self._new("u"), made.left, made.terms)
 
     def _product(self, term: Term) -> T.Ref:
         left = tuple(i for i in self.scope.dims if i in term.free())
@@ -268,23 +256,10 @@ class Backward:
         return term
 
 
-def _indices(left: T.Ref) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for affine in left.indices for name in affine.names))
-
-
 def _values(node: object) -> set[str]:
     """The tensors that stand in an expression as values, not as indices."""
     inner = [id(r) for n in T.walk(node) if isinstance(n, T.Lookup) for r in T.references(n.ref)]
     return {r.name for r in T.references(node) if id(r) not in inner}
-
-
-def _uses_value(node: T.Expr) -> bool:
-    """Whether the rule for a node is shorter with the node's own value."""
-    if isinstance(node, T.Call):
-        return FUNCTIONS[node.function].by_value
-    return isinstance(node, (T.Softmax, T.Reduce)) or (
-        isinstance(node, T.Pow) and not isinstance(node.exponent, T.Num)
-    )
 
 
 def _product_like(node: T.Expr) -> bool:

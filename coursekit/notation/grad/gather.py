@@ -63,20 +63,21 @@ class Gather:
     def _move(self, term: Term, name: str, value: T.Affine) -> Term:
         """Put `value` for the summed index `name`; what lies outside its range counts for nothing."""
         inside = [(f, e) for f, e in term.factors if name in T.free_indices(f)]
-        outside = [(f, e) for f, e in term.factors if name not in T.free_indices(f)]
+        outside = [p for p in term.factors if p not in inside]
         if inside and not self._zero_outside(inside, name, value):
             local = set().union(*(T.free_indices(f) for f, _ in inside))
             elsewhere = set().union(*(T.free_indices(f) for f, _ in outside)) | T.free_indices(value)
             own = tuple(s for s in term.sums if s in local and s not in elsewhere and s != name)
-            whole = self.name(Term(sums=own, factors=tuple(inside)))
-            inside = [(whole, 1)]
+            inside = [(self.name(Term(sums=own, factors=tuple(inside))), 1)]
             term = replace(term, sums=tuple(s for s in term.sums if s not in own))
         sums = tuple(s for s in term.sums if s != name)
         moved = [(put(f, {name: value}), e) for f, e in inside]
         if not inside:
             moved = [(T.Iverson(c), 1) for c in self._bounds(value, self.scope.dims[name])]
-        for f, _ in moved:
-            self._pad(f)
+        for ref in (r for f, _ in moved for r in T.references(f) if self.may_pad(r.name)):
+            places = zip(ref.indices, self.dims[ref.name], strict=True)
+            if not all(self.scope.inside(affine, dim) for affine, dim in places):
+                self.pads.add(ref.name)
         return Term(term.coefficient, sums, (*outside, *moved))
 
     def _zero_outside(self, factors: list[tuple[T.Expr, int]], name: str, value: T.Affine) -> bool:
@@ -88,8 +89,9 @@ class Gather:
             for ref in T.references(factor):
                 if name in T.free_indices(ref) and not self._readable(ref, name, value):
                     return False
-            if isinstance(factor, T.Ref) and self._plain(factor, name):
-                guarded = True
+            if isinstance(factor, T.Ref):
+                places = zip(factor.indices, self.dims[factor.name], strict=True)
+                guarded |= any(a.plain == name and d == self.scope.dims[name] for a, d in places)
         return guarded
 
     def _finite(self, node: object) -> bool:
@@ -103,12 +105,6 @@ class Gather:
         unsafe = (T.Lookup, T.Apply, T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Position, T.Cases, T.And)
         return not isinstance(node, unsafe)
 
-    def _plain(self, ref: T.Ref, name: str) -> bool:
-        dims = self.dims[ref.name]
-        return any(
-            a.plain == name and d == self.scope.dims[name] for a, d in zip(ref.indices, dims, strict=True)
-        )
-
     def _readable(self, ref: T.Ref, name: str, value: T.Affine) -> bool:
         """A read that may be padded, or that the shift brings back among the entries that there are."""
         if self.may_pad(ref.name):
@@ -116,18 +112,10 @@ class Gather:
         edges = () if ref.name in self.system.padded else self.system.boundary.get(ref.name, ())
         for axis, affine in enumerate(ref.indices):
             if name in T.free_indices(affine):
-                low = min((steps for side, steps in edges if side == axis), default=0)
-                high = max((steps for side, steps in edges if side == axis), default=0)
-                moved = put(affine, {name: value})
-                if len(moved.terms) != 1 or not min(low, 0) <= moved.const <= max(high, 0):
+                beyond, moved = [0, *(s for side, s in edges if side == axis)], put(affine, {name: value})
+                if len(moved.terms) != 1 or not min(beyond) <= moved.const <= max(beyond):
                     return False
         return True
-
-    def _pad(self, factor: T.Expr) -> None:
-        for ref in T.references(factor):
-            for affine, dim in zip(ref.indices, self.dims[ref.name], strict=True):
-                if not self.scope.inside(affine, dim) and self.may_pad(ref.name):
-                    self.pads.add(ref.name)
 
     def _bounds(self, value: T.Affine, dim: str) -> list[T.Compare]:
         """What has to be asked so that `value` is in the range of `dim`."""

@@ -50,11 +50,7 @@ class Scope:
 
     def room(self, affine: T.Affine, dim: str) -> tuple[T.Affine, T.Affine] | None:
         """How far above the first place of `dim` an index expression begins, and how far below the last it ends."""
-        if any(
-            isinstance(a, T.Lookup) or a not in self.dims
-            for _, a in affine.terms
-            if not isinstance(a, T.SizeOf)
-        ):
+        if any(T.references(affine)) or not self.dims.keys() >= set(affine.names):
             return None
         (first, last), (low, high) = self.span(dim), extent(affine, self.span, self.dims)
         return difference(low, first), difference(last, high)
@@ -63,9 +59,8 @@ class Scope:
         """Whether an index expression is surely in the range of `dim`."""
         match affine.terms:
             case ((1, T.Lookup(ref)),):
-                return (
-                    affine.const == 0 and ref.name in self.tensors and self.tensors[ref.name].indexes == dim
-                )
+                tensor = self.tensors.get(ref.name)
+                return affine.const == 0 and tensor is not None and tensor.indexes == dim
         room = self.room(affine, dim)
         return room is not None and all(map(sure, room))
 

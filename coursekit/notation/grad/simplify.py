@@ -11,6 +11,7 @@ Every bound index must have a name of its own (`Scope.apart` sees to it).
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 from .. import tree as T
 from ..functions import ONE, ZERO, times
@@ -61,14 +62,13 @@ def terms(node: T.Expr, scope: Scope) -> list[Term]:
         case T.Pow(inner, T.Num(value)) if value.denominator == 1:
             return _power(inner, int(value), scope)
         case T.Sum(indices, body, where):
-            inside = (
-                _product([terms(body, scope), [_conditions(where)]], scope) if where else terms(body, scope)
-            )
+            inside = terms(body, scope)
+            inside = _product([inside, [_conditions(where)]], scope) if where else inside
             return combine([s for t in inside for s in _settle(t.over(indices), scope)])
         case T.Iverson(condition):
             return _settle(_conditions(condition), scope)
-    if isinstance(node, (T.Ref, T.Size)):
-        return [whole(node)]
+        case T.Ref() | T.Size():
+            return [whole(node)]
     kept = (T.Compare, T.And, T.Affine)  # functions, softmaxes, cases are not looked through
     return [whole(T.mapped(node, lambda n: n if isinstance(n, kept) else simplify(n, scope)))]
 
@@ -100,12 +100,8 @@ def _power(node: T.Expr, exponent: int, scope: Scope) -> list[Term]:
 def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
     if any(not side for side in sides):
         return []
-    single, brackets = Term(), []
-    for side in sides:
-        if len(side) == 1:
-            single = single.times(side[0])
-        else:
-            brackets.append(side)
+    brackets = [side for side in sides if len(side) > 1]
+    single = reduce(Term.times, [side[0] for side in sides if len(side) == 1], Term())
     for n, side in enumerate(brackets):
         rest = brackets[:n] + brackets[n + 1 :]
         around = list(single.factors) + [pair for other in rest for t in other for pair in t.factors]
@@ -113,9 +109,7 @@ def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
             return combine([p for t in side for p in _product([[single], [t], *rest], scope)])
     if len(brackets) == 1 and not single.factors and not single.sums:
         return [replace(t, coefficient=t.coefficient * single.coefficient) for t in brackets[0]]
-    for side in brackets:
-        single = single.times(whole(expression(side)))
-    return _settle(single, scope)
+    return _settle(reduce(Term.times, [whole(expression(side)) for side in brackets], single), scope)
 
 
 # ── sums and conditions ──────────────────────────────────────────────────────────────────────
@@ -139,9 +133,8 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             tied = value.plain is None and any(name in fixed(f) for f, _ in rest)
             if not tied and scope.inside(value, scope.dims[name]):
                 start = Term(term.coefficient, tuple(s for s in term.sums if s != name))
-                for f, e in rest:
-                    start = start.times(whole(put(f, {name: value}), e))
-                return _settle(start, scope)
+                parts = (whole(put(f, {name: value}), e) for f, e in rest)
+                return _settle(reduce(Term.times, parts, start), scope)
     term = _named_lookups(term)
     used = set().union(*(T.free_indices(f) for f, _ in term.factors))
     for name in term.sums:
@@ -149,12 +142,8 @@ def _settle(term: Term, scope: Scope) -> list[Term]:
             rest_sums = tuple(s for s in term.sums if s != name)
             return _settle(replace(term, sums=rest_sums).times(whole(T.Size(scope.dims[name]))), scope)
     if len(term.factors) == 1 and isinstance(term.factors[0][0], T.Add) and term.factors[0][1] == 1:
-        parts = terms(term.factors[0][0], scope)
-        return [
-            s
-            for t in parts
-            for s in _settle(replace(t.over(term.sums), coefficient=t.coefficient * term.coefficient), scope)
-        ]
+        outer = replace(term, factors=())
+        return [s for t in terms(term.factors[0][0], scope) for s in _settle(t.times(outer), scope)]
     return [term] if term.coefficient else []
 
 
@@ -197,9 +186,7 @@ def expression(found: list[Term]) -> T.Expr:
     """The terms as an expression; a positive term first where there is one."""
     ordered = sorted(found, key=lambda t: t.coefficient < 0)
     parts = [_write(t) for t in ordered]
-    if not parts:
-        return ZERO
-    return parts[0] if len(parts) == 1 else T.Add(tuple(parts))
+    return T.Add(tuple(parts)) if len(parts) > 1 else parts[0] if parts else ZERO
 
 
 def _write(term: Term) -> T.Expr:

@@ -87,8 +87,6 @@ class Reads:
         self.inner = 0  # below this level a tensor of the block is still being made
         self.guarded = False  # is a condition asked before what is now written is looked at?
 
-    # ── names ────────────────────────────────────────────────────────────────────────────────
-
     def fresh(self, word: str) -> str:
         numbered = (f"{word}{'_' if word[-1].isdigit() else ''}{number}" for number in count(2))
         name = next(n for n in chain([word], numbered) if n not in self.taken and n not in self.scope.taken)
@@ -105,8 +103,6 @@ class Reads:
     def stop(self, dim: str) -> str:
         first, size = self.first(dim), self.scope.size(dim)
         return size if first == "0" else self.put(0, f"{size} + {first}")
-
-    # ── levels ───────────────────────────────────────────────────────────────────────────────
 
     @property
     def depth(self) -> int:
@@ -164,8 +160,6 @@ class Reads:
 
     def value(self, node: T.Expr) -> str:
         raise NotImplementedError
-
-    # ── indices and conditions ───────────────────────────────────────────────────────────────
 
     def atom(self, part: T.IndexAtom) -> str:
         if isinstance(part, T.SizeOf):
@@ -231,8 +225,6 @@ class Reads:
             if index in names and known:
                 yield index, op, other
 
-    # ── offsets ──────────────────────────────────────────────────────────────────────────────
-
     def pieces(self, ref: T.Ref, other: Elsewhere | None = None) -> list[tuple[int, str]]:
         """The terms of an entry's flat place, each with the level that it needs; its sign comes first."""
         dims, found = self.system.tensors[ref.name].dims, []
@@ -271,8 +263,6 @@ class Reads:
             last = number + 1 == len(pieces) or pieces[number + 1][0] > level
             text = self.put(level, text) if last and level < self.depth else text
         return text or "0"
-
-    # ── reads ────────────────────────────────────────────────────────────────────────────────
 
     def read(self, ref: T.Ref) -> str:
         array, others = self.scope.tensor[ref.name], self.elsewhere(ref)
@@ -317,10 +307,8 @@ class Reads:
                 if way * steps > 0:
                     first, edge = self.first(dims[axis]), self.scope.edge[ref.name, axis, way]
                     start = f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
-                    shift, level = (
-                        start if way < 0 else f"-{self.stop(dims[axis])}",
-                        self.level_of(ref.indices[axis]),
-                    )
+                    shift = start if way < 0 else f"-{self.stop(dims[axis])}"
+                    level = self.level_of(ref.indices[axis])
                     found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
         return sorted(found, key=lambda e: e.axis)
 

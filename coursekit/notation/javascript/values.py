@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from .. import tree as T
 from ..errors import NotationError
-from ..functions import ONE, ZERO
-from ..meaning.reach import conditions
+from ..functions import ZERO
+from ..meaning.reach import conditions, unconditional
 from ..tree import Condition, Equation, Expr, Position, Ref, index, references
 from .reads import Reads, parts, told
 
@@ -30,8 +30,6 @@ _REDUCERS = {
 
 
 class Values(Reads):
-    # ── equations ────────────────────────────────────────────────────────────────────────────
-
     def define(self, equation: Equation) -> None:
         left, right = equation.left, equation.right
         looped = {name for name, _ in self.block.loops}
@@ -63,9 +61,8 @@ class Values(Reads):
         factors = term.body.factors if isinstance(term.body, T.Mul) else (term.body,)
         if any(isinstance(f, (T.Softmax, T.Reduce, T.Cases, T.Apply)) for f in factors):
             return False
-        if any(
-            c.operator == "==" and i in names for c in parts(conditions(term.body)) for i, _, _ in told(c)
-        ):
+        known = [t for c in parts(conditions(term.body)) for t in told(c)]
+        if any(operator == "==" and i in names for i, operator, _ in known):
             return True
         along = _along(left, term)
         return max(map(along.count, names)) > max(map(along.count, term.indices))
@@ -74,9 +71,7 @@ class Values(Reads):
         """The loops over some indices, narrowed by the conditions among the factors, and the value inside them."""
         asked = [c for c in (where, *conditions(body)) if c is not None]
         depth = self.nest(indices, asked)
-        return depth, self.looked(_unconditional(body)) if asked else self.value(body)
-
-    # ── values ───────────────────────────────────────────────────────────────────────────────
+        return depth, self.looked(unconditional(body)) if asked else self.value(body)
 
     def value(self, node: Expr) -> str:
         """The text of a value at the present level; what needs fewer indices is made further out."""
@@ -109,7 +104,7 @@ class Values(Reads):
                 return f"(-{self.value(body)})"
             case T.Mul() | T.Div() if asked := conditions(node):
                 test = " && ".join(self.holds(c) for c in asked)
-                return f"({test} ? {self.looked(_unconditional(node))} : 0)"
+                return f"({test} ? {self.looked(unconditional(node))} : 0)"
             case T.Mul():
                 return self.product(node)
             case T.Div(above, below):
@@ -277,12 +272,3 @@ def _sign(term: Expr) -> tuple[str, Expr]:
 def _along(left: Ref, term: T.Sum) -> list[str | None]:
     """The index that runs along memory, of each tensor of a sum and of its left side."""
     return [r.indices[-1].plain for r in (left, *references(term.body)) if r.indices]
-
-
-def _unconditional(node: Expr) -> Expr:
-    """A product without the conditions among its factors."""
-    if isinstance(node, T.Div):
-        return T.Div(_unconditional(node.above), node.below)
-    factors = node.factors if isinstance(node, T.Mul) else (node,)
-    rest = tuple(f for f in factors if not isinstance(f, T.Iverson))
-    return T.Mul(rest) if len(rest) > 1 else rest[0] if rest else ONE

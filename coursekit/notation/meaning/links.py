@@ -12,8 +12,15 @@ Hop = tuple[Ref, Ref]  # two tensors that one index of one equation runs over
 
 def finals(system: System) -> tuple[str, ...]:
     """The tensors that no other equation reads, but for readings at another step of the same recurrence."""
-    reads = same_step(system)
-    read = {name for tensor, names in reads.items() for name in names if name != tensor}
+    read: set[str] = set()
+    for block in system.blocks:
+        looped = {system.ranges[e][i] for e in block.equations for i, _ in block.loops}
+        own = {e.left.name for e in block.equations}
+        for tensor, ref in ((e.left.name, ref) for e in block.equations for ref in references(e.right)):
+            dims = system.tensors[ref.name].dims
+            shifted = any(a.const for a, d in zip(ref.indices, dims, strict=True) if d in looped)
+            if ref.name != tensor and not (shifted and ref.name in own):
+                read.add(ref.name)
     return tuple(e.left.name for b in system.blocks for e in b.equations if e.left.name not in read)
 
 
@@ -25,22 +32,6 @@ def needed(system: System, wanted: Iterable[str]) -> list[tuple[Block, set[str]]
             kept.append((block, set(names)))
             names |= {r.name for e in block.equations for r in references(e.right)}
     return kept[::-1]
-
-
-def same_step(system: System) -> dict[str, set[str]]:
-    """For each defined tensor, those that its equation reads at the same step of their recurrence."""
-    found: dict[str, set[str]] = {}
-    for block in system.blocks:
-        looped = {system.ranges[e][i] for e in block.equations for i, _ in block.loops}
-        own = {e.left.name for e in block.equations}
-        for equation in block.equations:
-            reads = found.setdefault(equation.left.name, set())
-            for ref in references(equation.right):
-                dims = system.tensors[ref.name].dims
-                shifted = any(a.const for a, d in zip(ref.indices, dims, strict=True) if d in looped)
-                if not (shifted and ref.name in own):
-                    reads.add(ref.name)
-    return found
 
 
 def all_reads(system: System) -> dict[str, set[str]]:

@@ -12,7 +12,7 @@ from .. import tree as T
 from ..functions import FUNCTIONS, REDUCERS, exp
 from ..system import System
 from .pairing import apart, nested
-from .reach import Extents, conditions, fail, nth
+from .reach import Extents, conditions, fail, nth, unconditional
 from .table import COMPARE, Place, Table, divide, power, real, strides
 
 Functions = Mapping[str, Callable[..., Any]]  # those that the language does not know, by name
@@ -48,7 +48,7 @@ class Machine(Extents):
         for name in self.running - self.tables.keys():
             shape = [self.sizes[d] for d in self.system.tensors[name].dims]
             self.tables[name] = Table(shape, [None] * math.prod(shape))
-        names = [name for a in left.indices for _, name in a.terms if isinstance(name, str)]
+        names = [name for a in left.indices for name in a.names]
         free = [n for n in names if n not in looped]
         spans = [self.span(self.ranges[n]) for n in free]
         place, value = linear(*self.offset(left)), self.value(equation.right, frozenset(names))
@@ -60,8 +60,6 @@ class Machine(Extents):
                 entries[place(at)] = value(at)
 
         return define
-
-    # ── values at a point ────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr, bound: frozenset[str] | None = None) -> Value:
         """The function that gives an expression's value, where the indices `bound` have one."""
@@ -79,15 +77,18 @@ class Machine(Extents):
             case T.Ref():
                 return self.read(node)
             case T.Add(terms):
-                return reduce(plus, map(self.value, terms))
+                return reduce(lambda a, b: lambda at: a(at) + b(at), map(self.value, terms))
             case T.Neg(body):
                 inner = self.value(body)
                 return lambda at: -inner(at)
             case T.Mul() | T.Div() if found := conditions(node):
-                holds, rest = self.holds(T.And(tuple(found))), self.unconditional(node)  # type: ignore[arg-type]
+                holds, rest = self.holds(T.And(tuple(found))), self.value(unconditional(node))  # type: ignore[arg-type]
                 return lambda at: rest(at) if holds(at) else 0.0
-            case T.Mul() | T.Div():
-                return self.unconditional(node)
+            case T.Mul(factors):
+                return reduce(lambda a, b: lambda at: a(at) * b(at), map(self.value, factors))
+            case T.Div(upper, lower):
+                above, below = self.value(upper), self.value(lower)
+                return lambda at: divide(above(at), below(at))
             case T.Pow(base, exponent):
                 below, above = self.value(base), self.value(exponent)
                 return lambda at: power(below(at), above(at))
@@ -140,14 +141,6 @@ class Machine(Extents):
                 holds = self.holds(condition)
                 return lambda at: float(holds(at))
         raise AssertionError(f"no meaning for {node!r}")
-
-    def unconditional(self, node: T.Mul | T.Div) -> Value:
-        """A product or a quotient where its conditions hold."""
-        if isinstance(node, T.Div):
-            above, below = self.value(node.above), self.value(node.below)
-            return lambda at: divide(above(at), below(at))
-        factors = [self.value(f) for f in node.factors if not isinstance(f, T.Iverson)]
-        return reduce(times, factors) if factors else always(1.0)
 
     def over(
         self, indices: Sequence[str], body: T.Expr, where: T.Condition | None
@@ -207,8 +200,6 @@ class Machine(Extents):
 
         return kept
 
-    # ── indices and conditions ───────────────────────────────────────────────────────────────
-
     def holds(self, condition: T.Condition, bound: frozenset[str] | None = None) -> Callable[[At], bool]:
         if isinstance(condition, T.And):
             parts = [self.holds(part, bound) for part in condition.parts]
@@ -264,9 +255,9 @@ class Machine(Extents):
         ]
         flat, direct = table.flat, linear(*self.offset(ref))
         far: Callable[[At], int] = lambda at: sum([(spot(at) - low) * step for spot, low, step in looked_up])
-        place: Callable[[At], float] = lambda at: flat[direct(at) + far(at)]
-        if not looked_up:
-            place = lambda at: flat[direct(at)]
+        place: Value = lambda at: flat[direct(at)]
+        if looked_up:
+            place = lambda at: flat[direct(at) + far(at)]
         plain = place
         if ref.name in self.running:
 
@@ -295,9 +286,7 @@ class Machine(Extents):
         return [
             (self.position(affine), span.start, span.stop)
             for affine, span in zip(ref.indices, self.spans(ref), strict=True)
-            if (ends := self.interval(affine, self.ranges)) is None
-            or ends[0] not in span
-            or ends[1] not in span
+            if not all(end in span for end in self.interval(affine, self.ranges) or (None,))
         ]
 
     def rows(self, index: str, factors: Sequence[T.Expr]) -> list[Callable[[At], list[float]]]:
@@ -345,10 +334,8 @@ class Machine(Extents):
                 return value[rest]
             message = f"`{ref.name}` is read outside two axes at once: its boundary must be one number"
             raise fail(self.system, message, ref.span)
-        message = (
-            f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {span[0]} to {span[-1]}"
-        )
-        raise fail(self.system, message, ref.span)
+        message = f"`{ref.name}` is read at {place[axis]}, but its {nth(axis)} runs from {span[0]} to "
+        raise fail(self.system, f"{message}{span[-1]}", ref.span)
 
     def apply(self, node: T.Apply) -> Value:
         """A function of the reader's own, of whole vectors."""
@@ -370,14 +357,6 @@ class Machine(Extents):
 
 def always(number: float) -> Value:
     return lambda at: number
-
-
-def plus(a: Value, b: Value) -> Value:
-    return lambda at: a(at) + b(at)
-
-
-def times(a: Value, b: Value) -> Value:
-    return lambda at: a(at) * b(at)
 
 
 def linear(const: int, terms: Sequence[tuple[int, str]]) -> Callable[[At], int]:

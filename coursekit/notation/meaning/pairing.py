@@ -1,7 +1,8 @@
 """In which order to multiply: the cheapest way through a product of many factors, two at a time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from typing import Union
 
@@ -9,7 +10,7 @@ from .. import tree as T
 from ..functions import times as product_of
 from .reach import conditions
 
-_EXACT = 7  # up to this many factors every order is weighed; beyond, the best next pair is taken
+_EXACT = 7  # up to this many parts every order is weighed; of more, the best next pair is taken first
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,39 +62,25 @@ def cheapest(
         cost = a.cost + b.cost + work * (steps if within else 1)
         return _Part(Pair(a.pairing, b.pairing), axes, within, cost)
 
-    return (_exact if len(parts) <= _EXACT else _greedy)(parts, join)
-
-
-_Join = Callable[[_Part, _Part, frozenset[str]], _Part]
-
-
-def _exact(parts: list[_Part], join: _Join) -> Pairing:
-    n = len(parts)
+    while len(parts) > _EXACT:  # the best next pair
+        choices: list[tuple[float, int, list[_Part]]] = []
+        for one, other in combinations(parts, 2):
+            rest = [p for p in parts if p not in (one, other)]
+            whole = join(one, other, frozenset().union(*(p.axes for p in rest)))
+            choices.append((whole.cost - one.cost - other.cost, len(choices), [*rest, whole]))
+        parts = min(choices)[2]
     best: dict[int, _Part] = {1 << k: part for k, part in enumerate(parts)}
-    for mask in range(1, 1 << n):
+    for mask in range(1, 1 << len(parts)):
         if mask in best:
             continue
-        others = frozenset().union(*(parts[k].axes for k in range(n) if not mask >> k & 1))
+        others = frozenset().union(*(part.axes for k, part in enumerate(parts) if not mask >> k & 1))
         left = (mask - 1) & mask
         while left > mask ^ left:
             whole = join(best[left], best[mask ^ left], others)
             if mask not in best or whole.cost < best[mask].cost:
                 best[mask] = whole
             left = (left - 1) & mask
-    return best[(1 << n) - 1].pairing
-
-
-def _greedy(parts: list[_Part], join: _Join) -> Pairing:
-    while len(parts) > 1:
-        choices = []
-        for i in range(len(parts)):
-            for j in range(i):
-                others = frozenset().union(*(p.axes for k, p in enumerate(parts) if k not in (i, j)))
-                whole = join(parts[j], parts[i], others)
-                choices.append((whole.cost - parts[i].cost - parts[j].cost, j, i, whole))
-        _, j, i, whole = min(choices, key=lambda c: c[:3])
-        parts = [p for k, p in enumerate(parts) if k not in (i, j)] + [whole]
-    return parts[0].pairing
+    return best[(1 << len(parts)) - 1].pairing
 
 
 # ── one sum after another, for what has no arrays ─────────────────────────────────────────────

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from .. import tree as T
 from ..errors import NotationError
+from ..functions import times
 from ..indices import plus, scaled
 from ..show import show
 from ..system import System
@@ -96,6 +97,14 @@ def conditions(node: object) -> list[T.Condition]:
     return conditions(node.above) if isinstance(node, T.Div) else []
 
 
+def unconditional(node: T.Expr) -> T.Expr:
+    """A product or a quotient without the conditions among its factors."""
+    if isinstance(node, T.Div):
+        return T.Div(unconditional(node.above), node.below)
+    factors = node.factors if isinstance(node, T.Mul) else (node,)
+    return times(*(f for f in factors if not isinstance(f, T.Iverson)))
+
+
 def reads(node: object, guards: tuple[Guard, ...] = ()) -> Iterator[tuple[T.Ref, tuple[Guard, ...]]]:
     """Every tensor entry that an expression reads, with the conditions under which it is looked at."""
     if isinstance(node, T.Ref):
@@ -166,8 +175,8 @@ def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationE
     ref, axis = doubt.ref, doubt.axis
     affine, dim = ref.indices[axis], system.tensors[ref.name].dims[axis]
     span = Extents(system, sizes).span(dim)
-    message = (
-        f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs from {span[0]} "
+    message = f"`{ref.name}` is read at {show(affine)} = {doubt.worst}, but its {nth(axis)} runs from "
+    message += (
+        f"{span[0]} to {span[-1]} (`{dim}` is {sizes[dim]}); say `pad {ref.name}` if it is zero outside"
     )
-    message += f"to {span[-1]} (`{dim}` is {sizes[dim]}); say `pad {ref.name}` if it is zero outside"
     return fail(system, message, affine.span if affine.span.line else ref.span)

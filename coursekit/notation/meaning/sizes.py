@@ -168,10 +168,8 @@ class _Book:
         elif len(shape) != len(rest) or deep > 1:
             axes = _axes(self.system, name)
             wanted = [*axes[:axis], *([str(deep)] if deep > 1 else []), *axes[axis + 1 :]]
-            message = (
-                f"the boundary of `{name}` has shape {tuple(shape)}, but it must be ({', '.join(wanted)})"
-            )
-            raise fail(self.system, message, span_of(self.system, name))
+            message = f"the boundary of `{name}` has shape {tuple(shape)}, but it must be "
+            raise fail(self.system, f"{message}({', '.join(wanted)})", span_of(self.system, name))
         for dim, size in zip(rest, shape, strict=True):
             self.set(dim, size, f"in the boundary of `{name}`", name)
 
@@ -184,10 +182,8 @@ class _Book:
                 size = None if dim in self.sizes else self._longest(derived)
                 if size is not None and size < 1:
                     reach = derived.reaches[0]
-                    message = (
-                        f"nothing is left for `{derived.index}`: {show(reach.affine)} leaves `{reach.dim}`"
-                    )
-                    message += f", which is {self.sizes[reach.dim]}, at once"
+                    message = f"nothing is left for `{derived.index}`: {show(reach.affine)} leaves "
+                    message += f"`{reach.dim}`, which is {self.sizes[reach.dim]}, at once"
                     raise fail(self.system, message, reach.affine.span)
                 if size is not None:
                     self.set(dim, size, f"by the reads along `{derived.index}`")

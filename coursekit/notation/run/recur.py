@@ -46,9 +46,10 @@ class Lanes:
         order = [place(point, counts) for points in self.points for point in points]
         back = sorted(range(len(order)), key=order.__getitem__)
         self.widths = scope.object([len(points) for points in self.points])
-        self.order, self.back = (
-            scope.kept(f"torch.tensor({scope.object(some)}, device=like.device)") for some in (order, back)
+        kept: Callable[[Any], str] = lambda x: scope.kept(
+            f"torch.tensor({scope.object(x)}, device=like.device)"
         )
+        self.order, self.back = kept(order), kept(back)
 
     def split(self, value: Value) -> Value:
         """A value over the grid, or over a part of its axes, taken apart."""
@@ -66,10 +67,8 @@ class Lanes:
             raise fail(write.system, f"{message}, so it cannot be run by anti-diagonals", ref.span)
         # A grid of zeros with the boundary around it, a row a place.
         spans = [write.extents.span(d) for d in write.system.tensors[ref.name].dims]
-        before, wide = (
-            [-min(0, s) for s in shifts],
-            [n + abs(s) for n, s in zip(self.counts, shifts, strict=True)],
-        )
+        before = [-min(0, s) for s in shifts]
+        wide = [n + abs(s) for n, s in zip(self.counts, shifts, strict=True)]
         around = f"like.new_zeros(()).expand({[len(span) for span in spans]})"
         for loop in sorted(range(len(shifts)), key=places.__getitem__):  # the last axis decides
             axis, low = places[loop], spans[places[loop]].start - before[loop]
@@ -120,17 +119,14 @@ class Frame:
         self.step = Lines(scope.count)
         self.groups: dict[object, Linear] = {}
         self.moving: dict[int, tuple[object, bool]] = {}
-        self.around = {
-            e.left.name: (0, 0) for e in block.equations
-        }  # so many steps outside are read, at each end
+        self.around = {e.left.name: (0, 0) for e in block.equations}  # how many steps outside are read
         ranges = self.system.ranges[block.equations[0]]
         self.counts = [len(scope.extents.span(ranges[name])) for name, _ in block.loops]
         self.lanes = Lanes(scope, block.loops, self.counts) if len(block.loops) > 1 else None
         # For each tensor of the block: which of its axes are the looped ones, in the loops' order.
-        self.places = {
-            e.left.name: [[a.plain for a in e.left.indices].index(name) for name, _ in block.loops]
-            for e in block.equations
-        }
+        place: Callable[[Ref, str], int] = lambda left, name: [a.plain for a in left.indices].index(name)
+        lefts = [e.left for e in block.equations]
+        self.places = {left.name: [place(left, name) for name, _ in block.loops] for left in lefts}
 
     def moves(self, node: object) -> bool:
         """Does a value change from step to step?"""
@@ -162,9 +158,7 @@ class Frame:
         places = self.places[ref.name]
         shifts = [ref.indices[place].const for place in places]
         rest = [n for n in range(len(ref.indices)) if n not in places]
-        by_step = all(
-            ref.indices[p].terms == ((1, n),) for p, (n, _) in zip(places, self.block.loops, strict=True)
-        )
+        by_step = [ref.indices[p].terms for p in places] == [((1, name),) for name, _ in self.block.loops]
         if not by_step or any(self.looped & {*ref.indices[n].names} for n in rest):
             return self._read_so_far(write, ref)
         if not any(shifts):
@@ -230,21 +224,17 @@ class Frame:
         # Time first: then each step's part lies together in memory.
         left = tuple(sorted((a for a in state.axes if a in needed), key=lambda a: a not in self.looped))
         # Two states are one where the summed indices, whatever they are called, stand at the same places.
-        same = (
-            put(key, {name: index(f"?{n}") for n, name in enumerate(summed)})
-            if isinstance(key, Ref)
-            else object()
-        )
-        name = (same, left, before)
+        names = {name: index(f"?{n}") for n, name in enumerate(summed)}
+        name = (put(key, names) if isinstance(key, Ref) else object(), left, before)
         group = self.groups.get(name)
         # The product stands where it is first wanted: before the loop, what comes later may not need a line of its own.
         if group is not None and before and re.search(r"\bv\d", weights.text):
             return None
         if group is None:
-            group = self.groups[name] = Linear(self, write, state, left, summed, before)
+            group = self.groups[name] = Linear(
+                write, write.scope.before if before else self.step, state, left, summed, before
+            )
         return group.part(write, weights, summed, right)
-
-    # ── the text ─────────────────────────────────────────────────────────────────────────────
 
     def told(self) -> list[str]:
         """The lines of the loop, when its equations are written."""
@@ -258,7 +248,16 @@ class Frame:
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
         lane = [] if self.lanes is None else [f"        lane = {self.lanes.widths}[t]"]
         start += [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
-        ends = [f"{self.scope.own(name)} = {self._joined(name, steps)}" for name in self.kept]
+        ends = []
+        for name in self.kept:  # all steps as one tensor again
+            number, places = self.scope.number[name], self.places[name]
+            whole = f"s{number}[b{number} : b{number} + {steps}]"
+            if self.lanes is not None:
+                whole = f"torch.cat({whole}).index_select(0, {self.lanes.back}).unflatten(0, {self.counts})"
+                whole += f".movedim({list(range(len(places)))}, {places})"
+            else:
+                whole = f"torch.stack({whole}){f'.movedim(0, {places[0]})' if places[0] else ''}"
+            ends.append(f"{self.scope.own(name)} = {whole}")
         start, ends = ([f"    {line}" for line in lines] for lines in (start, ends))
         return [*start, f"    for t in {turns}:", *lane, *self.step.told("        "), *ends]
 
@@ -280,29 +279,14 @@ class Frame:
         text = f"{self.scope.object(rows)}(like, {self.scope.beyond(name, place, before)})"
         return f"{text} + " if before else f" + {text}"
 
-    def _joined(self, name: str, steps: int) -> str:
-        """All steps as one tensor again."""
-        number, places = self.scope.number[name], self.places[name]
-        made = f"s{number}[b{number} : b{number} + {steps}]"
-        if self.lanes is not None:
-            whole = f"torch.cat({made}).index_select(0, {self.lanes.back}).unflatten(0, {self.counts})"
-            return f"{whole}.movedim({list(range(len(places)))}, {places})"
-        return f"torch.stack({made}){f'.movedim(0, {places[0]})' if places[0] else ''}"
-
 
 class Linear:
     """One state's products with matrices, computed as one product with the matrices stacked."""
 
     def __init__(
-        self,
-        frame: Frame,
-        write: Writer,
-        state: Value,
-        left: tuple[str, ...],
-        summed: list[str],
-        before: bool,
+        self, write: Writer, lines: Lines, state: Value, left: Sequence[str], summed: list[str], before: bool
     ):
-        self.left, self.before, self.inner = left, before, prod(write.length(a) for a in summed)
+        self.left, self.before, self.inner = tuple(left), before, prod(write.length(a) for a in summed)
         self.matrices: list[str] = []  # each inner × its width
         self.widths: list[int] = []
         self.name = f"v{next(write.scope.count)}"
@@ -312,7 +296,7 @@ class Linear:
         # The stacked matrix is made before the loop; what itself comes before the loop makes it on the spot.
         matrix: Callable[[], str] = lambda: self.stacked() if before else f"{self.name}_"
         line = lambda: f"{self.name} = torch.mm({x}, {matrix()}).split({self.widths}, 1)"
-        (write.scope.before if before else frame.step).lines.append(line)
+        lines.lines.append(line)
 
     def stacked(self) -> str:
         return self.matrices[0] if len(self.matrices) == 1 else f"torch.cat([{', '.join(self.matrices)}], 1)"

@@ -5,7 +5,7 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import inf, nan, prod
 from numbers import Real
@@ -19,12 +19,14 @@ from torch.nn.functional import pad
 from ..meaning.evaluate import Engine, Opaque
 from ..meaning.links import needed
 from ..meaning.reach import Doubt, check_reads, fail, outside
-from ..meaning.sizes import Shape, infer_sizes, sides, span_of
+from ..meaning.sizes import infer_sizes, sides, span_of
 from ..meaning.table import Table
 from ..system import Block, System
 from ..tree import Affine, Compare, references
 from .recur import Frame
 from .writer import Names, Writer
+
+Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
 
 
 def run(
@@ -57,13 +59,11 @@ def run(
         if name in inputs:
             x, real = inputs[name], inputs[name].is_floating_point()
             given |= {f"x{number}": x if real else x.to(dtype), f"w{number}": x if real else x.long()}
-        for n, ((axis, _), v) in enumerate(
-            zip(system.boundary.get(name, ()), edges.get(name, ()), strict=False)
-        ):
+        parts = zip(system.boundary.get(name, ()), edges.get(name, ()), strict=False)
+        for n, ((axis, _), v) in enumerate(parts):
+            edge = v if isinstance(v, Tensor) else float(v)
             lacking = isinstance(v, Tensor) and v.ndim < len(system.tensors[name].dims)
-            given[f"e{n}_{number}"] = (
-                v.unsqueeze(axis) if lacking else v if isinstance(v, Tensor) else float(v)
-            )
+            given[f"e{n}_{number}"] = v.unsqueeze(axis) if lacking else edge
     like = torch.empty((), dtype=dtype, device=device)
     try:
         prepared.run(given, like, functions or {})
@@ -85,9 +85,7 @@ class Plan:
     numbered variables, numbers and words of torch, and nothing that a person typed. It is not changed by a run:
     `constants` only keeps what depends on the sizes, for each device and type of number."""
 
-    def __init__(
-        self, system: System, sizes: dict[str, int], whole_numbers: frozenset[str], wanted: tuple[str, ...]
-    ):
+    def __init__(self, system: System, sizes: dict[str, int], whole: frozenset[str], wanted: Iterable[str]):
         self.constants: dict[object, Any] = {}
         for tensor in system.tensors.values():
             if (count := prod(sizes[d] for d in tensor.dims)) > _MOST:
@@ -95,14 +93,12 @@ class Plan:
                 message = f"`{tensor.name}` would have {count:,} entries ({told}): give smaller sizes"
                 raise fail(system, message, span_of(system, tensor.name))
         numbers = itertools.count()
-        scope: Callable[[], Names] = lambda: Names(system, sizes, whole_numbers, numbers)
+        scope: Callable[[], Names] = lambda: Names(system, sizes, whole, numbers)
         for doubt in check_reads(system, sizes):
             self._settle(scope(), doubt)
-        self.blocks = [Function(scope(), block, used) for block, used in needed(system, wanted)]
+        self.blocks = [_function(scope(), block, used) for block, used in needed(system, wanted)]
 
-    def run(
-        self, given: dict[str, Any], like: Tensor, functions: Mapping[str, Callable[..., Tensor]]
-    ) -> None:
+    def run(self, given: dict[str, Any], like: Tensor, functions: Given) -> None:
         def keep(key: object, make: Callable[[], Any]) -> Any:
             """What depends on sizes alone: made once for each device and dtype."""
             key = (key, like.device, like.dtype)
@@ -111,9 +107,9 @@ class Plan:
                     self.constants[key] = make()
             return self.constants[key]
 
-        for block in self.blocks:
-            found = block.call(like, keep, functions, *[given[word] for word in block.parameters])
-            given.update(zip(block.made, found, strict=True))
+        for call, parameters, made in self.blocks:
+            found = call(like, keep, functions, *[given[word] for word in parameters])
+            given.update(zip(made, found, strict=True))
 
     def _settle(self, scope: Names, doubt: Doubt) -> None:
         """Refuse a read that the conditions do not keep inside its tensor. What they say depends on sizes alone; those
@@ -130,22 +126,20 @@ class Plan:
             raise outside(scope.system, scope.extents.sizes, doubt)
 
 
-class Function:
-    """One block as a function of `parameters`, which gives what it has `made`."""
-
-    def __init__(self, scope: Names, block: Block, used: set[str]):
-        frame = Frame(scope, block, used) if block.loops else None
-        for equation in block.equations:
-            name = equation.left.name
-            text = f"{scope.own(name)} = {Writer(scope, equation, frame).whole()}"
-            if frame is None:  # then it is one equation
-                scope.before.lines.append(text)
-            else:
-                frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
-        self.made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
-        loop = frame.told() if frame is not None else []
-        self.call = _executed(scope.text([*loop, f"    return ({', '.join(self.made)},)"]), scope)
-        self.parameters = list(scope.parameters)
+def _function(scope: Names, block: Block, used: set[str]) -> tuple[Callable[..., Any], list[str], list[str]]:
+    """One block as a function, its parameters, and what it makes."""
+    frame = Frame(scope, block, used) if block.loops else None
+    for equation in block.equations:
+        name = equation.left.name
+        text = f"{scope.own(name)} = {Writer(scope, equation, frame).whole()}"
+        if frame is None:  # then it is one equation
+            scope.before.lines.append(text)
+        else:
+            frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
+    made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
+    loop = frame.told() if frame is not None else []
+    call = _executed(scope.text([*loop, f"    return ({', '.join(made)},)"]), scope)
+    return call, list(scope.parameters), made
 
 
 _WORDS = {"torch": torch, "einsum": torch.einsum, "pad": pad, "partial": partial, "inf": inf, "nan": nan}
@@ -163,21 +157,15 @@ _lock = Lock()
 
 
 def plan(
-    system: System,
-    shapes: Mapping[str, Shape],
-    edge_shapes: Mapping[str, Sequence[Shape | None]],
-    sizes: Mapping[str, int],
-    whole_numbers: frozenset[str],
-    wanted: tuple[str, ...],
+    system: System, shapes: Given, edges: Given, sizes: Given, whole: frozenset[str], wanted: tuple[str, ...]
 ) -> Plan:
     """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
-    given = (frozenset(some.items()) for some in (shapes, edge_shapes, sizes))
-    key = (id(system), *given, whole_numbers, wanted)
+    key = (id(system), *(frozenset(some.items()) for some in (shapes, edges, sizes)), whole, wanted)
     with _lock:
         if key in _plans:
             _plans[key] = _plans.pop(key)  # the last that was used
             return _plans[key][1]
-    made = Plan(system, infer_sizes(system, shapes, edge_shapes, sizes), whole_numbers, wanted)
+    made = Plan(system, infer_sizes(system, shapes, edges, sizes), whole, wanted)
     with _lock:
         _plans[key] = (system, made)
         while len(_plans) > _KEPT:
@@ -189,12 +177,12 @@ def _checked(
     system: System, inputs: Mapping[str, Any], edges: Mapping[str, list[Any]]
 ) -> tuple[torch.dtype, torch.device]:
     """The one float type and device of all tensors."""
-    named = [(n, f"`{n}`", "", x) for n, x in inputs.items()]
-    sides = [(n, v) for n, e in edges.items() for v in e if not isinstance(v, Real)]
-    named += [(n, f"the boundary of `{n}`", " or a number", v) for n, v in sides]
-    for name, words, other, x in named:
+    sides = ((n, v) for n, e in edges.items() for v in e if not isinstance(v, Real))
+    named = [(n, f"`{n}`", x) for n, x in inputs.items()]
+    named += [(n, f"the boundary of `{n}`", v) for n, v in sides]
+    for name, words, x in named:
         if not isinstance(x, Tensor):
-            kind = type(x).__name__
+            kind, other = type(x).__name__, "" if words.startswith("`") else " or a number"
             message = f"{words} is {'an' if kind[0].lower() in 'aeiou' else 'a'} {kind}, not a tensor: "
             raise fail(system, f"{message}give torch.tensor(…){other}", span_of(system, name))
     for name, x in inputs.items():
@@ -204,19 +192,16 @@ def _checked(
         if real_index and bool((x != x.round()).any()):
             message = f"`{name}` is used as an index, so it must hold whole numbers: "
             raise fail(system, f"{message}give {name}.long(), not {x.dtype}", span_of(system, name))
-    real = [each for each in named if each[3].is_floating_point()]
+    real = [each for each in named if each[2].is_floating_point()]
     for some, what, on, tail in ((real, "dtype", "", ": give them one type"), (named, "device", "on ", "")):
-        for name, words, _, x in some[1:]:
-            _, other, _, first = some[0]
+        for name, words, x in some[1:]:
+            _, other, first = some[0]
             one, two = getattr(first, what), getattr(x, what)
             if one != two:
                 message = f"{other} is {on}{one} but {words} is {on}{two}{tail}"
                 raise fail(system, message, span_of(system, name))
-    dtype = real[0][3].dtype if real else torch.get_default_dtype()
-    return dtype, named[0][3].device if named else torch.get_default_device()
-
-
-Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
+    dtype = real[0][2].dtype if real else torch.get_default_dtype()
+    return dtype, named[0][2].device if named else torch.get_default_device()
 
 
 class Torch(Engine):

@@ -129,8 +129,6 @@ class Writer(Expressions):
         rest = tuple(a.plain or "" for a in self.equation.left.indices if a.plain not in looped)
         return (LANE, *rest) if self.frame and self.frame.lanes else rest
 
-    # ── indices ──────────────────────────────────────────────────────────────────────────────
-
     def values(self, name: str) -> range:
         return self.extents.span(self.ranges[name])
 
@@ -163,14 +161,11 @@ class Writer(Expressions):
             return found.long()
 
         text = value.text if given else f"{self.scope.object(check)}({value.text})"
-        return replace(
-            value, text=f"{value.at(ATOM)}.long()" if given and self.inside(ref) else text, kind="whole"
-        )
+        text = f"{value.at(ATOM)}.long()" if given and self.inside(ref) else text
+        return replace(value, text=text, kind="whole")
 
     def named(self, name: str, text: str) -> str:
         return self.lines.set(text)
-
-    # ── what depends on the loop, and on conditions ──────────────────────────────────────────
 
     def inside(self, node: object) -> bool:
         """Does a value change with the recurrence that is running?"""
@@ -191,8 +186,6 @@ class Writer(Expressions):
                 both = f"{x.text}, 1.0" if sense else f"1.0, {x.text}"
                 value = Value(f"torch.where({m.text}, {both})", axes)
         return value
-
-    # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def value(self, node: T.Expr) -> Value:
         if (constant := self.constant(node)) is not None:
@@ -266,9 +259,7 @@ class Writer(Expressions):
                 mask = mask.any(d, keepdim=True)
             return mask
 
-        def masked(
-            scores: Tensor, mask: Tensor, keep: Callable[..., Any], soft: Callable[[Tensor], Tensor]
-        ) -> Tensor:
+        def masked(scores: Tensor, mask: Tensor, keep: Any, soft: Callable[[Tensor], Tensor]) -> Tensor:
             # Where the condition is on indices alone, whether it leaves a row empty is asked but once.
             if once and keep(masked, lambda: not mask.is_meta and bool(some(mask).all())):
                 return soft(scores)
@@ -278,8 +269,6 @@ class Writer(Expressions):
         lay = self.soft(node, function, Value("x", value.axes)).turned(value.axes).text
         given = f"{value.text}, {mask.beside(value.axes).text}, keep, lambda x: {lay}"
         return Value(f"{self.scope.object(masked)}({given})", value.axes)
-
-    # ── conditions ───────────────────────────────────────────────────────────────────────────
 
     def condition(self, node: T.Condition) -> Value:
         """A condition is looked at under those before it, not under itself."""
