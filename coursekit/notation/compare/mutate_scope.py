@@ -7,7 +7,7 @@ from itertools import permutations
 from .. import tree as T
 from ..functions import ONE
 from .mutate import Change, rule
-from .sites import Site, complement, factors_of, gates, is_scale, product, put_at, total, without
+from .sites import Site, complement, factors_of, is_scale, product, put_at, total, without
 
 # ── functions ──
 
@@ -24,7 +24,7 @@ def inside_or_outside(site: Site) -> Iterator[Change]:
                 # a positive factor may stand on either side of these
                 if not _taken(call) or (kind is T.Mul and call.function in ("relu", "abs")):
                     continue
-                own = "gate misplaced| " if gates(site, part) else ""
+                own = "gate misplaced| " if site.gates(part) else ""
                 own = "epsilon| " if kind is T.Add and call.function == "sqrt" else own
                 if whole is not node:
                     outside = kind((replace(node, args=(joined(without(parts, n)),)), part))
@@ -145,6 +145,7 @@ def masked_elsewhere(site: Site) -> Iterator[Change]:
 @rule("brackets", T.Mul, T.Div, says="Brackets around {0} are missing in {t}.")
 def brackets_left_out(site: Site) -> Iterator[Change]:
     """`a b + c` for `a (b + c)`, `a/b + c` for `a/(b + c)`; where the whole is subtracted, `- a b + c`."""
+    first: T.Expr
     match site.node:
         case T.Mul((*others, T.Add(terms) as bracket)):
             first, last = T.Mul((*others, terms[0])), terms[1:]
