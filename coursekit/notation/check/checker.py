@@ -9,7 +9,6 @@ The equations in `System.blocks` are the program's, with a left side such as `h[
 
 import difflib
 import re
-from collections.abc import Callable
 
 from .. import tree as T
 from ..errors import NotationError
@@ -18,7 +17,7 @@ from ..names import capital_of, small_of
 from ..system import System
 from ..tree import free_indices, references, walk
 from .order import blocks
-from .ranges import Ranges
+from .ranges import Ranges, error
 
 
 def check(program: T.Program, broadcast: bool = False) -> System:
@@ -53,10 +52,6 @@ def check(program: T.Program, broadcast: bool = False) -> System:
     )
 
 
-def error(message: str, source: str, span: T.Span) -> NotationError:
-    return NotationError(message, source, span.line, span.column, span.width)
-
-
 # ── one equation ─────────────────────────────────────────────────────────────────────────────
 
 
@@ -69,12 +64,11 @@ def normal(equation: T.Equation, source: str) -> T.Equation:
             message = f"`{left.name}` is defined here at one place only; leave this line out: its start is "
             message += f'its boundary, which `run` is given apart, as boundary={{"{left.name}": …}}'
             raise error(message, source, _place(affine, left))
-        single = len(affine.terms) == 1 and affine.terms[0][0] == 1 and isinstance(affine.terms[0][1], str)
-        if not single:
+        name = T.Affine(affine.terms).plain  # of `t` and `t+1`
+        if name is None:
             message = "an index on the left must be a plain name; for every second entry write `y[i,0] = …`, "
             message += "`y[i,1] = …`, and lay them end to end: `z[C] = concat[i,k](y[i,k])`"
             raise error(message, source, _place(affine, left))
-        name = str(affine.terms[0][1])
         if name in names:
             raise error(f"`{name}` stands twice on the left", source, _place(affine, left))
         names.append(name)
@@ -92,12 +86,11 @@ def indices(equation: T.Equation, source: str, broadcast: bool) -> None:
     """Each index free on both sides or on neither; each sum and softmax over an index that occurs in it."""
     left = [a.plain for a in equation.left.indices if a.plain]
     for node in walk(equation.right):
-        if isinstance(node, T.Softmax) and not node.indices:
-            raise error("over which index is this softmax? Write `softmax[w](…)`", source, node.span)
         if isinstance(node, (T.Sum, T.Softmax, T.Reduce)):
             _bound(node, left, source)
     free = free_indices(equation.right)
-    for name in sorted(free - set(left), key=lambda n: _order(equation.right, n)):
+    place = lambda name: ((span := where(equation.right, name)).line, span.column, name)
+    for name in sorted(free - set(left), key=place):
         message = f"`{name}` is free on the right but not on the left; put it there, or sum over it: `sum[{name}](…)`"
         if capital_of(name) == name:  # only a softmax leaves a capital unsummed
             small = small_of(name)
@@ -118,6 +111,8 @@ def indices(equation: T.Equation, source: str, broadcast: bool) -> None:
 
 
 def _bound(node: T.Sum | T.Softmax | T.Reduce, left: list[str], source: str) -> None:
+    if not node.indices:
+        raise error("over which index is this softmax? Write `softmax[w](…)`", source, node.span)
     inside = free_indices(node.body)
     word = {T.Sum: "sum", T.Softmax: "softmax"}.get(type(node), getattr(node, "function", ""))
     for name in node.indices:
@@ -135,11 +130,6 @@ def where(node: object, name: str) -> T.Span:
             return n.span
     spans = (r.span for r in references(node) if name in free_indices(r))
     return next(spans, getattr(node, "span", T.Span()))
-
-
-def _order(node: object, name: str) -> tuple[int, int, str]:
-    span = where(node, name)
-    return span.line, span.column, name
 
 
 # ── all equations ────────────────────────────────────────────────────────────────────────────
@@ -196,7 +186,6 @@ def declared_inputs(equations: list[T.Equation], program: T.Program) -> None:
 
 
 def suggestion(name: str, pool: set[str]) -> str:
-    letters: Callable[[str], str] = lambda word: re.sub("[_']", "", word).lower()
-    close = [n for n in sorted(pool) if letters(n) == letters(name)]
+    close = [n for n in sorted(pool) if re.sub("[_']", "", n).lower() == re.sub("[_']", "", name).lower()]
     close += difflib.get_close_matches(name, sorted(pool), 1, 0.5)
     return f"; did you mean `{close[0]}`?" if close else ""

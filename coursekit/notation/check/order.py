@@ -1,9 +1,12 @@
 """The order to run: each equation after what it reads, and recurrences as blocks of their own."""
 
+from collections.abc import Callable
+
 from ..errors import NotationError
 from ..names import fresh
 from ..system import Block
 from ..tree import Affine, Equation, Ref, Softmax, free_indices, references, substitute, walk
+from .ranges import Union, error
 
 Ranges = dict[int, dict[str, str]]
 
@@ -59,7 +62,8 @@ class Recurrence:
         self.ranges = ranges
         self.source = source
         self.number = {e.left.name: k for k, e in enumerate(equations)}
-        self.parent: dict[tuple[int, str], tuple[int, str]] = {}
+        self.same = Union()
+        self.find: Callable[[tuple[int, str]], tuple[int, str]] = self.same.find
         found = ((k, r) for k, e in enumerate(equations) for r in references(e.right))
         self.reads = [(k, self.number[r.name], r) for k, r in found if r.name in self.number]
 
@@ -75,11 +79,6 @@ class Recurrence:
 
     # ── which indices of the equations are the same one ──────────────────────────────────────
 
-    def find(self, node: tuple[int, str]) -> tuple[int, str]:
-        while self.parent.setdefault(node, node) != node:
-            node = self.parent[node]
-        return node
-
     def left(self, k: int) -> list[str]:
         return [a.plain or "" for a in self.equations[k].left.indices]
 
@@ -89,8 +88,7 @@ class Recurrence:
             for own, affine in zip(self.left(read), ref.indices, strict=True):
                 name = Affine(affine.terms).plain  # of `t` and `t-1`
                 if name is not None and name in self.left(reader):
-                    a, b = self.find((read, own)), self.find((reader, name))
-                    self.parent[max(a, b)] = min(a, b)
+                    self.same.join(*sorted((self.find((read, own)), self.find((reader, name)))))
 
     def shift(self, reader: int, read: int, ref: Ref, loop: tuple[int, str]) -> int | None:
         """How far ahead along a loop an entry is read (`t-1`: -1), or None if it is read elsewhere."""
@@ -141,7 +139,7 @@ class Recurrence:
         return self.error(message, ref)
 
     def error(self, message: str, node: Ref | Softmax) -> NotationError:
-        return NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
+        return error(message, self.source, node.span)
 
     # ── order inside one step ────────────────────────────────────────────────────────────────
 

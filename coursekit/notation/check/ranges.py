@@ -9,7 +9,7 @@ the others (`system.Derived`), unless the tensor is padded and the stride is one
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, count
-from typing import Literal
+from typing import Any, Literal
 
 from .. import tree as T
 from ..errors import NotationError
@@ -22,20 +22,24 @@ from ..tree import references, single, transform, walk
 Node = tuple[Literal["axis"], str, int] | tuple[Literal["index"], int, str]  # tensor, k; equation, name
 
 
+def error(message: str, source: str, span: T.Span) -> NotationError:
+    return NotationError(message, source, span.line, span.column, span.width)
+
+
 class Union:
     """Disjoint sets."""
 
     def __init__(self) -> None:
-        self.parent: dict[Node, Node] = {}
+        self.parent: dict[Any, Any] = {}
 
-    def find(self, node: Node) -> Node:
+    def find(self, node: Any) -> Any:
         self.parent.setdefault(node, node)
         while self.parent[node] != node:
             self.parent[node] = self.parent[self.parent[node]]
             node = self.parent[node]
         return node
 
-    def join(self, a: Node, b: Node) -> None:
+    def join(self, a: Any, b: Any) -> None:
         ra, rb = self.find(a), self.find(b)
         if ra != rb:
             self.parent[rb] = ra
@@ -157,9 +161,8 @@ class Ranges:
                 self.unread[name] = axes
                 continue
             if self.ranks[name] < len(axes):
-                rank, span = self.ranks[name], directive.span
-                declared = f"`{name}` is declared with {len(axes)} axes, but has {rank} in its equations"
-                raise NotationError(declared, self.source, span.line, span.column)
+                has = f"{len(axes)} axes, but has {self.ranks[name]} in its equations"
+                raise error(f"`{name}` is declared with {has}", self.source, directive.span)
             self.declare_axes(name, axes)
 
     def declare_axes(self, name: str, sizes: list[str]) -> None:
@@ -234,7 +237,8 @@ class Ranges:
                 name = looked_up.get(root) or f"{node[1]}{node[2]}"
                 wanted[root] = [capital_of(name)]
         for root, names in wanted.items():
-            self.names[root] = next((n for n in names if n not in taken), "") or _fresh(names[0], taken)
+            numbered = (f"{names[0]}{k}" for k in count(2))
+            self.names[root] = next(n for n in chain(names, numbered) if n not in taken)
             taken.add(self.names[root])
 
     def dim(self, node: Node) -> str:
@@ -264,7 +268,8 @@ class Ranges:
         derived = {}
         for dim, found in reaches.items():
             index = found[0][1]
-            unique = dict.fromkeys(_renamed(r, main, index) for _, main, r in found)
+            alike = (replace(r, affine=T.renamed(r.affine, {main: index})) for _, main, r in found)
+            unique = dict.fromkeys(alike)
             pairs = ((number, a) for number, main, r in found for a in r.affine.names if a != main)
             others = {a: self.dim(("index", number, a)) for number, a in pairs}
             derived[dim] = Derived(index, tuple(unique), tuple(others.items()))
@@ -275,13 +280,9 @@ class Ranges:
         for number, equation in enumerate(self.equations):
             for node in walk(equation.right):
                 if isinstance(node, (T.Concat, T.Flatten)):
-                    axis: Node = ("index", number, node.axis)
-                    parts: tuple[tuple[str, ...], ...]
-                    if isinstance(node, T.Concat):
-                        parts = tuple((self.dim(("index", number, a)),) for a, _ in node.parts)
-                    else:
-                        parts = (tuple(self.dim(("index", number, i)) for i in node.indices),)
-                    joined[self.dim(axis)] = Joined(node.axis, parts)
+                    parts = [(a,) for a, _ in node.parts] if isinstance(node, T.Concat) else [node.indices]
+                    dims = (tuple(self.dim(("index", number, i)) for i in part) for part in parts)
+                    joined[self.dim(("index", number, node.axis))] = Joined(node.axis, tuple(dims))
         return joined
 
     def alias(self) -> dict[str, str]:
@@ -337,7 +338,7 @@ class Ranges:
                 return dim
         message = f"`{name}` is read as a size, but no index ranges over it; if it is a matrix, declare its "
         message += f"shape: `{name} in R^{{n x m}}`; if it is a number of its own, say `{name} in R`"
-        raise NotationError(message, self.source, node.span.line, node.span.column, node.span.width)
+        raise error(message, self.source, node.span)
 
 
 def _kept(name: str, shift: int, away: int, guards: tuple[Guard, ...]) -> bool:
@@ -361,14 +362,3 @@ def _kept(name: str, shift: int, away: int, guards: tuple[Guard, ...]) -> bool:
             if size == 0 and COMPARE[part.operator](total, 0) != holds:
                 return True
     return False
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    return next(n for n in chain((name,), (f"{name}{k}" for k in count(2))) if n not in taken)
-
-
-def _renamed(reach: Reach, old: str, new: str) -> Reach:
-    if old == new:
-        return reach
-    terms = tuple((c, new if a == old else a) for c, a in reach.affine.terms)
-    return replace(reach, affine=replace(reach.affine, terms=terms))

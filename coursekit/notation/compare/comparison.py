@@ -6,6 +6,7 @@ differs is named, and the mistake too if a mutation of the reference (`mutate`) 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -277,14 +278,12 @@ class _Difference:
         samples = self._samples(name)
         if not samples or self._agree(samples):
             return None
-        found = self._mutant(name, samples, self.reference)
-        found = found or self._factor(name, samples)
-        if found or (other := self._unfolded(name)) is self.reference:
-            return found
-        try:
-            return self._mutant(name, samples, other)
-        except NotationError:  # a letter that had a size in each equation cannot have both in one
-            return None
+        found = self._mutant(name, samples, self.reference) or self._factor(name, samples)
+        # a letter that had a size in each equation, or is summed in one and free in the other, cannot be both in one
+        with suppress(NotationError):
+            if not found and (other := self._unfolded(name)) is not self.reference:
+                found = self._mutant(name, samples, other)
+        return found
 
     def _unfolded(self, name: str) -> System:
         """The reference with what the answer does not name put into the equation that reads it."""

@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 from .. import tree as T
 from ..functions import ONE
 from .mutate import Change, rule
-from .sites import Site, alike, in_order, is_gate, is_scale, left_like, product, put_at
+from .sites import Site, in_order, is_scale, product, put_at
 
 # ── softmax ──
 
@@ -112,7 +112,7 @@ def missing_condition(site: Site) -> Iterator[Change]:
         yield "The condition on {0} is missing from {t}.", replace(node, where=None), node.indices
         return
     for inner in node.indices if isinstance(site.parent, T.Div) else ():
-        for outer in left_like(site, inner):
+        for outer in site.left_like(inner):
             text = "You left out `{0} == {1}` from the sum in {t}; it counts too."
             others = T.Compare(T.index(inner), "!=", T.index(outer))
             yield text, replace(node, where=others), inner, outer
@@ -197,7 +197,7 @@ _USED = "You used {new} in {t} where {right} belongs."
 @rule("wrong tensor", T.Ref, says=_USED)
 def wrong_tensor(site: Site) -> Iterator[T.Ref]:
     """Another tensor of the same shape in a tensor's place, at the same step or now."""
-    for other in alike(site, site.node):
+    for other in site.alike(site.node):
         yield replace(site.node, name=other)
         yield T.Ref(other, tuple(replace(a, const=0) for a in site.node.indices))
 
@@ -236,7 +236,7 @@ def tensor_of_another_size(site: Site) -> Iterator[T.Ref]:
 def wrong_tensor_throughout(site: Site) -> Iterator[Change]:
     """One tensor used for another in the whole equation, or the two exchanged."""
     for ref in {r.name: r for r in T.references(site.node)}.values():
-        for other in alike(site, ref):
+        for other in site.alike(ref):
             text = "You used `{0}` in {t} where `{1}` belongs."
             yield text, T.rename_tensors(site.node, {ref.name: other}), other, ref.name
     yield from tensors_swapped(site)
@@ -247,7 +247,7 @@ def tensors_swapped(site: Site) -> Iterator[Change]:
     """Two tensors exchanged: in the whole equation, or in one product."""
     refs = {r.name: r for r in T.references(site.node)}
     for name, ref in refs.items():
-        for other in alike(site, ref):
+        for other in site.alike(ref):
             if name < other and other in refs:
                 swapped = T.rename_tensors(site.node, {name: other, other: name})
                 if _sorted(swapped) != _sorted(site.node):  # in a product of the two nothing has changed
@@ -297,7 +297,7 @@ def diagonal(site: Site) -> Iterator[Change]:
     """An index of the left side in place of a summed one."""
     for i in site.node.indices if site.node.where is None else ():
         kept = tuple(k for k in site.node.indices if k != i)
-        for j in left_like(site, i):
+        for j in site.left_like(i):
             body = T.substitute(site.node.body, {i: j})
             text = "The sum over `{0}` is missing from {t}: you read it at `{1}` alone."
             yield text, replace(site.node, indices=kept, body=body) if kept else body, i, j
@@ -315,7 +315,7 @@ def averaged(site: Site) -> Iterator[Change]:
     """A gate averaged over an axis before it is used."""
     node = site.node
     name = node.indices[-1].plain if node.indices else None
-    if name is not None and is_gate(site, node) and site.parents and name not in site.summed():
+    if name is not None and site.is_gate(node) and site.parents and name not in site.summed():
         other = name + "'"
         mean = T.Div(T.Sum((other,), T.substitute(node, {name: other})), T.Size(site.ranges[name]))
         yield mean, node.name, name

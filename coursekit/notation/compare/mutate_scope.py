@@ -7,7 +7,7 @@ from itertools import permutations
 from .. import tree as T
 from ..functions import ONE
 from .mutate import Change, rule
-from .sites import Site, complement, factors_of, gates, is_scale, product, put_at, total, without
+from .sites import Site, complement, factors_of, is_scale, product, put_at, total, without
 
 # ── functions ──
 
@@ -17,32 +17,29 @@ def inside_or_outside(site: Site) -> Iterator[Change]:
     """`sqrt(v) + e` for `sqrt(v + e)`, `tanh(g c)` for `g tanh(c)`, and the other way round."""
     node = site.node
     for kind, joined, verb in ((T.Add, total, "be added to"), (T.Mul, product, "multiply")):
-        calls = (c for c in (node, *T.children(node)) if isinstance(c, T.Call))
-        if kind is T.Mul and any(c.function in ("relu", "abs") for c in calls):
-            continue  # a positive factor may stand on either side of these
-
-        def own(part: T.Expr, call: T.Call, kind: type = kind) -> str:
-            if kind is T.Add and call.function == "sqrt":
-                return "epsilon| "
-            return "gate misplaced| " if gates(site, part) else ""
-
-        parts = tuple(T.children(node.args[0] if isinstance(node, T.Call) else node))
-        if isinstance(node, T.Call) and len(node.args) == 1 and isinstance(node.args[0], kind):
-            for k, part in enumerate(parts):
-                outside = kind((replace(node, args=(joined(without(parts, k)),)), part))
-                where = "the root" if node.function == "sqrt" else f"`{node.function}`"
-                text = "You put {0} outside {1} in {t}; it belongs inside."
-                yield own(part, node) + text, outside, part, where
-        elif isinstance(node, kind):
-            for n, k in permutations(range(len(parts)), 2):
-                part, call = parts[n], parts[k]
-                if isinstance(call, T.Call) and len(call.args) == 1:
+        whole = node.args[0] if isinstance(node, T.Call) and len(node.args) == 1 else node
+        parts = tuple(T.children(whole)) if isinstance(whole, kind) else ()
+        for n, part in enumerate(parts):
+            for k, call in [(n, node)] if whole is not node else enumerate(parts):
+                # a positive factor may stand on either side of these
+                if not _taken(call) or (kind is T.Mul and call.function in ("relu", "abs")):
+                    continue
+                own = "gate misplaced| " if site.gates(part) else ""
+                own = "epsilon| " if kind is T.Add and call.function == "sqrt" else own
+                if whole is not node:
+                    outside = kind((replace(node, args=(joined(without(parts, n)),)), part))
+                    where = "the root" if node.function == "sqrt" else f"`{node.function}`"
+                    yield own + "You put {0} outside {1} in {t}; it belongs inside.", outside, part, where
+                elif k != n:
                     body = call.args[0]
                     inner = tuple(T.children(body)) if isinstance(body, kind) else (body,)
                     inside = replace(call, args=(kind((part, *inner)),))
-                    text = f"In {{t}} {{0}} must {verb} {{1}}; you put it inside."
-                    new = joined(without(put_at(parts, k, inside), n))
-                    yield own(part, call) + text, new, part, call
+                    text = f"{own}In {{t}} {{0}} must {verb} {{1}}; you put it inside."
+                    yield text, joined(without(put_at(parts, k, inside), n)), part, call
+
+
+def _taken(node: T.Expr) -> bool:
+    return isinstance(node, T.Call) and len(node.args) == 1
 
 
 @rule("function scope", T.Sum, T.Call, T.Pow, kind="sum scope")
@@ -55,10 +52,10 @@ def function_scope(site: Site) -> Iterator[Change]:
             if (inner := _argument(factor)) is not None and set(node.indices) & T.free_indices(factor):
                 summed = replace(node, body=product(put_at(factors, k, inner)))
                 text = "In {t} the sum over {0} is taken of {1}; you took {2} of the sum."
-                yield text, _with_argument(factor, summed), node.indices, factor, _word(factor)
+                yield text, _of(factor, summed), node.indices, factor, _word(factor)
     elif isinstance(inner := _gathered(_argument(node)), T.Sum):
         text = "In {t} {0} is taken of the sum over {1}; you summed {0} of each."
-        yield text, replace(inner, body=_with_argument(node, inner.body)), _word(node), inner.indices
+        yield text, replace(inner, body=_of(node, inner.body)), _word(node), inner.indices
 
 
 def _gathered(node: T.Expr | None) -> T.Expr | None:
@@ -81,7 +78,8 @@ def _argument(node: T.Expr) -> T.Expr | None:
     return None
 
 
-def _with_argument(node: T.Expr, new: T.Expr) -> T.Expr:
+def _of(node: T.Expr, new: T.Expr) -> T.Expr:
+    """The function or power of something else."""
     return replace(node, args=(new,)) if isinstance(node, T.Call) else T.Pow(new, node.exponent)  # type: ignore[union-attr]
 
 
@@ -91,17 +89,15 @@ def _word(node: T.Expr) -> str:
 
 @rule("function scope", T.Div, kind="sum scope")
 def function_of_the_mean(site: Site) -> Iterator[Change]:
-    """`f(mean a)` for `mean f(a)`."""
     match site.node:
         case T.Div(T.Sum(over, body) as whole, below) if is_scale(below) and (inner := _argument(body)):
             mean = T.Div(replace(whole, body=inner), below)
             text = "In {t} the mean over {0} is taken of {1}; you took {2} of the mean."
-            yield text, _with_argument(body, mean), over, body, _word(body)
+            yield text, _of(body, mean), over, body, _word(body)
 
 
 @rule("function scope", T.Call, says="You took `{0}` of each term in {t}; it must be taken of their sum.")
 def function_of_each_term(site: Site) -> Iterator[Change]:
-    """`f(a) + f(b)` for `f(a + b)`."""
     match site.node:
         case T.Call(function, (T.Add(terms) as inner,)) if complement(inner) is None and not is_scale(inner):
             cuts: list[list[tuple[T.Expr, ...]]] = [[(term,) for term in terms]]
@@ -115,7 +111,6 @@ def function_of_each_term(site: Site) -> Iterator[Change]:
 
 @rule("misplaced", T.Softmax, says="You scaled by {0} after the softmax; the scores under it must be scaled.")
 def scaled_afterwards(site: Site) -> Iterator[Change]:
-    """`softmax(s)/c` for `softmax(s/c)`."""
     if (found := _scaled(site.node.body)) is not None:
         scale, rest = found
         yield T.Mul((scale, replace(site.node, body=rest))), site.spoken(scale)
@@ -136,14 +131,12 @@ def _scaled(node: T.Expr) -> tuple[T.Expr, T.Expr] | None:
 @rule("mask", T.Softmax)
 def masked_elsewhere(site: Site) -> Iterator[Change]:
     """A mask on the weights, or a factor 0 on the scores, for one that leaves positions out."""
-    node = site.node
-    if node.where is None:
-        return
-    seen, whole = T.Iverson(node.where), replace(node, where=None)
-    text = "You set weights to zero after the softmax of {t}; what is not {0} must be left out before it, so that "
-    yield f"{text}the others sum to one.", T.Mul((seen, whole)), node.where
-    text = "You set scores to zero under the softmax of {t}, where they still count as `exp(0)`; what is not {0} "
-    yield f"{text}must be left out.", replace(whole, body=T.Mul((seen, node.body))), node.where
+    if (where := site.node.where) is not None:
+        seen, whole = T.Iverson(where), replace(site.node, where=None)
+        text = "You set weights to zero after the softmax of {t}; what is not {0} must be left out before it, so that "
+        yield f"{text}the others sum to one.", T.Mul((seen, whole)), where
+        text = "You set scores to zero under the softmax of {t}, where they still count as `exp(0)`; what is not {0} "
+        yield f"{text}must be left out.", replace(whole, body=T.Mul((seen, whole.body))), where
 
 
 # ── brackets ──
@@ -151,33 +144,30 @@ def masked_elsewhere(site: Site) -> Iterator[Change]:
 
 @rule("brackets", T.Mul, T.Div, says="Brackets around {0} are missing in {t}.")
 def brackets_left_out(site: Site) -> Iterator[Change]:
-    """`a b + c` for `a (b + c)`, `a/b + c` for `a/(b + c)`."""
-    # `- a (b + c)` becomes `- a b + c`
-    turned = T.Neg if isinstance(site.parent, T.Neg) else lambda term: term
+    """`a b + c` for `a (b + c)`, `a/b + c` for `a/(b + c)`; where the whole is subtracted, `- a b + c`."""
+    first: T.Expr
     match site.node:
         case T.Mul((*others, T.Add(terms) as bracket)):
-            new = T.Add((T.Mul((*others, terms[0])), *map(turned, terms[1:])))
-        case T.Mul((T.Add(terms) as bracket, *others)):
-            new = T.Add((terms[0], *map(turned, terms[1:-1]), turned(T.Mul((terms[-1], *others)))))
+            first, last = T.Mul((*others, terms[0])), terms[1:]
         case T.Div(above, T.Add(terms) as bracket):
-            new = T.Add((T.Div(above, terms[0]), *map(turned, terms[1:])))
+            first, last = T.Div(above, terms[0]), terms[1:]
+        case T.Mul((T.Add(terms) as bracket, *others)):
+            first, last = terms[0], (*terms[1:-1], T.Mul((terms[-1], *others)))
         case T.Div(T.Add(terms) as bracket, below):
-            new = T.Add((terms[0], *map(turned, terms[1:-1]), turned(T.Div(terms[-1], below))))
+            first, last = terms[0], (*terms[1:-1], T.Div(terms[-1], below))
         case _:
             return
-    yield new, bracket
+    yield T.Add((first, *(map(T.Neg, last) if isinstance(site.parent, T.Neg) else last))), bracket
 
 
 @rule("brackets", T.Mul, says="You multiplied {0} alone by {1} in {t}; it must multiply {2}.")
 def one_term_multiplied(site: Site) -> Iterator[Change]:
     """`a c + b` for `(a + b) c`."""
-    factors = site.node.factors
-    for n, bracket in enumerate(factors):
-        if isinstance(bracket, T.Add) and complement(bracket) is None:
-            others = without(factors, n)
-            for k, term in enumerate(bracket.terms):
-                new = T.Add(put_at(bracket.terms, k, T.Mul((*others, term))))
-                yield new, term, product(others), bracket
+    for n, bracket in enumerate(site.node.factors):
+        others = without(site.node.factors, n)
+        terms = bracket.terms if isinstance(bracket, T.Add) and complement(bracket) is None else ()
+        for k, term in enumerate(terms):
+            yield T.Add(put_at(terms, k, T.Mul((*others, term)))), term, product(others), bracket
 
 
 @rule("brackets", T.Add, kind="extra factor")
@@ -186,8 +176,8 @@ def other_term_multiplied(site: Site) -> Iterator[Change]:
     terms = site.node.terms
     text = "You {0} {1} by {2} too in {t}; it must stand outside the brackets."
     for k, m in permutations(range(len(terms)), 2):
-        above, below = (terms[k].above, terms[k].below) if isinstance(terms[k], T.Div) else (terms[k], None)
-        factors = factors_of(above)
+        below = terms[k].below if isinstance(terms[k], T.Div) else None
+        factors = factors_of(terms[k] if below is None else terms[k].above)
         for factor in factors if len(factors) > 1 else ():
             yield text, T.Add(put_at(terms, m, T.Mul((factor, terms[m])))), "multiplied", terms[m], factor
         if below is not None:

@@ -9,21 +9,7 @@ from .. import tree as T
 from ..functions import ONE, TWO
 from ..names import small_of
 from .mutate import Change, rule
-from .sites import (
-    Site,
-    alike,
-    bare,
-    complement,
-    factors_of,
-    gates,
-    is_gate,
-    is_scale,
-    left_like,
-    product,
-    put_at,
-    total,
-    without,
-)
+from .sites import Site, bare, complement, factors_of, is_scale, product, put_at, total, without
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 RECTIFIERS = ("relu", "gelu", "silu", "softplus")
@@ -61,9 +47,9 @@ def gate_swapped(site: Site) -> Iterator[Change]:
 def gate_complement(site: Site) -> Iterator[Change]:
     """`1 - g` for `g`."""
     node = site.node
-    if isinstance(node, T.Ref) and is_gate(site, node) and not isinstance(site.parent, T.Neg):
-        for name in (node.name, *alike(site, node)):
-            if is_gate(site, other := replace(node, name=name)):
+    if isinstance(node, T.Ref) and site.is_gate(node) and not isinstance(site.parent, T.Neg):
+        for name in (node.name, *site.alike(node)):
+            if site.is_gate(other := replace(node, name=name)):
                 yield "You used `1 - {0}` where {right} belongs.", T.Add((ONE, T.Neg(other))), name
     gate = complement(node)
     if isinstance(gate, T.Ref):
@@ -87,12 +73,12 @@ def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Exp
     """The gates of a term, each as it stands there, as it stands outside the term's sum, and the term without it."""
     factors = factors_of(term)
     for n, gate in enumerate(factors if len(factors) > 1 else ()):
-        if gates(site, gate):
+        if site.gates(gate):
             yield gate, gate, product(without(factors, n))
     if isinstance(term, T.Sum) and isinstance(term.body, T.Mul) and len(term.indices) == 1:
         (i,), inner = term.indices, term.body.factors
         for n, gate in enumerate(inner):
-            for j in left_like(site, i) if gates(site, gate) else ():
+            for j in site.left_like(i) if site.gates(gate) else ():
                 yield gate, T.substitute(gate, {i: j}), replace(term, body=product(without(inner, n)))
 
 
@@ -313,7 +299,7 @@ def extra_factor(site: Site) -> Iterator[Change]:
     node = site.node
     for tensor in site.system.tensors.values():
         gate = T.Ref(tensor.name, tuple(replace(a, const=0) for a in node.indices))
-        fits = tensor.dims == site.dims(node) and tensor.name != node.name and is_gate(site, gate)
+        fits = tensor.dims == site.dims(node) and tensor.name != node.name and site.is_gate(gate)
         if fits and gate not in factors_of(site.parent or ONE):
             yield T.Mul((gate, node)), gate
 
@@ -392,7 +378,7 @@ def reset_after_product(site: Site) -> Iterator[Change]:
             if i not in T.free_indices(gate) or len(others) + len(rest) < 2:
                 continue  # nothing else for the matrix to multiply
             body = product((*others[:k], *rest, *others[k:]))
-            for j in left_like(site, i):
+            for j in site.left_like(i):
                 if {i, j} <= T.free_indices(body):
                     moved = T.substitute(gate, {i: j})
                     yield T.Mul((moved, replace(node, body=body))), moved, gate
@@ -402,7 +388,7 @@ def _gated(site: Site, factor: T.Expr) -> Iterator[tuple[T.Ref, tuple[T.Expr, ..
     """The gates in a factor, each with what it multiplies."""
     if not isinstance(factor, T.Ref):
         return
-    if is_gate(site, factor):
+    if site.is_gate(factor):
         yield factor, ()
     definition = site.definition(factor.name)
     if definition is None or not isinstance(definition.right, T.Mul) or definition.left.name == site.tensor:
@@ -412,5 +398,5 @@ def _gated(site: Site, factor: T.Expr) -> Iterator[tuple[T.Ref, tuple[T.Expr, ..
     if len(names) == len(factor.indices):
         parts = T.substitute(definition.right, names).factors
         for k, gate in enumerate(parts):
-            if isinstance(gate, T.Ref) and is_gate(site, gate):
+            if isinstance(gate, T.Ref) and site.is_gate(gate):
                 yield gate, (product(without(parts, k)),)

@@ -55,6 +55,30 @@ class Site:
     def definition(self, name: str) -> Equation | None:
         return next((e for b in self.system.blocks for e in b.equations if e.left.name == name), None)
 
+    def is_gate(self, ref: Ref) -> bool:
+        """A tensor defined as a sigmoid, between 0 and 1."""
+        match self.definition(ref.name):
+            case Equation(_, T.Call("sigmoid")):
+                return True
+        return False
+
+    def gates(self, factor: Expr) -> bool:
+        gate = complement(factor) or factor
+        return isinstance(gate, Ref) and self.is_gate(gate)
+
+    def alike(self, ref: Ref) -> list[str]:
+        """The other tensors of the same shape."""
+        own = self.system.tensors[ref.name]
+        found = self.system.tensors.values()
+        return [
+            t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes
+        ]
+
+    def left_like(self, index: str) -> list[str]:
+        """The indices of the left side that run over what an index runs over."""
+        names = [a.plain for a in self.equation.left.indices if a.plain]
+        return [name for name in names if self.ranges[name] == self.ranges[index]]
+
     def summed(self) -> set[str]:
         """The indices that a sum around this place uses up."""
         return {i for p in self.parents if isinstance(p, T.Sum) for i in p.indices}
@@ -125,32 +149,6 @@ def is_scale(node: Expr) -> bool:
     return any(isinstance(n, (T.Num, T.Size)) for n in T.walk(node)) and not any(
         isinstance(n, (Ref, T.Affine)) for n in T.walk(node)
     )
-
-
-def is_gate(site: Site, ref: Ref) -> bool:
-    """A tensor defined as a sigmoid, between 0 and 1."""
-    match site.definition(ref.name):
-        case Equation(_, T.Call("sigmoid")):
-            return True
-    return False
-
-
-def gates(site: Site, factor: Expr) -> bool:
-    gate = complement(factor) or factor
-    return isinstance(gate, Ref) and is_gate(site, gate)
-
-
-def alike(site: Site, ref: Ref) -> list[str]:
-    """The other tensors of the same shape."""
-    own = site.system.tensors[ref.name]
-    found = site.system.tensors.values()
-    return [t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes]
-
-
-def left_like(site: Site, index: str) -> list[str]:
-    """The indices of the left side that run over what an index runs over."""
-    names = [a.plain for a in site.equation.left.indices if a.plain]
-    return [name for name in names if site.ranges[name] == site.ranges[index]]
 
 
 # ── sums and products in parts ──
