@@ -54,15 +54,11 @@ def properties(answer: object, required: Sequence[Property], *, returns: Sequenc
     if result.ok:
         return result
     failed = {name: part for name, part in parts.items() if not part.ok}
+    broken = {name: part for name, part in failed.items() if part.kind in ("untried", "error")}
     # A test that broke is told only where none failed: it breaks as a consequence.
-    told = {name: part for name, part in failed.items() if part.kind not in BROKEN}
-    first = dict([*failed.items()][:1])
-    broken = [part.sentence for part in failed.values() if part.kind in BROKEN]
-    outcome = outcome_of([values, sorted(failed), broken])
-    return replace(result, findings=combine(told or first, "").findings, outcomes=(outcome,))
-
-
-BROKEN = ("untried", "error")
+    told = {name: part for name, part in failed.items() if name not in broken} or dict([*failed.items()][:1])
+    outcome = outcome_of([values, sorted(failed), [part.sentence for part in broken.values()]])
+    return replace(result, findings=combine(told, "").findings, outcomes=(outcome,))
 
 
 def near(first: object, second: object, within: float = 1e-9) -> bool:

@@ -135,9 +135,7 @@ def _counted(form: ClosedForm, oracle: Callable[..., float], at: Sizes) -> Resul
         return right(f"`{form}` is right: it agrees with the count at {len(at)} sizes.")
     where, yours, counted = rows[0]
     own = f"`{form}` is not right: with {where} it gives {yours:.10g}"
-    kind, more = (
-        _slip(form, rows, [dict(sizes) for sizes in at]) if len(rows) == len(at) > 1 else ("other", "")
-    )
+    kind, more = _slip(form, rows, at) if len(rows) == len(at) > 1 else ("other", "")
     return wrong(
         kind, own=f"{own}.{more}", whole=f"{own}, and counting gives {counted:.10g}.{more}",
         columns=("sizes", "yours", "counted"), rows=tuple(rows), outcomes=_outcomes(form),
@@ -159,17 +157,20 @@ def _slip(form: ClosedForm, rows: Sequence[tuple[str, float, float]], at: Sizes)
     if same([yours * counted for yours, counted in pairs]):
         return "reciprocal", " It is upside down."
     for sizes in products:
-        ratios = [
-            (yours / counted, size) for (yours, counted), size in zip(pairs, sizes, strict=True) if size != 1
-        ]
-        if len(ratios) > 1 and same([ratio / size for ratio, size in ratios]):
-            return "extra factor", " There is a factor too many."
-        if len(ratios) > 1 and same([ratio * size for ratio, size in ratios]):
-            return "missing factor", " A factor is missing."
-    for sizes in products:
+        ratios = [(y / c, size) for (y, c), size in zip(pairs, sizes, strict=True) if size != 1]
+        for kind, power, said in (
+            ("extra", -1, "There is a factor too many."),
+            ("missing", 1, "A factor is missing."),
+        ):
+            if len(ratios) > 1 and same([ratio * size**power for ratio, size in ratios]):
+                return f"{kind} factor", f" {said}"
+    for sizes in products if len(at) > 2 else ():  # two sizes would agree with too much
         shares = [(yours - counted) / size for (yours, counted), size in zip(pairs, sizes, strict=True)]
-        if same(shares) and len(at) > 2:  # two sizes would agree with too much
-            return ("extra term", " There is too much of one term.") if shares[0] > 0 else (
-                "missing term", " There is too little of one term, or it is missing."
-            )  # fmt: skip
+        if same(shares):
+            extra = ("extra term", " There is too much of one term.")
+            return (
+                extra
+                if shares[0] > 0
+                else ("missing term", " There is too little of one term, or it is missing.")
+            )
     return "other", ""

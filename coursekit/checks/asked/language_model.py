@@ -27,14 +27,12 @@ def perplexity(
         name: right(f"{name} is reached.") if yours <= mark else wrong("mark", own=sentence)
         for name, (mark, sentence) in marks.items()
     }
-    table = sorted(
-        [*((name, mark) for name, (mark, _) in marks.items()), ("yours", yours)], key=lambda row: -row[1]
-    )
-    place = [name for name, _ in table].index("yours")
-    words = [f"above {name} ({mark:.4g})" for name, mark in table[place + 1 : place + 2]]
-    words += [f"below {name} ({mark:.4g})" for name, mark in table[max(0, place - 1) : place]]
+    known = {**{name: mark for name, (mark, _) in marks.items()}, "yours": yours}
+    table = sorted(known, key=lambda name: -known[name])
+    place, rows = table.index("yours"), tuple((name, f"{known[name]:.4g}") for name in table)
+    words = [f"above {name} ({known[name]:.4g})" for name in table[place + 1 : place + 2]]
+    words += [f"below {name} ({known[name]:.4g})" for name in table[max(0, place - 1) : place]]
     said = f"The perplexity of your model is {yours:.4g}{', ' * bool(words)}{' and '.join(words)}."
-    rows = tuple((name, f"{value:.4g}") for name, value in table)
     numbers: dict[str, Any] = {"columns": ("mark", "perplexity"), "rows": rows, "parts": parts}
     if all(part.ok for part in parts.values()):
         return right(f"{said} Every mark is reached.", **numbers)
@@ -88,30 +86,24 @@ def _inside(thing: object) -> Iterable[object]:
     if isinstance(thing, Mapping):
         return [*thing.keys(), *thing.values()]
     if isinstance(thing, (list, tuple, set, frozenset)):
-        return list(thing)
+        return thing
     if isinstance(thing, types.MethodType):
         return [thing.__self__, thing.__func__]
+    code = (types.FunctionType, types.ModuleType, type)
+    if isinstance(thing, code) and f"{getattr(thing, '__module__', '')}.".startswith(LIBRARIES):
+        return []
     if isinstance(thing, types.FunctionType):
-        if f"{thing.__module__}.".startswith(LIBRARIES):
-            return []
-        named = [thing.__globals__[n] for n in thing.__code__.co_names if n in thing.__globals__]
+        named = [thing.__globals__.get(name) for name in thing.__code__.co_names]
         cells = [cell.cell_contents for cell in thing.__closure__ or ()]
         return [
             *(n for n in named if not isinstance(n, types.ModuleType)),
             *cells,
             *(thing.__defaults__ or ()),
         ]
-    if isinstance(thing, (types.ModuleType, type)) and f"{getattr(thing, '__module__', '')}.".startswith(
-        LIBRARIES
-    ):
-        return []
     if isinstance(thing, type):
         return [value for name, value in vars(thing).items() if not name.startswith("__")]
     # torch's own switches of a module (training, hooks) are no knowledge.
-    plain = {
-        k: v
-        for k, v in getattr(thing, "__dict__", {}).items()
-        if k != "training" and not k.endswith("_hooks")
-    }
+    inside = getattr(thing, "__dict__", {}).items()
+    plain = [value for name, value in inside if name != "training" and not name.endswith("_hooks")]
     few = len(plain) <= 64  # a handful of numbers are sizes and switches; more are a table
-    return [type(thing), *(v for v in plain.values() if not (few and isinstance(v, (bool, int, float))))]
+    return [type(thing), *(v for v in plain if not (few and isinstance(v, (bool, int, float))))]

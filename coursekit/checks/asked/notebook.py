@@ -1,6 +1,8 @@
 """`whole_notebook`: run from the top in a fresh process, does the notebook still do what it did here?
 
-Cells that were run out of order, or that lean on one deleted since, are the commonest cause of a lost point.
+Cells that were run out of order, or that lean on one deleted since, are the commonest cause of a lost point. The fresh
+process is this module, `python -m coursekit.checks.asked.notebook < cells.json`: its answer is one line of JSON a cell,
+on the standard output that the cells themselves cannot reach.
 """
 
 import ast
@@ -12,9 +14,10 @@ import sys
 import types
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
-from ..judging.student import Stopped, check, describe, stop
+from ..judging.student import check, describe, stop
 from ..shown.result import CheckFailed, Result, right, wrong
 
 INSIDE = "COURSEKIT_FRESH_RUN"  # set in the fresh process, where this cell must not start another
@@ -34,7 +37,7 @@ def whole_notebook(path: str | os.PathLike[str] | None = None, *, seconds: float
     cells = [cell for cell in content.get("cells", []) if cell.get("cell_type") == "code"]
     if not cells:
         return wrong("empty", own=f"There are no code cells in {place}.")
-    return _report(cells, _fresh([_text(cell) for cell in cells], seconds), place)
+    return _report(cells, _fresh(["".join(cell.get("source", "")) for cell in cells], seconds), place)
 
 
 def _report(cells: list[Mapping[str, Any]], seen: list[dict[str, Any]], place: str) -> Result:
@@ -80,12 +83,11 @@ def _fresh(sources: list[str], seconds: float) -> list[dict[str, Any]]:
     """What each cell gave, as far as the run came."""
     environment = {**os.environ, INSIDE: "1", "MPLBACKEND": "Agg"}
     command = [sys.executable, "-m", __name__]
+    given = json.dumps(sources).encode()
     try:
-        done = subprocess.run(
-            command, input=json.dumps(sources).encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env=environment, timeout=seconds, check=False,
-        )  # fmt: skip
-        output = done.stdout
+        output = subprocess.run(
+            command, input=given, capture_output=True, env=environment, timeout=seconds
+        ).stdout
     except subprocess.TimeoutExpired as late:
         output = late.stdout or b""
     return [json.loads(line) for line in output.decode().splitlines() if line.endswith("}")]
@@ -99,11 +101,9 @@ def _find(path: str | os.PathLike[str] | None) -> tuple[Mapping[str, Any], str]:
     try:
         return json.loads(file.read_text(encoding="utf-8")), f"`{file.name}`"
     except FileNotFoundError:
-        raise Stopped(
-            wrong("missing", own=f"There is no file `{file}`: save the notebook, then name it here.")
-        ) from None
+        stop("missing", f"There is no file `{file}`: save the notebook, then name it here.")
     except (ValueError, OSError) as error:
-        raise Stopped(wrong("type", own=f"`{file}` cannot be read as a notebook: {error}.")) from None
+        stop("type", f"`{file}` cannot be read as a notebook: {error}.")
 
 
 def _open_file() -> Path:
@@ -129,59 +129,49 @@ def _from_colab() -> tuple[Mapping[str, Any], str]:
     return content, f"`{name}`"
 
 
-def _text(cell: Mapping[str, Any]) -> str:
-    source = cell.get("source", "")
-    return source if isinstance(source, str) else "".join(source)
-
-
-_MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
-
-
 def main() -> None:
     cells = json.load(sys.stdin)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    module = types.ModuleType("__main__")
-    sys.modules["__main__"] = module
+    sys.modules["__main__"] = module = types.ModuleType("__main__")
     module.__dict__["display"] = lambda *_, **__: None
-    for number, source in enumerate(cells):
-        answers.write(json.dumps(_cell(number, source, module.__dict__)) + "\n")
-        answers.flush()
+    for number, source in enumerate(cells, start=1):
+        print(json.dumps(_cell(source, f"cell {number}", module.__dict__)), file=answers, flush=True)
 
 
-def _cell(number: int, source: str, scope: dict[str, object]) -> dict[str, object]:
+def _cell(source: str, name: str, scope: dict[str, Any]) -> dict[str, object]:
     try:
-        value = _run(number, source, scope)
+        value = run_cell(source, scope, name)
     except CheckFailed as failed:
         return {"share": 0.0, "sentence": failed.sentence}
     except BaseException as error:
         return {"share": 0.0, "sentence": describe(error), "stopped": True}
     if isinstance(value, Result):
         value = value.looked()
-        parts = list(value.parts.values()) or [value]
         if value.kind == "form":
             return {"later": True, "sentence": ""}
-        return {
-            "share": sum(part.ok for part in parts) / len(parts),
-            "sentence": "" if value.ok else value.sentence,
-        }
+        share = mean(part.ok for part in (value.parts.values() or [value]))
+        return {"share": share, "sentence": "" if value.ok else value.sentence}
     if isinstance(value, float):
         return {"points": float(value), "sentence": getattr(value, "sentence", "")}
     return {"share": 1.0, "sentence": ""}
 
 
-def _run(number: int, source: str, scope: dict[str, object]) -> object:
-    """Run a cell as a notebook does: the value of its last line, if that is an expression, is its value."""
+def run_cell(source: str, scope: dict[str, Any], name: str = "cell") -> Any:
+    """Run a cell as a notebook does: the value of its last line, if that is an expression, is its value.
+
+    Lines that speak to the notebook (`%pip …`, `!ls`) are left out: what they set up is there already.
+    """
     if source.lstrip().startswith("%%"):
         return None
-    tree = ast.parse(_MAGIC.sub(r"\1pass", source), f"cell {number + 1}")
+    tree = ast.parse(re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.MULTILINE), name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, f"cell {number + 1}", "exec"), scope)
-    if not isinstance(last, ast.Expr):
-        return None
-    return eval(compile(ast.Expression(last.value), f"cell {number + 1}", "eval"), scope)
+    exec(compile(tree, name, "exec"), scope)
+    return (
+        eval(compile(ast.Expression(last.value), name, "eval"), scope) if isinstance(last, ast.Expr) else None
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`operations`: the work that a student's code really does, and how it grows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -47,22 +47,20 @@ def operations(
     """
     cases = cases_of(given)
     counts = [_count(answer, case) for case in cases]
-    if oracle is not None:
-        for case, counted in zip(cases, counts, strict=True):
-            _right(answer, counted.value, oracle, case, returns)
-    totals = [c.multiply_adds for c in counts]
-    name = upper(name_of(answer))
+    for case, counted in zip(cases, counts, strict=True):
+        if oracle is not None:
+            _right(answer, counted.value, oracle(**case), case, returns)
+    name, totals = name_of(answer), [c.multiply_adds for c in counts]
     if not all(totals):
-        seen = f"No multiply-adds were seen in {name_of(answer)}"
-        stop("uncounted", f"{seen}: does it compute with the tensors it is given?")
+        stop(
+            "uncounted",
+            f"No multiply-adds were seen in {name}: does it compute with the tensors it is given?",
+        )
     most, exact = _each(at_most, cases), _each(exactly, cases)
-    fault = (
-        _bound(name, totals, most) or _bound(name, totals, exact, exact=True) or _growth(name, totals, grows)
-    )
-    fault = fault or _entries(name, [c.entries for c in counts], exact or most, grows)
+    fault = next(_faults(name, totals, [c.entries for c in counts], most, exact, grows or inf), None)
     numbers: dict[str, Any] = {"columns": ("operator", "multiply-adds"), "rows": tuple(counts[-1].by.items())}
     if fault is None:
-        return right(f"{name} does {_number(totals[-1])} multiply-adds, as it should.", **numbers)
+        return right(f"{upper(name)} does {_number(totals[-1])} multiply-adds, as it should.", **numbers)
     return Result(False, (fault,), **numbers, outcomes=(Outcome(text=" ".join(map(str, totals))),))
 
 
@@ -78,10 +76,13 @@ def _count(answer: Callable[..., object], case: Case) -> Count:
 
 
 def _right(
-    answer: Callable[..., object], value: object, oracle: Oracle, case: Case, returns: Sequence[str]
+    answer: Callable[..., object],
+    value: object,
+    expected: Tensor | Mapping[str, Tensor],
+    case: Case,
+    returns: Sequence[str],
 ) -> None:
     """Stopped, unless the counted call gave what the oracle gives: work on a wrong result is not worth counting."""
-    expected = oracle(**case)
     rights = expected if isinstance(expected, Mapping) else {returns[0]: expected}
     given = split(value, returns, name_of(answer))
     for part, right_one in rights.items():
@@ -95,25 +96,6 @@ def _right(
             stop("result", f"{what}: it must be right at every size.")
 
 
-def _entries(
-    name: str, entries: Sequence[int], bounds: Sequence[int] | None, grows: float | None
-) -> Finding | None:
-    """Numbers computed by any operator: not many times the multiply-adds that are enough, nor growing faster."""
-    for number, bound in zip(entries, bounds or entries, strict=True):
-        if number > ENTRIES * bound:
-            far = f"{name} computes {_number(number)} entries, far more than it needs."
-            return Finding("operations", far)
-    for at, (before, after) in enumerate(pairwise(entries)):
-        most = min(grows or inf, 1.25 * bounds[at + 1] / bounds[at] if bounds else inf)
-        if after > most * max(before, 1):
-            own = (
-                f"The number of entries that {name[0].lower() + name[1:]} computes grows from {_number(before)} to "
-                f"{_number(after)}, {after / max(before, 1):.3g} times"
-            )
-            return Finding("growth", f"{own}, faster than it may.", f"{own}; it may grow {most:.3g} times.")
-    return None
-
-
 def _each(bound: Bound | None, cases: Sequence[Case]) -> list[int] | None:
     if bound is None:
         return None
@@ -122,28 +104,46 @@ def _each(bound: Bound | None, cases: Sequence[Case]) -> list[int] | None:
     return list(bound) if isinstance(bound, (list, tuple)) else [bound] * len(cases)  # type: ignore[list-item]
 
 
-def _bound(
-    name: str, totals: Sequence[int], bounds: Sequence[int] | None, exact: bool = False
-) -> Finding | None:
-    for total, bound in zip(totals, bounds or totals, strict=True):
-        if total > bound or (exact and total < bound):
-            does = f"{name} does {_number(total)} multiply-adds"
-            words = f"{_number(bound)} are {'needed' if exact else 'enough'}"
-            share = f", {total / bound:.3g} times as many" if total > bound else ""
-            own = f"{does}, {'more' if total > bound else 'fewer'} than are needed."
-            return Finding("operations", own, f"{does} where {words}{share}.")
-    return None
+def _faults(
+    name: str,
+    totals: list[int],
+    entries: list[int],
+    most: list[int] | None,
+    exact: list[int] | None,
+    grows: float,
+) -> Iterator[Finding]:
+    """Of the multiply-adds, and of the numbers that any operator computes: these may be some times more."""
+    for bounds, words in ((most, "enough"), (exact, "needed")):
+        for total, bound in zip(totals, bounds or totals, strict=True):
+            if total > bound or (words == "needed" and total < bound):
+                does = f"{upper(name)} does {_number(total)} multiply-adds"
+                share = f", {total / bound:.3g} times as many" if total > bound else ""
+                own = f"{does}, {'more' if total > bound else 'fewer'} than are needed."
+                yield Finding("operations", own, f"{does} where {_number(bound)} are {words}{share}.")
+    yield from _growth("operations", f"The work of {name} grows", totals, [grows] * len(totals))
+    bounds = exact or most or entries
+    if any(number > ENTRIES * bound for number, bound in zip(entries, bounds, strict=True)):
+        yield Finding(
+            "operations", f"{upper(name)} computes {_number(max(entries))} entries, far more than it needs."
+        )
+    limits = (
+        [min(grows, 1.25 * after / before) for before, after in pairwise(bounds)]
+        if exact or most
+        else [grows]
+    )
+    yield from _growth(
+        "growth", f"The number of entries that {name} computes grows", entries, limits * len(entries)
+    )
 
 
-def _growth(name: str, totals: Sequence[int], grows: float | None) -> Finding | None:
-    for before, after in pairwise(totals):
-        if grows is not None and after > grows * before:
-            own = (
-                f"The work of {name[0].lower() + name[1:]} grows from {_number(before)} to {_number(after)} "
-                f"multiply-adds, {after / before:.3g} times"
+def _growth(kind: str, said: str, numbers: list[int], limits: list[float]) -> Iterator[Finding]:
+    for (before, after), most in zip(pairwise(numbers), limits, strict=False):
+        if after > most * max(before, 1):
+            times = f"{after / max(before, 1):.3g} times"
+            own = f"{said} from {_number(before)} to {_number(after)}, {times}"
+            yield Finding(
+                kind, f"{own}, faster than it may.", f"{own}; it may grow at most {most:.3g} times."
             )
-            return Finding("operations", f"{own}: too fast.", f"{own}; it may grow at most {grows:g} times.")
-    return None
 
 
 def _number(n: int) -> str:
