@@ -32,12 +32,7 @@ ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "lo
 PREFIX = ("bin", "lib", "lib32", "lib64", "pyvenv.cfg")  # of a Python, and no more: a course may lie beside
 PACKAGE = Path(__file__).resolve().parents[2]
 SAMPLE = PACKAGE / "authoring" / "sample"  # has solutions, which a course may have kept
-PROBE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from coursekit.grading.confine.sandbox import probe
-probe()
-"""
+PROBE = "import sys; sys.path.insert(0, sys.argv[1]); from coursekit.grading.confine.sandbox import probe; probe()"
 
 
 @dataclass(frozen=True)

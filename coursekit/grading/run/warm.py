@@ -50,10 +50,7 @@ FLAGS = {
     "broken": "the test itself could not run",
 }
 WEAKER = "this verdict rests on the student's own process, where it could be forged"
-BOOT = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)) if sys.argv[1] else sys.argv.pop(1); "
-    "from coursekit.grading.run.forkserver import main; main()"
-)
+BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from coursekit.grading.run.forkserver import main; main()"
 
 
 _Line = tuple[int, socket.socket]  # a process by its token, and our end of its socket
