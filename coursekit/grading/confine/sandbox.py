@@ -1,11 +1,6 @@
 """What confines the processes of a submission, put together; and whether this system can do it.
 
-    capabilities()   what the system offers, and why not
-    plan(device)     what a submission will see: paths and device files
-    enter(…)         called in a child
-
-There are two levels, the best that is there: namespaces, and Landlock where a system lends none. The pieces are in
-`namespaces.py`, `landlock.py`, `seccomp.py` and `limits.py`.
+There are two levels, the best that is there: namespaces, and Landlock where a system lends none.
 """
 
 import contextlib
