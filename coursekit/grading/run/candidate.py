@@ -27,7 +27,7 @@ if HAS_TORCH:
     from coursekit.checks.judging.by_hand import looking
 
     from .device import use_what_is_there
-    from .lent import TRACED, Lent, counted, lent, notice_tracers
+    from .lent import TRACED, Lent, counted, notice_tracers
 
 CLAIMED_BASES = 20
 
@@ -140,7 +140,7 @@ class Candidate(Peer):
                 return self.exports[data]
             case "kept":
                 self.lending = True
-                return lent(data)
+                return Lent(*data)
             case "proxy":
                 return Proxy(self, data)
             case "given":

@@ -86,8 +86,8 @@ DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 FORMATS = {"contiguous": torch.contiguous_format, "preserve": torch.preserve_format}
 
 
-class Refused(Exception):
-    """What the rules of a counted question do not allow, in one sentence."""
+class Refused(RuntimeError):
+    """What the rules of a counted question do not allow; the sentence says what to do instead."""
 
 
 class Failed(Exception):

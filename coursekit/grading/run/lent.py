@@ -15,7 +15,7 @@ from torch._C import _functorch
 from coursekit.checks.judging.watch import Watch
 
 from .. import wire
-from .kept import BY_HAND, DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, tensors_of
+from .kept import BY_HAND, DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, Refused, tensors_of
 
 _DROPPED = {"device", "layout", "pin_memory", "non_blocking"}
 _RANDOM = ("rand", "normal", "multinomial", "bernoulli", "dropout", "poisson", "exponential", "uniform")
@@ -28,10 +28,6 @@ _TRACERS = (
 )
 _asks = Tensor.requires_grad.__get__  # type: ignore[attr-defined]
 _lines: list["Line"] = []
-
-
-class Refused(RuntimeError):
-    """What a counted question does not allow; the message says what to do instead."""
 
 
 def _no(sentence: str) -> Any:
@@ -47,9 +43,10 @@ class Lent(Tensor):
     key: int
 
     @staticmethod
-    def __new__(cls, key: int, shape: Any, stride: Any, offset: int, dtype: Any) -> "Lent":
+    def __new__(cls, key: int, shape: Any, stride: Any, offset: int, dtype: str) -> "Lent":
+        kind, here = DTYPES[dtype], torch.device("cpu")
         made = Tensor._make_wrapper_subclass(
-            cls, shape, strides=stride, storage_offset=offset, dtype=dtype, device=torch.device("cpu")
+            cls, shape, strides=stride, storage_offset=offset, dtype=kind, device=here
         )
         made.key = key  # here: `torch.Tensor(3, 4)` makes one of these, and Python would call __init__ with 3
         return made
@@ -86,11 +83,6 @@ class Lent(Tensor):
     requires_grad_ = _no(BY_HAND)
     backward = _no(BY_HAND)
     requires_grad = property(lambda self: _asks(self), _no(BY_HAND))
-
-
-def lent(data: Any) -> Lent:
-    key, shape, stride, offset, dtype = data
-    return Lent(key, tuple(shape), tuple(stride), offset, DTYPES[dtype])
 
 
 def line() -> "Line":
@@ -136,7 +128,7 @@ class Line(Watch):
         super().__init__()  # type: ignore[no-untyped-call]
         self.peer, self.off = peer, False
         self.write = json.JSONEncoder(default=_named, check_circular=False).encode
-        self.read = json.JSONDecoder(object_hook=lambda found: lent(found["$k"])).decode
+        self.read = json.JSONDecoder(object_hook=lambda found: Lent(*found["$k"])).decode
 
     @contextlib.contextmanager
     def apart(self) -> Iterator[None]:
