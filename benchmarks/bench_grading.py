@@ -34,8 +34,9 @@ from .measure import Row, figures, ms  # noqa: E402
 PEERS = 3  # rounds in which stock nbgrader takes its turn: it takes as long as all else
 
 
-def graded(root: Path, name: str, jobs: int) -> tuple[list[float], list[float]]:
-    """When each submission was done (seconds from the start), and the MB that our processes then held themselves."""
+def graded(root: Path, name: str, jobs: int) -> tuple[list[float], list[float], float]:
+    """When each submission was done (seconds from the start), the MB that our processes then held themselves, and the
+    processor time that all of them used."""
     options = Options(root, out=Path(tempfile.mkdtemp(dir=root)))
     assignments = load(root, name)
     times, held = [], []
@@ -55,17 +56,20 @@ def graded(root: Path, name: str, jobs: int) -> tuple[list[float], list[float]]:
 
         shelf = Shelf(options.folder, root, options.folder)
         grading = Timed(warm.grade, record, shelf=shelf)
+        used = core.processor_time(os.getpid())
         start = time.perf_counter()
         grading.grade(works(found.submissions, assignments))
+        used = core.processor_time(os.getpid()) - used
         scores = {entry.score for entry in record.entries(name)}
     assert scores == {len(QUESTIONS)}, grading.problems
-    return times, held
+    return times, held, used
 
 
-def each(root: Path, name: str, jobs: int) -> float:
-    """Seconds a submission: read, recognised, repaired, run, recorded, its page written."""
-    times, _ = graded(root, name, jobs)
-    return times[-1] / len(times)
+def each(root: Path, name: str, jobs: int) -> tuple[float, float]:
+    """Seconds a submission, on the clock and of processors: read, recognised, repaired, run, recorded, its page
+    written."""
+    times, _, used = graded(root, name, jobs)
+    return times[-1] / len(times), used / len(times)
 
 
 def stock(root: Path, name: str, count: int) -> float:
@@ -83,6 +87,7 @@ def spread(times: list[float]) -> str:
 def compared(name: str, loops: int, count: int, peers: int, rounds: int, targets: tuple) -> list[Row]:
     """One class, graded by turns with one worker, with two, and by stock nbgrader."""
     times: dict[object, list[float]] = {1: [], 2: [], "nbgrader": [], "bare": []}
+    used: dict[int, list[float]] = {1: [], 2: []}
     found = []
     with tempfile.TemporaryDirectory() as folder:
         root = make_class(Path(folder), name, loops, max(count, peers + 1))
@@ -90,7 +95,8 @@ def compared(name: str, loops: int, count: int, peers: int, rounds: int, targets
         for number in range(rounds):
             times["bare"].append(core.bare(task(loops), 5))
             for jobs in (1, 2):
-                times[jobs].append(each(root, name, jobs))
+                for kept, seconds in zip((times, used), each(root, name, jobs), strict=True):
+                    kept[jobs].append(seconds)
             if number < PEERS:
                 times["nbgrader"].append(stock(root, name, peers))
         for jobs, target in zip((1, 2), targets, strict=True):
@@ -101,6 +107,7 @@ def compared(name: str, loops: int, count: int, peers: int, rounds: int, targets
         value = median(a / b for a, b in zip(times[1], times[2], strict=True))
         what = f"{name} class: two workers against one"
         found.append(Row(what, spread(times[2]), spread(times[1]), value, 1.7, at_most=False))
+        found += utilised(name, times, used)
         if name == "light":
             found.append(_otter(Path(folder) / "otter", times[1], peers))
             over = [1e3 * (a - b) for a, b in zip(times[1], times["bare"], strict=True)]
@@ -109,19 +116,38 @@ def compared(name: str, loops: int, count: int, peers: int, rounds: int, targets
     return found
 
 
+def utilised(name: str, times: dict[object, list[float]], used: dict[int, list[float]]) -> list[Row]:
+    """How many cores one worker already uses, for a submission's two processes and the clerk overlap; and so what two
+    could gain at most, were every core busy all the time."""
+    cores, rounds = os.cpu_count() or 1, range(len(used[1]))
+    busy = [used[1][n] / times[1][n] for n in rounds]
+    most = [cores * times[1][n] / used[2][n] for n in rounds]
+    words = f"{figures(median(busy))} ({figures(min(busy))} to {figures(max(busy))}) cores"
+    bounds = f"{figures(min(most))} to {figures(max(most))}"
+    return [
+        Row(f"{name} class: cores that one worker uses", words, spread(used[1]), median(busy), unit="cores"),
+        Row(
+            f"{name} class: the most that two could gain on {cores} cores",
+            bounds,
+            spread(used[2]),
+            median(most),
+        ),
+    ]
+
+
 def _otter(folder: Path, ours: list[float], peers: int) -> Row:
     theirs = otter.seconds_each(folder, LIGHT, peers)
     what = "light class, 1 worker: `otter run`'s time, times ours"
     if theirs is None:
         return Row(what, ms(ours), "not measured: otter-grader cannot be installed", float("nan"))
-    return Row(what, ms(ours), ms([theirs]), theirs / median(ours), 40, at_most=False)
+    return Row(what, spread(ours), ms([theirs]), theirs / median(ours), 40, at_most=False)
 
 
 def long_run(count: int) -> list[Row]:
     """Many submissions in one run: the last tenth takes no longer than the first, and no more memory."""
     with tempfile.TemporaryDirectory() as folder:
         root = make_class(Path(folder), "long", LIGHT, count)
-        times, held = graded(root, "long", jobs=2)
+        times, held, _ = graded(root, "long", jobs=2)
     tenth = count // 10
     first, last = times[2 * tenth] - times[tenth], times[-1] - times[-1 - tenth]
     words = [f"{1e3 * t / tenth:.0f} ms each" for t in (last, first)]

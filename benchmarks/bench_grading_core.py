@@ -50,6 +50,16 @@ def process_tree(pid: int) -> list[int]:
     return found
 
 
+def processor_time(pid: int) -> float:
+    """Seconds that a process, all below it, and all that have ended there have used."""
+    ticks = 0
+    for one in process_tree(pid):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))  # its own and its children's, of the user and of the system
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def private_bytes(pid: int) -> int:
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))

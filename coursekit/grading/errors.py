@@ -1,7 +1,5 @@
 """What grading can refuse, each in one sentence for the person who runs it."""
 
-from __future__ import annotations
-
 from ..expected import Expected
 
 

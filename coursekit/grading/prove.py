@@ -6,8 +6,6 @@ Answers that nobody wrote down are tried too: small changes of the solution, whi
 the author lists them as equal, and its answer in other forms, which are right.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """`coursekit check FILE`: a student's own notebook from top to bottom, with the checks that it shows."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A student's words on their way to someone's eyes: no control character, no markup that a page would act on."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from html import escape

@@ -1,7 +1,5 @@
 """What one submission may use. Plain numbers, so that they travel and print."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource
@@ -121,7 +119,10 @@ class Group:
         for controller in ("memory", "pids"):
             with contextlib.suppress(OSError):
                 if own := _own_group(controller):
-                    _sweep(own)
+                    for left in own.glob("coursekit-*"):  # by graders that were killed before they could
+                        if not Path("/proc", left.name.removeprefix("coursekit-")).exists():
+                            with contextlib.suppress(OSError):
+                                left.rmdir()
                     group = own / f"coursekit-{pid}"
                     group.mkdir(exist_ok=True)
                     self.made.add(group)
@@ -137,11 +138,3 @@ class Group:
                 with contextlib.suppress(OSError):
                     group.rmdir()
             time.sleep(0.02 if any(map(Path.exists, left)) else 0)
-
-
-def _sweep(own: Path) -> None:
-    """Remove what graders left that were killed before they could."""
-    for group in own.glob("coursekit-*"):
-        if not Path("/proc", group.name.removeprefix("coursekit-")).exists():
-            with contextlib.suppress(OSError):
-                group.rmdir()

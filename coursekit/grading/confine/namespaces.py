@@ -68,15 +68,6 @@ def prctl(option: int, value: int = 0) -> int:
     return int(_libc.prctl(option, ctypes.c_ulong(value), _NONE, _NONE, _NONE))
 
 
-def read_only(target: str) -> None:
-    """Make a bind mount, and all mounts below it, read-only."""
-    attributes = struct.pack("<4Q", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
-    where, size = os.fsencode(target), ctypes.c_size_t(len(attributes))
-    if _libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, where, AT_RECURSIVE, attributes, size) != 0:
-        # Before Linux 5.12: the mount itself only, keeping the flags that may not be cleared.
-        mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | os.statvfs(target).f_flag & 0xF)
-
-
 # the warm parent
 
 
@@ -177,7 +168,8 @@ def _new_root(stage: str, options: Options) -> None:
 
 
 def _show(stage: str, path: str, writable: bool) -> None:
-    """Bind `path` at the same place under the new root, or at its place elsewhere; a link stays a link."""
+    """Bind `path`, and all mounts below it, at the same place under the new root, or at its place elsewhere; a link
+    stays a link."""
     target = stage + moved(path)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     if os.path.lexists(target):
@@ -190,8 +182,13 @@ def _show(stage: str, path: str, writable: bool) -> None:
     else:
         Path(target).touch()
     mount(path, target, None, MS_BIND | MS_REC)
-    if not writable:
-        read_only(target)
+    if writable:
+        return
+    attributes = struct.pack("<4Q", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
+    where, size = os.fsencode(target), ctypes.c_size_t(len(attributes))
+    if _libc.syscall(SYS_MOUNT_SETATTR, AT_FDCWD, where, AT_RECURSIVE, attributes, size) != 0:
+        # Before Linux 5.12: the mount itself only, keeping the flags that may not be cleared.
+        mount("none", target, None, MS_BIND | MS_REMOUNT | MS_RDONLY | os.statvfs(target).f_flag & 0xF)
 
 
 def moved(path: str) -> str:

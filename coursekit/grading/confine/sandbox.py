@@ -1,11 +1,6 @@
 """What confines the processes of a submission, put together; and whether this system can do it.
 
-    capabilities()   what the system offers, and why not
-    plan(device)     what a submission will see: paths and device files
-    enter(…)         called in a child
-
-There are two levels, the best that is there: namespaces, and Landlock where a system lends none. The pieces are in
-`namespaces.py`, `landlock.py`, `seccomp.py` and `limits.py`.
+There are two levels, the best that is there: namespaces, and Landlock where a system lends none.
 """
 
 import contextlib
@@ -32,12 +27,7 @@ ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "fonts", "lo
 PREFIX = ("bin", "lib", "lib32", "lib64", "pyvenv.cfg")  # of a Python, and no more: a course may lie beside
 PACKAGE = Path(__file__).resolve().parents[2]
 SAMPLE = PACKAGE / "authoring" / "sample"  # has solutions, which a course may have kept
-PROBE = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from coursekit.grading.confine.sandbox import probe
-probe()
-"""
+PROBE = "import sys; sys.path.insert(0, sys.argv[1]); from coursekit.grading.confine.sandbox import probe; probe()"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ if HAS_TORCH:
     from coursekit.checks.judging.by_hand import looking
 
     from .device import use_what_is_there
-    from .lent import TRACED, Lent, counted, lent, notice_tracers
+    from .lent import TRACED, Lent, counted, notice_tracers
 
 CLAIMED_BASES = 20
 
@@ -109,9 +109,6 @@ class Candidate(Peer):
             os._exit(0)  # a process that the student's code forked has come back here: it has nothing to say
         super().reply(kind, nonce, data)
 
-    def deadline(self) -> None:
-        return None
-
     def enter_context(self, context: Any) -> None:
         self.looking = context.get("by hand", False)
         take_over(context)
@@ -143,7 +140,7 @@ class Candidate(Peer):
                 return self.exports[data]
             case "kept":
                 self.lending = True
-                return lent(data)
+                return Lent(*data)
             case "proxy":
                 return Proxy(self, data)
             case "given":

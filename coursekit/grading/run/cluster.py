@@ -1,9 +1,5 @@
 """Grading on a Dask cluster: the same submissions, the same outcomes, on other machines.
 
-    with Cluster("tcp://10.0.0.1:8786", limits) as cluster:
-        for outcome in cluster.grade(tasks):
-            ...
-
 Each worker starts a warm parent of its own, by exec and never by fork, for a worker has threads. What a lost worker
 had under way is run again elsewhere; this side alone records, so that every submission is recorded once.
 """

@@ -64,14 +64,14 @@ class Desk(Peer):
         return isinstance(self.fault, ChannelError) and self.fault.status != "slow"
 
     def deadline(self) -> float:
-        """When to stop waiting. The candidate interrupts itself first; this is for one that does not."""
+        """The candidate interrupts itself first; this is for one that does not."""
         return time.monotonic() + self.limits.cell_wall + self.limits.grace
 
-    def request(self, op: str, data: Any, deadline: float | None = None) -> Any:
+    def request(self, op: str, data: Any) -> Any:
         if isinstance(self.fault, ChannelError):
             raise self.fault
         try:
-            return super().request(op, data, deadline or self.deadline())
+            return super().request(op, data)
         except (ChannelError, NotRemote) as fault:
             self.fault = self.fault or fault
             raise

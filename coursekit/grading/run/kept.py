@@ -86,8 +86,8 @@ DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 FORMATS = {"contiguous": torch.contiguous_format, "preserve": torch.preserve_format}
 
 
-class Refused(Exception):
-    """What the rules of a counted question do not allow, in one sentence."""
+class Refused(RuntimeError):
+    """What the rules of a counted question do not allow; the sentence says what to do instead."""
 
 
 class Failed(Exception):
@@ -344,7 +344,7 @@ class _Elsewhere(torch.autograd.Function):
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[Any, ...]:
         peer, flat = ctx.peer, grad.reshape(-1)
         if not ctx.forms:
-            peer.request("vjp", (ctx.key, grad.contiguous()), peer.deadline())
+            peer.request("vjp", (ctx.key, grad.contiguous()))
             return (None, None, None)
         if len(flat) > ENTRIES:
             raise peer.refuse("the test goes back through a value whose history stays with the student")
@@ -352,7 +352,7 @@ class _Elsewhere(torch.autograd.Function):
         totals: list[Any] = [None] * len(ctx.forms)
         for first in range(0, len(flat), step):
             weights = flat[first : first + step]
-            found = peer.request("rows", (ctx.key, first, first + len(weights)), peer.deadline())
+            found = peer.request("rows", (ctx.key, first, first + len(weights)))
             if type(found) is not list or len(found) != len(ctx.forms):
                 raise peer.misbehaved("gradients of the wrong number")
             for at, (row, (shape, dtype)) in enumerate(zip(found, ctx.forms, strict=True)):

@@ -15,7 +15,7 @@ from torch._C import _functorch
 from coursekit.checks.judging.counting import Watch
 
 from .. import wire
-from .kept import BY_HAND, DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, tensors_of
+from .kept import BY_HAND, DTYPE_NAMES, DTYPES, FACTORIES, FORMATS, Refused, tensors_of
 
 _DROPPED = {"device", "layout", "pin_memory", "non_blocking"}
 _RANDOM = ("rand", "normal", "multinomial", "bernoulli", "dropout", "poisson", "exponential", "uniform")
@@ -28,10 +28,6 @@ _TRACERS = (
 )
 _asks = Tensor.requires_grad.__get__  # type: ignore[attr-defined]
 _lines: list["Line"] = []
-
-
-class Refused(RuntimeError):
-    """What a counted question does not allow; the message says what to do instead."""
 
 
 def _no(sentence: str) -> Any:
@@ -47,9 +43,10 @@ class Lent(Tensor):
     key: int
 
     @staticmethod
-    def __new__(cls, key: int, shape: Any, stride: Any, offset: int, dtype: Any) -> "Lent":
+    def __new__(cls, key: int, shape: Any, stride: Any, offset: int, dtype: str) -> "Lent":
+        kind, here = DTYPES[dtype], torch.device("cpu")
         made = Tensor._make_wrapper_subclass(
-            cls, shape, strides=stride, storage_offset=offset, dtype=dtype, device=torch.device("cpu")
+            cls, shape, strides=stride, storage_offset=offset, dtype=kind, device=here
         )
         made.key = key  # here: `torch.Tensor(3, 4)` makes one of these, and Python would call __init__ with 3
         return made
@@ -88,11 +85,6 @@ class Lent(Tensor):
     requires_grad = property(lambda self: _asks(self), _no(BY_HAND))
 
 
-def lent(data: Any) -> Lent:
-    key, shape, stride, offset, dtype = data
-    return Lent(key, tuple(shape), tuple(stride), offset, DTYPES[dtype])
-
-
 def line() -> "Line":
     if not _lines:
         raise Refused("this tensor belongs to an earlier call, which is over")
@@ -105,7 +97,7 @@ def counted(peer: Any) -> Iterator[None]:
     _lines.append(Line(peer))
     made, torch.tensor = torch.tensor, _tensor_maker(torch.tensor)
     try:
-        with _Making():  # type: ignore[no-untyped-call]
+        with _lines[-1]:
             yield
     finally:
         torch.tensor = made
@@ -129,30 +121,14 @@ def _tensor_maker(made: Any) -> Any:
     return tensor
 
 
-class _Making(Watch):
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs, here = kwargs or {}, line()
-        if here.off:
-            return func(*args, **kwargs)
-        name = func._overloadpacket.__name__
-        found = list(tensors_of((args, kwargs)))
-        if any(isinstance(t, Lent) for t in found) or (name in FACTORIES and not found):
-            return here.operator(func, args, kwargs)
-        if name in ("lift_fresh", "lift"):
-            return here.constant(args[0])
-        out = func(*args, **kwargs)
-        if isinstance(out, Tensor) and any(word in name for word in _RANDOM) and not name.endswith("_"):
-            return here.constant(out)
-        return out
-
-
-class Line:
+class Line(Watch):
     """The way of one counted call's operators to the examiner."""
 
     def __init__(self, peer: Any):
+        super().__init__()  # type: ignore[no-untyped-call]
         self.peer, self.off = peer, False
         self.write = json.JSONEncoder(default=_named, check_circular=False).encode
-        self.read = json.JSONDecoder(object_hook=lambda found: lent(found["$k"])).decode
+        self.read = json.JSONDecoder(object_hook=lambda found: Lent(*found["$k"])).decode
 
     @contextlib.contextmanager
     def apart(self) -> Iterator[None]:
@@ -162,6 +138,21 @@ class Line:
             yield
         finally:
             self.off = before
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if self.off:
+            return func(*args, **kwargs)
+        name = func._overloadpacket.__name__
+        found = list(tensors_of((args, kwargs)))
+        if any(isinstance(t, Lent) for t in found) or (name in FACTORIES and not found):
+            return self.operator(func, args, kwargs)
+        if name in ("lift_fresh", "lift"):
+            return self.constant(args[0])
+        out = func(*args, **kwargs)
+        if isinstance(out, Tensor) and any(word in name for word in _RANDOM) and not name.endswith("_"):
+            return self.constant(out)
+        return out
 
     def operator(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         packet = func._overloadpacket.__name__
@@ -174,7 +165,7 @@ class Line:
             raise Refused(BY_HAND)
         if torch.Tag.inplace_view in func.tags:
             # `v @ M` ends in `squeeze_`: a new view there, the same one here.
-            fresh = self.ask([f"{packet.rstrip('_')}.{func._overloadname}", list(args), kwargs])
+            fresh = self.ask(f"{packet.rstrip('_')}.{func._overloadname}", list(args), kwargs)
             with torch._C._DisableTorchDispatch():
                 func(*args, **kwargs)
             args[0].key = fresh.key
@@ -182,19 +173,19 @@ class Line:
         if args and func._schema.is_mutable and isinstance(args[0], Tensor) and not isinstance(args[0], Lent):
             raise Refused(f"`{packet}` writes into a tensor made outside the function: make it inside")
         kwargs = {name: value for name, value in kwargs.items() if name not in _DROPPED and value is not None}
-        reply = self.ask([f"{packet}.{func._overloadname}", self._lifted(args), kwargs])
+        reply = self.ask(f"{packet}.{func._overloadname}", self._lifted(args), kwargs)
         return args[0] if reply == "same" else reply
 
     def constant(self, tensor: Tensor) -> Any:
         with self.apart():
-            return self._answer(self.peer.request("constant", tensor.detach()))
+            return self._ask("constant", tensor.detach())
 
-    def ask(self, question: list[Any]) -> Any:
+    def ask(self, *question: Any) -> Any:
         with self.apart():
-            return self._answer(self.peer.request("operator", self.write(question)))
+            return self._ask("operator", self.write(question))
 
-    def _answer(self, reply: str) -> Any:
-        status, data = self.read(reply)
+    def _ask(self, op: str, question: Any) -> Any:
+        status, data = self.read(self.peer.request(op, question))
         if status == "ok":
             return data
         if status == "refused":

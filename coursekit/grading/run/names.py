@@ -195,14 +195,9 @@ class Ledger:
 
     def reach(self, names: set[str]) -> set[str]:
         """`names`, and all that the given cells which bind them mention in turn."""
-        found, queue = set(names), list(names)
-        while queue:
-            name = queue.pop()
-            for cell in self.given.values():
-                if name in cell.binds:
-                    new = cell.mentions - found
-                    found |= new
-                    queue.extend(new)
+        found, size = set(names), -1
+        while size < (size := len(found)):
+            found = found.union(*(cell.mentions for cell in self.given.values() if cell.binds & found))
         return found
 
     def needed(self, test: Names) -> list[int]:

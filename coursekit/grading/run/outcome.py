@@ -7,16 +7,11 @@ A `Task` is one submission, already repaired: its cells in order, each with a ro
     extra     a cell of the student's own
     test      an autograded test with points; only the examiner ever sees its source
 
-`Warm.grade(tasks)` (see `warm.py`) gives one `Outcome` a task. Its `tests` hold one `TestOutcome` a test cell,
-whatever happened; its `cells` one `CellOutcome` for every other code cell.
+An `Outcome` has one `TestOutcome` a test cell, whatever happened, and one `CellOutcome` for every other code cell.
 
-A test normally runs in the examiner ("remote"). A cell that contains the line
-
-    # coursekit: in-candidate
-
-runs in the student's process instead, and so does a test whose `mode` is "candidate"; `calibrate` finds
-out, with the instructor's own solution, which tests need that. Such a verdict could be forged in principle:
-its `weaker` is true and the grade is flagged; and since that process has seen the test, nothing that it says
+A test normally runs in the examiner ("remote"). A cell with the line `# coursekit: in-candidate` runs in the student's
+process instead, and so does a test whose `mode` is "candidate" (see `calibrate`). Such a verdict could be forged in
+principle: its `weaker` is true and the grade is flagged; and since that process has seen the test, nothing that it says
 afterwards is shown to the student. With the mode "own" a student runs the tests of their own notebook.
 """
 

@@ -56,7 +56,7 @@ class Peer:
         self.shell, self.limits, self.size = shell, limits, limits.answer * MB
         self.frames = Frames(sock, 4 * self.size)
         self.depth = 0
-        self.until: float | None = None  # when to stop waiting: also for room to answer while we ask
+        self.until: float | None = None  # the deadline under way: also for room to answer while we ask
         self.exports: dict[int, Any] = {}
         self.keys: dict[int, int] = {}
         self.graphs: dict[int, tuple[Any, list[Any]]] = {}
@@ -83,10 +83,13 @@ class Peer:
 
     # asking
 
-    def request(self, op: str, data: Any, deadline: float | None = None) -> Any:
+    def deadline(self) -> float | None:
+        """When to stop waiting."""
+
+    def request(self, op: str, data: Any) -> Any:
         """Ask the other side and wait; meanwhile serve what it asks."""
         nonce = secrets.randbits(64)
-        self.until = deadline
+        self.until = deadline = self.deadline()
         self.frames.send(REQUEST, nonce, wire.encode((op, data)), deadline)
         while True:
             kind, echoed, payload = self.frames.receive(deadline)

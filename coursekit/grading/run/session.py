@@ -86,7 +86,7 @@ class Session:
                     raise ChannelError("the student's process ended too often", "exhausted")
                 self.restarts += 1
                 self.tell("candidate")
-            given = {name for names in self.ledger.given.values() for name in names.binds}
+            given = set().union(*(names.binds for names in self.ledger.given.values()))
             _, (line, *_), _, _ = socket.recv_fds(self.frames.sock, 1, 1)
             self.desk = Desk(socket.socket(fileno=line), self.shell, self.limits, given, self.seeded)
             position = -1
@@ -115,8 +115,8 @@ class Session:
             return CellOutcome(cell.id, cell.role, status, fault.reason)
         outcome = cell_outcome(cell, reply)
         if desk.saw_a_test:
-            outcome.error, outcome.outputs = SILENCED if outcome.error else "", []
-            outcome.raised, outcome.line = "", 0
+            error = SILENCED if outcome.error else ""
+            outcome = replace(outcome, error=error, outputs=[], raised="", line=0)
         self.ran.append(position)
         if outcome.status == "timeout":
             self.skipped.add(position)
@@ -129,9 +129,8 @@ class Session:
     def _note(self, position: int, cell: Cell) -> None:
         """What this cell means for where names come from."""
         if cell.role == "given" and not cell.in_candidate:
-            names = names_of(cell.source)
-            self.ledger.given[position] = names
-            self.ledger.trusted.update(dict.fromkeys(names.binds, position))
+            names = self.ledger.given[position] = names_of(cell.source)
+            self.ledger.trusted |= dict.fromkeys(names.binds, position)
         elif cell.role == "given":
             self.student_given.add(position)
             self.ledger.allowed |= names_of(cell.source).binds

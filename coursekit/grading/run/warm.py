@@ -2,15 +2,10 @@
 
     with Warm(jobs=2, limits=Limits(cell_cpu=10)) as warm:
         for outcome in warm.grade(tasks):        # in the order in which they finish
-            ...
 
-    outcome = grade(task)                        # one submission, a warm parent of its own
-
-Two processes a submission are forked from the warm parent: the examiner gets the task over a socket that only it
-holds, and the candidate gets the student's cells from the examiner. Whatever they do, `grade` gives one `Outcome`
-a task: a process that dies or hangs costs its own submission points, and never the batch.
-
-`grade` may be used from any thread; a Warm belongs to one at a time.
+The examiner gets the task over a socket that only it holds, and the candidate the student's cells from the examiner.
+Whatever they do, `grade` gives one `Outcome` a task: a process that dies or hangs costs its own submission points, and
+never the batch. A Warm belongs to one thread at a time.
 """
 
 import contextlib
@@ -50,10 +45,7 @@ FLAGS = {
     "broken": "the test itself could not run",
 }
 WEAKER = "this verdict rests on the student's own process, where it could be forged"
-BOOT = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)) if sys.argv[1] else sys.argv.pop(1); "
-    "from coursekit.grading.run.forkserver import main; main()"
-)
+BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from coursekit.grading.run.forkserver import main; main()"
 
 
 _Line = tuple[int, socket.socket]  # a process by its token, and our end of its socket
@@ -101,7 +93,6 @@ class Warm:
         self.jobs, self.limits, self.unsafe, self.device = max(1, jobs), limits or Limits(), unsafe, device
         self.preload = list(PRELOAD if preload is None else preload)
         self.hidden = [os.path.realpath(path) for path in hidden]
-        self.missing: list[str] = []
         self.token = 0
         self.ahead: list[list[_Line]] = []  # the next submission's processes, forked while others run
         self.process: subprocess.Popen[bytes] | None = None
@@ -159,7 +150,6 @@ class Warm:
             _, errors = self.process.communicate()
             self.stop()
             raise CannotGrade(f"the warm parent did not start: {told}\n{errors.decode()[-2000:]}")
-        self.missing = told
 
     def stop(self) -> None:
         """End the warm parent, and with it every process of every submission."""
