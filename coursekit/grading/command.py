@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 import zipfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from .confine.limits import Limits
 from .errors import GradingError
 from .facts import Entry, Problem, counted, points
 from .gradebook import export as exports
-from .gradebook.export import Final, fill_canvas, fill_moodle
+from .gradebook.export import NUMBERED, Final, fill_canvas, fill_moodle
 from .gradebook.record import Change, Record
 from .gradebook.term import in_utc
 from .gradescope import autograder_zip
@@ -246,7 +246,8 @@ def _final(entry: Entry, unfinished: bool) -> Final:
     """What may go out for a student; a grade and its reasons on one line, for a column of feedback."""
     lost = dict.fromkeys(q.sentence for q in entry.questions if q.short and q.sentence and not q.waiting)
     said = [text for notebook in entry.comments.values() for text in notebook.values()]
-    words = " ".join([f"{points(entry.score)} of {points(entry.max_score)}.", *lost, *said])
+    late = [f"Handed in late: {points(entry.late_penalty)} points fewer."] if entry.late_penalty else []
+    words = " ".join([f"{points(entry.score)} of {points(entry.max_score)}.", *late, *lost, *said])
     wait = f"{counted(entry.waiting, 'answer')} to grade by hand" if entry.waiting and not unfinished else ""
     return Final(entry.score, entry.max_score, wait, words)
 
@@ -316,6 +317,7 @@ def status(name: str | None, options: Options) -> list[Standing]:
     found = []
     with options.record() as record:
         people, refused = record.term.people(), record.term.told("refused")
+        called = Counter(person.name for person in people)
         known = record.assignments(ungraded=True)
         if name is not None and name not in known:
             has = ", ".join(known) or "none"
@@ -323,7 +325,10 @@ def status(name: str | None, options: Options) -> list[Standing]:
         for assignment in [name] if name else known:
             entries = record.entries(assignment)
             done = {entry.student for entry in _shared(record, entries)}
-            missing = [person.student for person in people if person.student not in done]
+            # Moodle numbers its students anew for each assignment: they are known by as many works under their name.
+            handed = Counter(match["name"] for match in map(NUMBERED.fullmatch, done) if match)
+            absent = [p for p in people if p.student not in done]
+            missing = [p.student for p in absent if not (p.name and called[p.name] <= handed[p.name])]
             due = record.term.lateness(assignment).due
             found.append(Standing(assignment, entries, missing, refused, in_utc(due) if due else ""))
     return found

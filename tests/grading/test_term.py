@@ -348,6 +348,22 @@ def test_a_gradebook_that_is_none_is_refused_and_left_alone(tmp_path, broken):
     assert (tmp_path / "gradebook.db").read_bytes() == broken
 
 
+def test_who_handed_in_by_moodle_is_not_missing_though_moodle_numbers_them_anew(tmp_path, empty_gradebook):
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
+    options = Options(tmp_path)
+    with Record(options.gradebook_url) as record, record.engine.begin() as connection:
+        for student in ("Ada L (301)", "John S (303)", "Jo P (304)", "Jo P (305)"):
+            row = {"student": student, "assignment": "sums", "record": graded_entry(student, "sums")}
+            connection.execute(insert(GRADED).values(**row, digest="d", outputs="{}"))
+    class_list = (
+        "Vorname,Nachname,E-Mail\nAda,L,a@x\nJohn,S,b@x\nJohn,S,c@x\nJo,P,d@x\nJo,P,e@x\nLise,M,f@x\n"
+    )
+    with options.record() as record:
+        record.term.enrol(read_roster(class_list))
+    (sums,) = status(None, options)
+    assert sums.missing == ["b@x", "c@x", "f@x"], "of two of one name it cannot be told which"
+
+
 def test_a_grade_that_was_cut_off_in_the_gradebook_is_a_sentence(tmp_path, empty_gradebook):
     shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
     options = Options(tmp_path)

@@ -20,7 +20,7 @@ from ..facts import Entry, Key, points, titles
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d+(\.\d+)?\Z)")  # but a number with its sign is a number
 
 # What a download of Canvas or Moodle calls a student.
-NUMBERED = re.compile(r".* \((\d+)\)")  # "First Last (12345)"
+NUMBERED = re.compile(r"(?P<name>.*) \((?P<number>\d+)\)")  # "First Last (12345)"
 PARTICIPANT = re.compile(r"\D+(\d+)")  # "Participant 12345", whatever the language; some leave no blank
 CANVAS_IDS = ("ID", "SIS Login ID", "SIS User ID", "Integration ID")
 # Moodle's words for the two columns that matter, in the languages that we know; others are named with --column.
@@ -193,7 +193,7 @@ def _fill(
 def _places(student: str, where: Mapping[tuple[str, str], set[int]]) -> set[int]:
     """The rows that have this student's id: the number that the system gave, or else the id as a whole."""
     match = NUMBERED.fullmatch(student)
-    return (where.get(("number", match[1])) if match else None) or where.get(("id", student), set())
+    return (where.get(("number", match["number"])) if match else None) or where.get(("id", student), set())
 
 
 def _column(titles: list[str], names: set[str], head: list[str], what: str, wanted: str) -> int:

@@ -260,7 +260,9 @@ class Record:
             done = (HISTORY.c.number == row.number) | (own & (HISTORY.c.assignment == assignment))
             with self.engine.begin() as connection:
                 connection.execute(update(HISTORY).where(done).values(record=None, outputs=None))
-            changes.append(Change(row.run, row.student, assignment, row.after, row.before, f"not {row.why}"))
+            changes.append(
+                Change(row.run, row.student, assignment, row.after, row.before, f"undone: {row.why}")
+            )
         return changes
 
     # ── what is read ──
