@@ -6,8 +6,6 @@
 Importing this package is cheap: torch is imported by the parts that need it, when they are used.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from .version import __version__

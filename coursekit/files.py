@@ -1,7 +1,5 @@
 """One way to write a file: whole, or not at all."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Packages whose names are imported when they are first used, so that importing the package costs nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """What this runtime offers: torch, a device."""
 
-from __future__ import annotations
-
 import os
 import sysconfig
 from typing import Any

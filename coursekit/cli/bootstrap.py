@@ -4,7 +4,9 @@ Only the standard library, and only syntax that an old Python can read: the firs
 does for a user may be to say that their Python is too old.
 """
 
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,23 +26,16 @@ def stop(sentence: str) -> None:
 def check_machine(version: "tuple[int, ...]" = sys.version_info[:3], free: "int | None" = None) -> None:
     """Refuse, in one sentence, a machine on which the set-up could not end well."""
     if tuple(version[:2]) < OLDEST:
-        words = "Python {}.{} is too old: this course needs Python {}.{} or later; install one and run "
-        stop((words + "`make PYTHON=python3.11 …`.").format(*(tuple(version[:2]) + OLDEST)))
+        words = "Python {}.{} is too old: the course needs {}.{} or later; install one, and `make PYTHON=python3.11 …`."
+        stop(words.format(*(tuple(version[:2]) + OLDEST)))
     free = shutil.disk_usage(HERE).free if free is None else free
     if free < NEED_BYTES:
-        words = (
-            "The disk is too full: {:.1f} GB are free here and the set-up needs {:.0f} GB; free some space "
-        )
-        stop((words + "and run the same command again.").format(free / 1e9, NEED_BYTES / 1e9))
+        words = "The disk is too full: {:.1f} GB are free here, the set-up needs {:.0f} GB; free some and run it again."
+        stop(words.format(free / 1e9, NEED_BYTES / 1e9))
 
 
 def python() -> str:
     return os.path.join(VENV, "Scripts" if os.name == "nt" else "bin", "python")
-
-
-def say(text: str) -> None:
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
 
 
 def run(*command: str) -> int:
@@ -63,10 +58,10 @@ def install() -> None:
     check_machine()
     started = time.time()
     if not os.path.exists(python()):
-        say("Making .venv …")
+        print("Making .venv …", flush=True)
         if run(sys.executable, "-m", "venv", VENV) != 0:
             stop("Could not make .venv: on Debian and Ubuntu, install the package python3-venv first.")
-    say("Installing the tested versions from requirements.txt (a few minutes the first time) …")
+    print("Installing the tested versions from requirements.txt (a few minutes the first time) …", flush=True)
     pip = [python(), "-m", "pip", "install", "--disable-pip-version-check"]
     quiet = [] if sys.stdout.isatty() else ["--quiet"]  # on a terminal pip draws its own progress bars
     if not install_pinned(pip + ["--quiet"]) and run(*(pip + quiet + ["-r", "requirements.txt"])) != 0:
@@ -75,7 +70,7 @@ def install() -> None:
         stop("Installing coursekit itself failed; the lines above say why.")
     with open(os.path.join(VENV, ".installed"), "w") as stamp:
         stamp.write("requirements.txt was installed\n")
-    say("Set up in %.0f s." % (time.time() - started))
+    print("Set up in %.0f s." % (time.time() - started), flush=True)
 
 
 def find_browser() -> "str | None":
@@ -92,7 +87,7 @@ def install_packages(what: str, packages: "list[str]") -> bool:
     """Install Debian packages where this is Debian and we are root; True where that worked."""
     if not (shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0):
         return False
-    say("Installing " + what + " …")
+    print("Installing " + what + " …", flush=True)
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     subprocess.call(["apt-get", "update", "-qq"], env=environment, stdout=subprocess.DEVNULL)
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + packages
@@ -104,7 +99,7 @@ def browser() -> None:
     if not find_browser():
         install_packages("Chromium for the browser tests", ["chromium", "fonts-dejavu-core"])
     if not find_browser():
-        say("No Chromium: the browser tests will say what to install.")
+        print("No Chromium: the browser tests will say what to install.", flush=True)
     if not (shutil.which("firefox-esr") or shutil.which("firefox")):
         install_packages("Firefox for the tests of the live pages", ["firefox-esr"])
     if not find_postgres():
@@ -116,11 +111,9 @@ def find_postgres() -> "str | None":
     found = shutil.which("initdb")
     if found and shutil.which("postgres"):
         return os.path.dirname(found)
-    base = "/usr/lib/postgresql"
-    versions = os.listdir(base) if os.path.isdir(base) else []
-    versions.sort(key=lambda v: [int(p) for p in v.split(".") if p.isdigit()], reverse=True)
-    folders = (os.path.join(base, version, "bin") for version in versions)
-    return next((folder for folder in folders if os.path.exists(os.path.join(folder, "initdb"))), None)
+    places = glob.glob("/usr/lib/postgresql/*/bin/initdb")
+    newest = max(places, key=lambda path: [int(n) for n in re.findall("[0-9]+", path)], default=None)
+    return newest and os.path.dirname(newest)
 
 
 if __name__ == "__main__":

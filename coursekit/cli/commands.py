@@ -1,31 +1,25 @@
 """`coursekit …`: the commands. Each imports what it needs when it runs, so that `--help` is quick."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
 from ..expected import Expected
 from ..files import write
 from . import term  # noqa: F401 - its commands
-from .shared import (
-    CourseOption,
-    GradebookOption,
-    NamesArgument,
-    OutOption,
-    UnsafeOption,
-    app,
-    built,
-    columns,
-    console,
-    graded,
-    problems,
-    released,
-    say,
-)
+from .shared import CourseOption, GradebookOption, OutOption, app, columns, console, problems, say
+
+if TYPE_CHECKING:
+    from ..authoring.course import Course
+    from ..grading.command import Graded, Options
+
+NamesArgument = Annotated[list[str] | None, Argument(help="Assignments.", show_default="all")]
+UnsafeOption = Annotated[bool, Option("--unsafe", help="Run without a sandbox, where there is none.")]
 
 MARKS = {True: "[green]✓[/]", False: "[red]✗[/]"}
 
@@ -39,6 +33,40 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
+@contextmanager
+def bar(title: str, total: float) -> Iterator[Callable[..., None]]:
+    """`with bar("Grading", 40) as advance: advance(advance=1)`; `advance` takes rich's update arguments. A plain line
+    where there is no terminal."""
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    parts = ("{task.description}", BarColumn(), MofNCompleteColumn(), *times)
+    with Progress(*parts, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(title, total=total)
+        if not console.is_terminal:
+            console.print(f"{title} …")
+        yield lambda **update: progress.update(task, **update)
+
+
+def released(course: "Course", names: list[str] | None = None) -> list[Path]:
+    from ..authoring.release import release
+
+    with bar("Releasing the assignments", len(names or course.assignments())) as advance:
+        return release(course, names, progress=lambda _: advance(advance=1))
+
+
+def built(course: "Course") -> Path:
+    from ..book.build import build
+
+    with bar("Building the book", 100) as advance:
+        return build(course.root, progress=lambda share: advance(completed=round(100 * share)))
+
+
+def graded(submissions: list[Path], options: "Options") -> "Graded":
+    from ..grading.command import run
+
+    with bar("Grading", 1) as advance:
+        return run(submissions, options, lambda n: advance(total=n), lambda: advance(advance=1))
+
+
 @app.command()
 def book(
     pdf: Annotated[bool, Option("--pdf", help="Print the whole book into one PDF too.")] = False,
@@ -49,6 +77,7 @@ def book(
     """Build the book into `_build/html`."""
     from ..authoring.course import Course
     from ..book.paper import print_book
+    from ..book.build import address, server
     from .bootstrap import find_browser
 
     here = Course.find(course)
@@ -56,13 +85,8 @@ def book(
     say("The book: ", page / "index.html")
     if pdf:
         say("On paper: ", print_book(here.root, find_browser()))
-    if serve:
-        _serve(page, port)
-
-
-def _serve(page: Path, port: int) -> None:
-    from ..book.build import address, server
-
+    if not serve:
+        return
     try:
         served = server(page, port)
     except OSError as error:
@@ -124,7 +148,7 @@ def doctor(
     """Tell what this machine has, and what is missing for what."""
     from .doctor import examine, examine_device
 
-    findings = list(examine_device()) if device else examine()
+    findings = list(examine_device() if device else examine())
     width = max(len(f.part) for f in findings)
     for finding in findings:
         mark = MARKS[True] if finding.ok else "[yellow]–[/]"

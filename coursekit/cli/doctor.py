@@ -1,7 +1,5 @@
 """`coursekit doctor`: what this machine has, and what is missing for what."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import os
@@ -14,18 +12,14 @@ from dataclasses import dataclass
 
 from .bootstrap import OLDEST, find_browser, find_postgres
 
+PACKAGES = {"book": "jupyter-book", "notebooks": "jupytext", "nbgrader": "nbgrader", "cluster": "distributed"}
+
 
 @dataclass(frozen=True)
 class Finding:
     part: str
     ok: bool
     text: str
-
-
-def examine() -> list[Finding]:
-    """Every finding, in the order in which a newcomer needs them."""
-    looks = (_machine, _torch, _packages, _sandbox, _tools, _public)
-    return [finding for look in looks for finding in look()]
 
 
 # An answer that asks for CUDA, and tests that ask it: where the numbers lay, and whether they are right.
@@ -69,62 +63,52 @@ def examine_device() -> Iterator[Finding]:
     yield Finding("  confined", outcome.level not in ("", "none"), f"behind {outcome.level or 'nothing'}")
 
 
-def _machine() -> Iterator[Finding]:
-    version = platform.python_version()
+def examine() -> Iterator[Finding]:
+    """Every finding, in the order in which a newcomer needs them."""
+    from ..grading.confine.sandbox import capabilities
+
+    version = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     ok = sys.version_info[:2] >= OLDEST
-    need = "" if ok else f": the course needs {OLDEST[0]}.{OLDEST[1]} or later"
-    yield Finding("Python", ok, f"{version} on {platform.system()} {platform.machine()}{need}")
+    need = "" if ok else f": the course needs {'.'.join(map(str, OLDEST))}"
+    yield Finding("Python", ok, version + need)
     yield Finding("cores", True, f"{os.cpu_count()}: `coursekit grade` uses all of them, or --jobs N")
     free = shutil.disk_usage(os.getcwd()).free / 1e9
-    yield Finding(
-        "disk", free > 1, f"{free:.0f} GB free here{'' if free > 1 else ': too little to build and grade'}"
-    )
+    few = "" if free > 1 else ": too little to build and grade"
+    yield Finding("disk", free > 1, f"{free:.0f} GB free here{few}")
+    yield from _torch()
+    for part, package in PACKAGES.items():
+        extra = "book" if part == "book" else "grade"
+        try:
+            yield Finding(part, True, f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            yield Finding(part, False, f"{package} is missing: `pip install coursekit[{extra}]`")
+    offered = capabilities()
+    needs = f"`coursekit grade` would need --unsafe: {offered.why}"
+    yield Finding("sandbox", offered.enough, "student code can be confined" if offered.enough else needs)
+    for part, answer in offered.parts.items():
+        yield Finding(f"  {part}", answer == "yes", answer)
+    found = find_browser()
+    missing = "no Chromium: the browser tests of the book need one (Debian: `apt-get install chromium`)"
+    yield Finding("browser", bool(found), found or missing)
+    yield Finding("gradebook", True, f"SQLite {sqlite3.sqlite_version}, the default")
+    client = importlib.util.find_spec("psycopg") is not None
+    ready = f"client ready for --gradebook postgresql+psycopg://…; server: {find_postgres() or 'none here'}"
+    missing = "only for a gradebook on a server: `pip install psycopg[binary]`"
+    yield Finding("PostgreSQL", client, ready if client else missing)
+    yield from _public()
 
 
 def _torch() -> Iterator[Finding]:
     from ..runtime import MissingTorch, best_device, require_torch
 
     try:
-        torch = require_torch()
+        torch, device = require_torch(), best_device().type
     except MissingTorch as error:
         yield Finding("torch", False, f"missing: {error}")
         return
     yield Finding("torch", True, torch.__version__)
-    device = best_device().type
     slow = "the CPU: every exercise has a size for it; a GPU only makes `lab` quicker"
     yield Finding("device", True, slow if device == "cpu" else device)
-
-
-def _packages() -> Iterator[Finding]:
-    for part, package in (
-        ("book", "jupyter-book"), ("notebooks", "jupytext"), ("nbgrader", "nbgrader"), ("cluster", "distributed")
-    ):  # fmt: skip
-        extra = "book" if part == "book" else "grade"
-        try:
-            yield Finding(part, True, f"{package} {importlib.metadata.version(package)}")
-        except importlib.metadata.PackageNotFoundError:
-            yield Finding(part, False, f"{package} is missing: `pip install coursekit[{extra}]`")
-
-
-def _sandbox() -> Iterator[Finding]:
-    from ..grading.confine.sandbox import capabilities
-
-    offered = capabilities()
-    needs = f"`coursekit grade` would need --unsafe: {offered.why}"
-    yield Finding("sandbox", offered.enough, "student code can be confined" if offered.enough else needs)
-    for part, answer in offered.parts.items():
-        yield Finding(f"  {part}", answer == "yes", answer)
-
-
-def _tools() -> Iterator[Finding]:
-    found = find_browser()
-    missing = "no Chromium: the browser tests of the book need one (Debian: `apt-get install chromium`)"
-    yield Finding("browser", bool(found), found or missing)
-    yield Finding("gradebook", True, f"SQLite {sqlite3.sqlite_version}, the default")
-    has_client = importlib.util.find_spec("psycopg") is not None
-    ready = f"client ready for --gradebook postgresql+psycopg://…; server: {find_postgres() or 'none here'}"
-    missing = "only for a gradebook on a server: `pip install psycopg[binary]`"
-    yield Finding("PostgreSQL", has_client, ready if has_client else missing)
 
 
 def _public() -> Iterator[Finding]:
@@ -137,8 +121,8 @@ def _public() -> Iterator[Finding]:
     except CourseError as error:
         yield Finding("published", False, str(error))
         return
+    yield Finding("published", True, f"at {public.site}/, by `coursekit publish DIR --pages`")
     opens = (
         public.colab(f"notebooks/{names[0]}/{names[0]}.ipynb") if names else "nothing: there is no assignment"
     )
-    yield Finding("published", True, f"at {public.site}/, by `coursekit publish DIR --pages`")
-    yield Finding("Colab button", True, f"opens {opens}")
+    yield Finding("Colab button", bool(names), f"opens {opens}")

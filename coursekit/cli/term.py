@@ -1,6 +1,4 @@
-"""`coursekit …`: the chores of a term, each one command. The work is that of `grading.term`."""
-
-from __future__ import annotations
+"""`coursekit …`: the chores of a term, each one command. Each imports what it needs when it runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +7,12 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from ..expected import Expected
-from .shared import AssignmentArgument, Later, chore, columns, console, problems, say
+from .shared import chore, columns, console, problems, say
 
 if TYPE_CHECKING:
-    from ..grading import term as chores
     from ..grading.command import Options
-else:
-    chores = Later("coursekit.grading.term")
+
+AssignmentArgument = Annotated[str, Argument(help="An assignment.")]
 
 
 def _left(path: Path, left: list[str]) -> None:
@@ -28,17 +25,19 @@ def _left(path: Path, left: list[str]) -> None:
 
 @chore()
 def report(
-    options: Options,
+    options: "Options",
     assignment: AssignmentArgument,
     names: Annotated[bool, Option("--names", help="Name the students on its leaderboard.")] = False,
 ) -> None:
     """Write the class's report again, with the points that were given by hand since."""
-    say("The class: ", chores.report_again(assignment, options, names))
+    from ..grading.command import report_again
+
+    say("The class: ", report_again(assignment, options, names))
 
 
 @chore()
 def export(
-    options: Options,
+    options: "Options",
     assignment: AssignmentArgument,
     to: Annotated[Path, Argument(help="The file to write (a folder for gradescope).")],
     form: Annotated[str, Option("--format", help="csv, canvas, moodle, gradescope, gradescope-zip.")] = "csv",
@@ -47,36 +46,40 @@ def export(
     unfinished: Annotated[bool, Option("--unfinished", help="Also totals that wait for a person.")] = False,
 ) -> None:
     """Write grades for another system. What is not certain is not written, and listed; exit code 1 then."""
-    _left(*chores.export(assignment, to, form, into, options, column, unfinished))
+    from ..grading.command import export as write
+
+    _left(*write(assignment, to, form, into, options, column, unfinished))
 
 
 @chore()
 def due(
-    options: Options,
+    options: "Options",
     assignment: AssignmentArgument,
     when: Annotated[str, Argument(help="A time, as 2026-12-01T18:00+01:00.")] = "",
     late: Annotated[str, Option(help="Late policy, as '10% a day after 1h'.")] = "",
     keep: Annotated[str, Option(help="Of several submissions: latest, or best.")] = "",
 ) -> None:
     """Set when an assignment is due and what late work loses; penalties follow at once."""
-    say(chores.set_due(assignment, when, late, options, keep))
+    with options.record(assignment, new=True) as record:
+        say(record.decide(assignment, when, late, keep))
 
 
 @chore()
 def extend(
-    options: Options,
+    options: "Options",
     assignment: AssignmentArgument,
     student: Annotated[str, Argument(help="A student's id.")],
     until: Annotated[str, Argument(help="A time, or +3d or +12h after the due time.")],
     why: Annotated[str, Option(help="The reason, kept with it.")] = "",
 ) -> None:
     """Give one student more time."""
-    say(chores.extend(assignment, student, until, why, options))
+    with options.record(assignment, new=True) as record:
+        say(record.extend(assignment, student, until, why))
 
 
 @chore()
 def give(
-    options: Options,
+    options: "Options",
     assignment: AssignmentArgument,
     student: Annotated[str, Argument(help="A student's id.")],
     question: Annotated[str, Argument(help="A graded cell, as `test_clip`.")],
@@ -84,36 +87,45 @@ def give(
     comment: Annotated[str, Argument(help="What the student reads.")] = "",
 ) -> None:
     """Give points or a comment by hand, kept for ever."""
+    from ..grading.facts import points
+
     try:
         number = None if score == "-" else float(score)
     except ValueError:
-        raise Expected(
-            f"{score!r} is no number of points: write it as 2.5, or - for a comment alone"
-        ) from None
-    say(chores.give(assignment, student, question, number, comment, options))
+        words = f"{score!r} is no number of points: write it as 2.5, or - for a comment alone"
+        raise Expected(words) from None
+    with options.record() as record:
+        entry = record.give(assignment, student, question, number, comment)
+    say(f"{student} has {points(entry.score)} of {points(entry.max_score)} for {assignment}")
 
 
 @chore()
 def roster(
-    options: Options,
+    options: "Options",
     file: Annotated[Path, Argument(help="Canvas's gradebook, Moodle's participants, or a CSV with `id`.")],
 ) -> None:
     """Read the class list; groups stand in its column `group`."""
-    people = chores.enrol(file, options)
+    from ..grading.gradebook.export import read_sheet
+    from ..grading.gradebook.term import read_roster
+
+    people = read_roster(read_sheet(file))
+    with options.record(new=True) as record:
+        record.term.enrol(people)
     groups = {person.group for person in people} - {""}
     say(f"{len(people)} in the class" + (f", in {len(groups)} groups" if groups else ""))
 
 
 @chore()
 def status(
-    options: Options,
+    options: "Options",
     assignment: Annotated[str | None, Argument(help="An assignment.", show_default="all")] = None,
 ) -> None:
     """Who handed in, who did not, what waits for a person."""
+    from ..grading.command import status as standing
     from ..grading.facts import counted
 
     table = columns("assignment", "due", "graded>", "missing>", "late>", "waiting>", "flagged>")
-    found = chores.status(assignment, options)
+    found = standing(assignment, options)
     for one in found:
         counts = (
             len(one.entries), len(one.missing), sum(e.late_penalty > 0 for e in one.entries),
@@ -133,7 +145,7 @@ def status(
 
 @chore("return")
 def give_back(
-    options: Options,
+    options: "Options",
     assignment: AssignmentArgument,
     to: Annotated[Path, Argument(help="The zip to write.")],
     canvas: Annotated[Path | None, Option(help="The submissions, as Canvas gave them.")] = None,
@@ -143,17 +155,23 @@ def give_back(
     download = canvas or moodle
     if download is None or (canvas and moodle):
         raise Expected("name the download that the pages answer, with --canvas FILE or with --moodle FILE")
-    _left(*chores.give_back(assignment, download, to, "canvas" if canvas else "moodle", options))
+    from ..grading.command import give_back as pack
+
+    _left(*pack(assignment, download, to, "canvas" if canvas else "moodle", options))
 
 
 @chore()
-def undo(options: Options, assignment: AssignmentArgument) -> None:
+def undo(options: "Options", assignment: AssignmentArgument) -> None:
     """Take back what the last run changed in grades that were there before; again, and the run before it."""
-    for change in chores.undo(assignment, options):
+    from ..grading.command import undo as take_back
+
+    for change in take_back(assignment, options):
         say(change)
 
 
 @chore()
-def term(options: Options) -> None:
+def term(options: "Options") -> None:
     """Write one page over all assignments and students, with the history of each grade."""
-    say("The term: ", chores.whole_term(options))
+    from ..grading.command import whole_term
+
+    say("The term: ", whole_term(options))

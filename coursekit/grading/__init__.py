@@ -3,8 +3,6 @@
 The core, which runs submissions: `Warm` and `grade` take `Task`s and give `Outcome`s.
 """
 
-from __future__ import annotations
-
 import sys
 
 from ..lazy import lazily

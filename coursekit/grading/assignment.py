@@ -4,8 +4,7 @@ Read from this course (`solutions/NAME/NAME.md`) or from any nbgrader course dir
 (`source/NAME/*.ipynb`).
 """
 
-from __future__ import annotations
-
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -23,17 +22,17 @@ from .facts import Assignment, Master, MasterCell, Problem
 from .nbgrader_config import settings
 from .run.outcome import Task
 
+PRIVATE = ("solutions", "source", "release", "submitted", "autograded", "feedback", "_build")
+
 
 def load(course: Path, only: str | None = None, refused: list[Problem] | None = None) -> list[Assignment]:
     """Every assignment of a course folder (or the one named), ready to grade against.
 
     One that cannot be used ends it all or, where a list `refused` is given, only goes into that."""
-    every = dict((_ours if (course / "solutions").is_dir() else _theirs)(course))
+    every = (_ours if (course / "solutions").is_dir() else _theirs)(course)
     if not every:
-        raise GradingError(
-            f"{course} has no assignment: expected solutions/NAME/NAME.md or, in an nbgrader course, "
-            "source/NAME/*.ipynb"
-        )
+        expected = "solutions/NAME/NAME.md or, in an nbgrader course, source/NAME/*.ipynb"
+        raise GradingError(f"{course} has no assignment: expected {expected}")
     if only is not None and only not in every:
         raise GradingError(f"{course} has no assignment named {only!r}; it has {', '.join(every)}")
     found = []
@@ -53,7 +52,7 @@ def load_one(course: Path, name: str) -> Assignment:
     return load(course, name)[0]
 
 
-def _ours(course: Path) -> Iterator[tuple[str, Callable[[], Assignment]]]:
+def _ours(course: Path) -> dict[str, Callable[[], Assignment]]:
     from ..authoring.course import Course
     from ..authoring.release import instructor_notebook
     from ..authoring.release import settings as settings_of_release
@@ -67,33 +66,26 @@ def _ours(course: Path) -> Iterator[tuple[str, Callable[[], Assignment]]]:
         files = {p.name: p.read_bytes() for p in sorted(path.parent.iterdir()) if p.is_file() and p != path}
         return Assignment(name, (master(name, notebook, settings_of_release()),), files)
 
-    for name in here.assignments():
-        yield name, partial(make, name)
+    return {name: partial(make, name) for name in here.assignments()}
 
 
-def _theirs(course: Path) -> Iterator[tuple[str, Callable[[], Assignment]]]:
+def _theirs(course: Path) -> dict[str, Callable[[], Assignment]]:
     config = settings(course / "nbgrader_config.py")
     source = course / config.CourseDirectory.get("source_directory", "source")
 
     def make(folder: Path) -> Assignment:
-        masters = [
-            master(p.stem, _marked(_with_tests(_read(p), p, course, config), p), config)
-            for p in sorted(folder.glob("*.ipynb"))
-        ]
-        files = {
-            str(p.relative_to(folder)): p.read_bytes()
-            for p in sorted(folder.rglob("*"))
-            if p.is_file() and p.suffix not in (".ipynb", ".pyc") and not _hidden(p.relative_to(folder))
-        }
+        masters, files = [], {}
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder)
+            hidden = any(part.startswith(".") or part == "__pycache__" for part in inside.parts)
+            if path.suffix == ".ipynb":
+                masters += [_their_master(path, course, config)] if path.parent == folder else []
+            elif path.is_file() and path.suffix != ".pyc" and not hidden:
+                files[str(inside)] = path.read_bytes()
         return Assignment(folder.name, tuple(masters), files)
 
-    for folder in sorted(source.iterdir()) if source.is_dir() else ():
-        if any(folder.glob("*.ipynb")):
-            yield folder.name, partial(make, folder)
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    folders = sorted(source.iterdir()) if source.is_dir() else ()
+    return {folder.name: partial(make, folder) for folder in folders if any(folder.glob("*.ipynb"))}
 
 
 @contextmanager
@@ -107,16 +99,10 @@ def _refused(before: str, after: str = "", line: int = 0) -> Iterator[None]:
         raise GradingError(f"{before}: {words[line]}{after}") from error
 
 
-def _read(path: Path) -> nbformat.NotebookNode:
+def _their_master(path: Path, course: Path, config: Config) -> Master:
     with _refused(f"{path} is not a notebook that can be read"):
-        found: nbformat.NotebookNode = nbformat.read(path, as_version=4)
-    return found
-
-
-def _with_tests(
-    notebook: nbformat.NotebookNode, path: Path, course: Path, config: Config
-) -> nbformat.NotebookNode:
-    """The notebook with the tests that nbgrader makes of its `### AUTOTEST` lines, by running the solution."""
+        notebook = nbformat.read(path, as_version=4)
+    # The tests that nbgrader makes of its `### AUTOTEST` lines, by running the solution.
     maker = InstantiateTests(config=config)
     if not (path.parent / maker.autotest_filename).exists():
         maker.autotest_filename = str((course / maker.autotest_filename).resolve())
@@ -127,15 +113,11 @@ def _with_tests(
             maker.preprocess(notebook, {"metadata": {"path": str(path.parent)}})
     finally:
         maker.log.disabled = False
-    return notebook
-
-
-def _marked(notebook: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode:
-    """The notebook, if nbgrader's own rules for its marks hold; marks of an older nbgrader are brought up to date."""
+    # nbgrader's own rules for its marks; those of an older nbgrader are brought up to date.
     marks = MetadataValidator()
     with _refused(f"{path} is refused, as nbgrader refuses it", "; mend this cell in its assignment toolbar"):
         marks.validate_nb(marks.upgrade_notebook_metadata(notebook))
-    return notebook
+    return master(path.stem, notebook, config)
 
 
 def master(name: str, notebook: nbformat.NotebookNode, config: Config) -> Master:
@@ -157,8 +139,7 @@ def _released(name: str, notebook: nbformat.NotebookNode, config: Config) -> nbf
 
 def _cell(whole: nbformat.NotebookNode, released: nbformat.NotebookNode) -> MasterCell:
     info = whole.metadata.get("nbgrader", {})
-    grade_id = info.get("grade_id", "")
-    graded, solution, task = info.get("grade", False), info.get("solution", False), info.get("task", False)
+    graded, solution, task = (info.get(mark, False) for mark in ("grade", "solution", "task"))
     kind, code = whole.cell_type, whole.cell_type == "code"
     if task:
         role = "task"
@@ -167,15 +148,21 @@ def _cell(whole: nbformat.NotebookNode, released: nbformat.NotebookNode) -> Mast
     else:
         role = "solution" if solution else "given" if code else "text"
     points = float(info.get("points", 0) or 0) if graded or task else 0.0
-    return MasterCell(kind, whole.source, released.source, role, grade_id, points, whole.get("id", ""))
+    texts, name = (whole.source, released.source), info.get("grade_id", "")
+    return MasterCell(kind, *texts, role, name, points, whole.get("id", ""))
+
+
+def private_folders(course: Path) -> list[Path]:
+    """What no submission may see, even of a course that lies inside the system's or Python's own folders."""
+    root = course.resolve()
+    shown = (Path(path).resolve() for path in (__file__, sys.prefix, sys.base_prefix))
+    if any(path.is_relative_to(root) for path in shown):  # a course with its own Python in it
+        return [root / name for name in PRIVATE if (root / name).is_dir()]
+    return [root]
 
 
 def references(assignment: Assignment) -> Iterator[Task]:
     """The instructor's own solution of each notebook, by its name."""
     for own in assignment.masters:
-        run = (
-            cell
-            for cell in own.cells
-            if cell.role in ("given", "test") or (cell.answer and cell.kind == "code")
-        )
+        run = [c for c in own.cells if c.role in ("given", "test") or (c.answer and c.kind == "code")]
         yield Task(own.name, tuple(cell.as_task() for cell in run), files=assignment.files)

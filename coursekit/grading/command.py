@@ -1,34 +1,39 @@
-"""What `coursekit grade`, `report` and `export` do, apart from their words on the command line."""
+"""What the commands do, apart from their words on the command line: grading a class, and the chores of a term that
+touch more than the gradebook."""
 
-from __future__ import annotations
-
+import io
 import json
 import os
-import sys
 import tempfile
+import zipfile
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
-from .assignment import load
+from ..files import write
+from .assignment import load, load_one, private_folders
 from .confine.limits import Limits
 from .errors import GradingError
-from .facts import Assignment, Entry, Problem
-from .gradebook.history import Change
-from .gradebook.record import Record
+from .facts import Entry, Problem, counted, points
+from .gradebook import export as exports
+from .gradebook.export import NUMBERED, Final, fill_canvas, fill_moodle
+from .gradebook.record import Change, Record
+from .gradebook.term import in_utc
+from .gradescope import autograder_zip
+from .pages.feedback import feedback
+from .pages.frame import file_name
+from .pages.report import term_page
 from .pages.shelf import Shelf
 from .pipeline import Grading, works
-from .run.outcome import Modes
 from .run.warm import Warm
-from .submissions.collect import Collection, Submission, collect
+from .submissions.collect import CANVAS, MOODLE, Collection, Submission, collect
 
 if TYPE_CHECKING:
     from .run.cluster import Cluster
-
-PRIVATE = ("solutions", "source", "release", "submitted", "autograded", "feedback", "_build")
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,19 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     unsafe: bool = False
     device: str = ""
-    modes: dict[str, Modes] = field(default_factory=dict)  # found out before, by the assignment's digest
 
     @property
     def gradebook_url(self) -> str:
         return self.gradebook or f"sqlite:///{(self.course / 'gradebook.db').resolve()}"
+
+    @contextmanager
+    def record(self, known: str = "", new: bool = False) -> Iterator[Record]:
+        """The gradebook, in which an assignment is `known` from then on; one is made only where it may be `new`."""
+        assignments = load(self.course, known) if known else []
+        with Record(self.gradebook_url, must_exist=not new) as record:
+            for assignment in assignments:
+                record.enter(assignment)
+            yield record
 
     @property
     def folder(self) -> Path:
@@ -63,13 +76,10 @@ class Options:
 
 @dataclass
 class Graded:
-    """The result of a run."""
-
-    entries: list[Entry]
     problems: list[Problem]
-    assignments: list[Assignment]
-    reports: list[Path]
-    changes: list[Change]  # grades that were there before, and are others now
+    entries: list[Entry] = field(default_factory=list)
+    reports: list[Path] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)  # grades that were there before, and are others now
 
     @property
     def exit_code(self) -> int:
@@ -84,25 +94,21 @@ def run(
     """Grade everything below the paths. `total` hears how many there are, `step` each one that is done."""
     broken: list[Problem] = []
     assignments = load(options.course, options.assignment, broken)
+    how: dict[str, Any] = {"limits": options.limits, "unsafe": options.unsafe, "device": options.device}
     _sensible(options)
     with collect(paths) as found, ExitStack() as opened:
         submissions = _chosen(found, paths, options.students)
         record = opened.enter_context(Record(options.gradebook_url))
 
         @cache
-        def runner() -> Warm | Cluster:
+        def runner() -> "Warm | Cluster":
             """Started when there is work for it."""
             if options.dask:
                 from .run.cluster import Cluster
 
-                return opened.enter_context(
-                    Cluster(options.dask, options.limits, options.unsafe, options.device)
-                )
+                return opened.enter_context(Cluster(options.dask, **how))
             jobs, hidden = options.jobs or len(os.sched_getaffinity(0)), private_folders(options.course)
-            warm = Warm(
-                jobs=jobs, limits=options.limits, unsafe=options.unsafe, device=options.device, hidden=hidden
-            )
-            return opened.enter_context(warm)
+            return opened.enter_context(Warm(jobs=jobs, hidden=hidden, **how))
 
         def one_by_one() -> Iterator[Submission]:
             total(len(submissions))
@@ -112,45 +118,39 @@ def run(
 
         for assignment in assignments:
             record.enter(assignment)
-        if options.due or options.late:
-            if options.assignment is None:
-                raise GradingError(
-                    "--due and --late are of one assignment: say which, with --assignment NAME"
-                )
+        if options.assignment and (options.due or options.late):
             record.decide(options.assignment, options.due, options.late)
         grading = Grading(lambda tasks: runner().grade(tasks), record, options.again, options.shelf)
-        grading.modes = options.modes
         grading.problems += broken + found.refusals
         best = {a.name for a in assignments if record.keeps_best(a.name)}
         grading.grade(works(one_by_one(), assignments, bool(options.assignment), best))
-        record.term.refuse(
-            options.assignment or "", grading.problems, {student for student, _ in grading.done}
-        )
+        done = {student for student, _ in grading.done}
+        # Whose work was refused whole, and why: their rows in an export say so.
+        of, refused = options.assignment or "", [p for p in grading.problems if p.student not in done]
+        record.term.say_all("refused", [(of, p.student, p.sentence) for p in refused])
         record.term.share(found.together, grading.done)
-        mine = record.history.changes(record.history.began)
-        used = [a for a in assignments if any(name == a.name for _, name in grading.done)]
-        graded = Graded(
-            [], grading.problems, used, [], [change for change in mine if change.before is not None]
-        )
-        for assignment in used:
+        graded = Graded(grading.problems)
+        graded.changes += [change for change in record.changes(record.began) if change.before is not None]
+        for assignment in assignments:
             everyone = record.entries(assignment.name)
-            done = [e for e in everyone if (e.student, e.assignment) in grading.done]
-            graded.entries += [replace(e, answers={}) for e in done]
+            mine = [replace(e, answers={}) for e in everyone if (e.student, e.assignment) in grading.done]
+            if not mine:
+                continue
+            graded.entries += mine
             try:
                 graded.reports.append(options.shelf.put_report(assignment, everyone, graded.problems))
             except OSError as error:  # a full disk: the grades are kept, and their table is still shown
-                graded.problems.append(
-                    Problem("(the class)", assignment.name, f"there is no report: {error}")
-                )
+                words = f"there is no report: {error}"
+                graded.problems.append(Problem("(the class)", assignment.name, words))
     return graded
 
 
 def _sensible(options: Options) -> None:
     """What would spoil every grade is refused before the first."""
-    if options.jobs < 0:
-        raise GradingError(f"--jobs {options.jobs}: the number of submissions at a time cannot be negative")
-    if options.limits.cell_cpu <= 0 or options.limits.memory <= 0:
-        raise GradingError("--seconds and --memory must be more than 0: with less, nothing can run")
+    if options.jobs < 0 or options.limits.cell_cpu <= 0 or options.limits.memory <= 0:
+        raise GradingError("--jobs cannot be negative; --seconds and --memory must be more than 0")
+    if (options.due or options.late) and options.assignment is None:
+        raise GradingError("--due and --late are of one assignment: say which, with --assignment NAME")
     try:
         options.folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=options.folder).close()
@@ -170,21 +170,165 @@ def _chosen(found: Collection, paths: list[Path], students: frozenset[str]) -> l
     return [s for s in found.submissions if not students or s.student in students]
 
 
-def private_folders(course: Path) -> list[Path]:
-    """What no submission may see, even of a course that lies inside the system's or Python's own folders."""
-    root = course.resolve()
-    shown = (Path(path).resolve() for path in (__file__, sys.prefix, sys.base_prefix))
-    if any(path.is_relative_to(root) for path in shown):  # a course with its own Python in it
-        return [root / name for name in PRIVATE if (root / name).is_dir()]
-    return [root]
-
-
 def json_records(graded: Graded) -> str:
     """One record a submission, as `--json` promises them: no answers, no outputs."""
     done = [{k: v for k, v in e.plain().items() if k != "answers"} for e in graded.entries]
     empty: dict[str, object] = {"assignment": None, "score": 0.0, "max_score": 0.0, "status": "refused"}
     empty |= {"repairs": [], "questions": []}
-    refused = [
-        {"student": p.student, **empty, "flags": [f"{p.origin}: {p.sentence}"]} for p in graded.problems
-    ]
-    return json.dumps([*done, *refused], indent=1, ensure_ascii=False) + "\n"
+    for one in graded.problems:
+        done.append({"student": one.student, **empty, "flags": [f"{one.origin}: {one.sentence}"]})
+    return json.dumps(done, indent=1, ensure_ascii=False) + "\n"
+
+
+# ── the chores of a term ─────────────────────────────────────────────────────────────────────
+
+
+def _shared(record: Record, entries: list[Entry]) -> list[Entry]:
+    """The entries of an assignment, and for every other member of a group a copy of what one of them handed in."""
+    found = {entry.student: entry for entry in entries}
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    for person in (people := record.term.people()):
+        if person.group and person.student in found:
+            groups[person.group].append(found[person.student])
+    together = record.term.told("together", entries[0].assignment) if entries else {}
+    for entry in entries:
+        for member in json.loads(together.get(entry.student, "[]")):
+            found.setdefault(member, replace(entry, student=member))
+    for person in people:
+        if best := max(groups[person.group], key=lambda entry: entry.score, default=None):
+            found.setdefault(person.student, replace(best, student=person.student))
+    return record.penalised(list(found.values()))
+
+
+def report_again(name: str, options: Options, named: bool = False) -> Path:
+    """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
+    assignment = load_one(options.course, name)
+    with options.record() as record:
+        entries = record.graded(name)
+        for entry in entries:
+            options.shelf.put_page(entry, assignment, record.printed(entry.student, name))
+        graded = {entry.student for entry in entries}
+        refused = record.term.told("refused").items()
+        problems = [Problem(who, "", why) for who, why in refused if who not in graded]
+    return options.shelf.put_report(assignment, entries, problems, named)
+
+
+def export(
+    name: str, to: Path, form: str, into: Path | None, options: Options, column: str = "", unfinished: bool = False
+) -> tuple[Path, list[str]]:  # fmt: skip
+    """Write an assignment's grades as another system wants them, or the autograder that gives them there.
+
+    Gives the file, and a sentence for each grade that was not written into it.
+    """
+    if form == "gradescope-zip":
+        return write(to, autograder_zip(options.course, name, options.unsafe)), []
+    with options.record() as record:
+        entries, refused = _shared(record, record.graded(name)), record.term.told("refused")
+    if form == "gradescope":
+        for entry in entries:
+            write(to / file_name(entry.student) / "results.json", exports.gradescope(entry))
+        return to, []
+    if form == "csv":
+        return write(to, exports.as_csv(entries, refused)), []
+    if form not in ("canvas", "moodle"):
+        raise GradingError(f"--format {form!r} is unknown: csv, canvas, moodle, gradescope or gradescope-zip")
+    if into is None:
+        raise GradingError(f"--format {form} fills in a file that you downloaded: name it with --into FILE")
+    text, finals = exports.read_sheet(into), {entry.student: _final(entry, unfinished) for entry in entries}
+    canvas = form == "canvas"
+    filled = fill_canvas(text, column or name, finals) if canvas else fill_moodle(text, finals, column)
+    gone = {student: words for student, words in refused.items() if student not in finals}
+    left = [f"{student}: refused, so there is no grade ({words})" for student, words in gone.items()]
+    return write(to, filled.text), filled.left + left
+
+
+def _final(entry: Entry, unfinished: bool) -> Final:
+    """What may go out for a student; a grade and its reasons on one line, for a column of feedback."""
+    lost = dict.fromkeys(q.sentence for q in entry.questions if q.short and q.sentence and not q.waiting)
+    said = [text for notebook in entry.comments.values() for text in notebook.values()]
+    late = [f"Handed in late: {points(entry.late_penalty)} points fewer."] if entry.late_penalty else []
+    words = " ".join([f"{points(entry.score)} of {points(entry.max_score)}.", *late, *lost, *said])
+    wait = f"{counted(entry.waiting, 'answer')} to grade by hand" if entry.waiting and not unfinished else ""
+    return Final(entry.score, entry.max_score, wait, words)
+
+
+def give_back(name: str, download: Path, to: Path, form: str, options: Options) -> tuple[Path, list[str]]:
+    """The feedback pages in the zip that Canvas or Moodle takes: named as in the download that they answer.
+
+    Gives the file, and a sentence for each page that is not in it."""
+    assignment, out, left = load_one(options.course, name), io.BytesIO(), []
+    with options.record() as record, collect([download]) as found, zipfile.ZipFile(out, "w") as archive:
+        entries = {entry.student: entry for entry in record.graded(name)}
+        for submission in found.submissions:
+            student, entry = submission.student, entries.pop(submission.student, None)
+            origins = [part.origin.removeprefix(f"{download}:") for part in submission.parts]
+            places = [place for origin in origins if (place := _place(origin, form, name))]
+            if not places:
+                left.append(f"{student}: {submission.origin} is not named as {form.title()} names it")
+            elif entry is None:
+                left.append(f"{student}: nothing was graded for {name}")
+            else:
+                page = feedback(entry, assignment, record.printed(student, name))
+                archive.writestr(places[-1], page, zipfile.ZIP_DEFLATED)
+        left += [f"{student}: is not in {download}" for student in entries]
+        if not archive.namelist():
+            raise GradingError(f"no page could be returned: {left[0] if left else 'nothing was handed in'}")
+    return write(to, out.getvalue()), left
+
+
+def _place(path: str, form: str, name: str) -> str:
+    """Where in the zip a page belongs, by where the submission lay in the download."""
+    *folders, file = PurePosixPath(path.replace("\\", "/")).parts
+    if form == "canvas":
+        return f"{PurePosixPath(file).stem}.html" if CANVAS.match(file) else ""
+    loose = f"{PurePosixPath(file).stem}.html" if MOODLE.match(file) else ""
+    return next((f"{folder}/{name}.html" for folder in folders if MOODLE.match(folder)), loose)
+
+
+def undo(name: str, options: Options) -> list[Change]:
+    """Take back what the last run changed in the grades of an assignment; the pages follow."""
+    with options.record(name) as record:
+        changes = record.undo(name)
+    if not changes:
+        raise GradingError(f"no run has changed a grade of {name!r}, so there is nothing to undo")
+    report_again(name, options)
+    return changes
+
+
+def whole_term(options: Options) -> Path:
+    """One page over all assignments and students, with the history of each grade."""
+    with options.record() as record:
+        entries = {name: _shared(record, record.entries(name)) for name in record.assignments()}
+        page = term_page(entries, [person.student for person in record.term.people()], record.changes())
+    return write(options.folder / "term.html", page)
+
+
+@dataclass(frozen=True)
+class Standing:
+    assignment: str
+    entries: list[Entry]
+    missing: list[str]  # of the class list, without a work; [] where there is no list
+    refused: dict[str, str]
+    due: str
+
+
+def status(name: str | None, options: Options) -> list[Standing]:
+    """Who handed in, who did not, what waits for a person."""
+    found = []
+    with options.record() as record:
+        people, refused = record.term.people(), record.term.told("refused")
+        called = Counter(person.name for person in people)
+        known = record.assignments(ungraded=True)
+        if name is not None and name not in known:
+            has = ", ".join(known) or "none"
+            raise GradingError(f"the gradebook has no assignment named {name!r}; it has {has}")
+        for assignment in [name] if name else known:
+            entries = record.entries(assignment)
+            done = {entry.student for entry in _shared(record, entries)}
+            # Moodle numbers its students anew for each assignment: they are known by as many works under their name.
+            handed = Counter(match["name"] for match in map(NUMBERED.fullmatch, done) if match)
+            absent = [p for p in people if p.student not in done]
+            missing = [p.student for p in absent if not (p.name and called[p.name] <= handed[p.name])]
+            due = record.term.lateness(assignment).due
+            found.append(Standing(assignment, entries, missing, refused, in_utc(due) if due else ""))
+    return found

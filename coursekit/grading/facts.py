@@ -4,8 +4,6 @@ The core (`wire`, `confine`, `run`) knows none of them: it takes a `Task` and gi
 the grader stands on this file, and the gradebook keeps an `Entry` as it is, in JSON.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 from collections import Counter
@@ -159,6 +157,16 @@ class Repaired:
     flags: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Handed:
+    """A file of a submission: its name, which notebook it is, its cells, when it came and the number of its attempt."""
+
+    name: str
+    master: Master
+    cells: list[StudentCell]
+    rank: tuple[float, int] = (0.0, 0)
+
+
 @dataclass
 class Work:
     """One student's work on one assignment: as it came, then repaired, then run; each by notebook."""
@@ -167,7 +175,7 @@ class Work:
     assignment: Assignment
     when: datetime.datetime | None
     origin: str
-    notebooks: list[tuple[str, Master, list[StudentCell]]]  # the file's name, which notebook it is, its cells
+    notebooks: list[Handed]
     digest: str = ""
     flags: list[str] = field(default_factory=list)
     repaired: dict[str, Repaired] = field(default_factory=dict)
@@ -176,15 +184,6 @@ class Work:
     @property
     def key(self) -> tuple[str, str]:
         return self.student, self.assignment.name
-
-    @property
-    def complete(self) -> bool:
-        return self.outcomes.keys() == self.repaired.keys()
-
-    @property
-    def lost(self) -> bool:
-        """Did our own processes stop before a test?"""
-        return any(test.status == "lost" for outcome in self.outcomes.values() for test in outcome.tests)
 
 
 # ── what is kept of it ───────────────────────────────────────────────────────────────────────
@@ -286,7 +285,7 @@ class Entry:
         """How many answers a person must grade."""
         return sum(q.waiting for q in self.questions)
 
-    def moved(self, other: Entry) -> list[str]:
+    def moved(self, other: "Entry") -> list[str]:
         """What each question has in the other that it has not here, as `test_x 2 → 0`."""
         mine, theirs = ({q.id: q.score for q in one.questions} for one in (self, other))
         return [
@@ -295,9 +294,9 @@ class Entry:
             if mine.get(name, 0) != theirs.get(name, 0)
         ]
 
-    def given(self, hands: Mapping[Key, ByHand]) -> Entry:
+    def given(self, hands: Mapping[Key, ByHand]) -> "Entry":
         """The entry with the points and comments that a person has given since."""
-        questions = [hands[q.key].on(q) if q.key in hands else q for q in self.questions]
+        questions = [hands.get(q.key, ByHand()).on(q) for q in self.questions]
         comments: dict[str, dict[str, str]] = {}
         for (notebook, cell), hand in hands.items():
             if hand.comment:
@@ -310,7 +309,7 @@ class Entry:
         return {**asdict(self), **sums, "when": self.when.isoformat() if self.when else None}
 
     @staticmethod
-    def from_plain(data: Mapping[str, Any]) -> Entry:
+    def from_plain(data: Mapping[str, Any]) -> "Entry":
         made = _known(Entry, data)
         made["questions"] = tuple(Verdict(**_known(Verdict, q)) for q in data["questions"])
         made |= {name: tuple(data.get(name, ())) for name in ("flags", "repairs", "blank")}

@@ -4,13 +4,10 @@ Gradescope unpacks it under /autograder, runs `setup.sh` once to build its image
 submission: that grades the one submission which Gradescope has put below its home, and writes one results.json.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import re
-import shutil
 import stat
 import sys
 import zipfile
@@ -20,18 +17,19 @@ from pathlib import Path
 import nbformat
 
 from ..files import write
-from .assignment import load_one, references
-from .command import Options, run
+from .assignment import load_one, private_folders, references
 from .errors import GradingError
-from .facts import Assignment, Key
+from .facts import Assignment, Entry, Key, Work
 from .gradebook.export import gradescope
-from .gradebook.record import Record
+from .pages.describe import describe
+from .pipeline import ready, works
 from .run.outcome import calibrate
 from .run.warm import Warm
+from .submissions.collect import collect
 
 STOPPED = "The grader could not grade this; nothing is wrong with what you handed in. Tell your instructor."
 NOTHING = "No notebook of this assignment was found in what you handed in: hand in the .ipynb file that you worked in."
-EMPTY, MODES = "empty.db", "modes.json"  # what `prepare` leaves
+MODES = "modes.json"  # what `prepare` leaves
 _PROBLEM = re.compile(r"\*\*(Problem [^*]+?)\.*\*\*")
 _HEADING = re.compile(r"^##[# ]* (.*)", re.MULTILINE)
 
@@ -98,9 +96,9 @@ def _files(course: Path, assignment: Assignment, unsafe: bool) -> Iterator[tuple
 
 
 def prepare(home: Path, name: str) -> None:
-    """When the image is built: what is the same for every submission, an empty gradebook and what the tests need."""
+    """When the image is built: what is the same for every submission, how each test is run."""
     assignment = load_one(home / "source" / "course", name)
-    with Record(f"sqlite:///{home / EMPTY}"), Warm() as warm:
+    with Warm() as warm:
         modes, _ = calibrate(references(assignment), warm.grade)
     write(home / MODES, json.dumps({assignment.digest: modes}))
 
@@ -111,36 +109,37 @@ def main(words: list[str]) -> int:
         prepare(Path(words[1]), words[2])
         return 0
     home, name = Path(words[0]), words[1]
-    results, book = home / "results" / "results.json", home / "gradebook.db"
-    if (home / EMPTY).exists() and not book.exists():
-        shutil.copy(home / EMPTY, book)
-    options = Options(
-        course=home / "source" / "course", assignment=name, gradebook=f"sqlite:///{book}",
-        out=home / "pages", jobs=1, again=True, unsafe="--unsafe" in words,
-        modes=json.loads((home / MODES).read_text()) if (home / MODES).exists() else {},
-    )  # fmt: skip
-    student = _student(home / "submission_metadata.json")
+    results = home / "results" / "results.json"
     try:
-        # A class of one: the submission's folder under the student's name.
-        plain = "".join(c if c.isalnum() or c in "@.-_" else "_" for c in student).lstrip(".")
-        if not (home / "one" / plain).exists():
-            shutil.copytree(home / "submission", home / "one" / plain, symlinks=True)
-        graded = run([home / "one"], options)
+        assignment = load_one(home / "source" / "course", name)
+        entry = _grade(home, assignment, "--unsafe" in words)
     except (
-        Exception
+        GradingError
     ) as error:  # for the student a sentence; for the instructor the reason, in Gradescope's log
         write(results, _failed(STOPPED))
-        if isinstance(error, GradingError):
-            print(error, file=sys.stderr)
-            return 1
-        raise
-    for problem in graded.problems:
-        print(f"{problem.student}: {problem.sentence}", file=sys.stderr)
-    if not graded.entries:
-        write(results, _failed(NOTHING))
+        print(error, file=sys.stderr)
         return 1
-    write(results, gradescope(graded.entries[0], names_of(graded.assignments[0])))
-    return 0
+    except Exception:
+        write(results, _failed(STOPPED))
+        raise
+    write(results, gradescope(entry, names_of(assignment)) if entry else _failed(NOTHING))
+    return 0 if entry else 1
+
+
+def _grade(home: Path, assignment: Assignment, unsafe: bool) -> Entry | None:
+    """The submission's entry, without a gradebook; None where there is no notebook of this assignment in it."""
+    student, hidden = _student(home / "submission_metadata.json"), private_folders(home / "source" / "course")
+    kept = json.loads((home / MODES).read_text()) if (home / MODES).exists() else {}
+    with collect([home / "submission"], student) as found, Warm(unsafe=unsafe, hidden=hidden) as warm:
+        modes = kept.get(assignment.digest) or calibrate(references(assignment), warm.grade)[0]
+        for work in works(found.submissions, [assignment], certain=True):
+            if isinstance(work, Work):
+                tasks = ready(work, modes)
+                notebooks = {task.id: notebook for notebook, task in tasks.items()}
+                work.outcomes = {notebooks[one.id]: one for one in warm.grade(tasks.values())}
+                return describe(work)
+            print(f"{work.student}: {work.sentence}", file=sys.stderr)
+    return None
 
 
 def names_of(assignment: Assignment) -> dict[Key, str]:

@@ -1,11 +1,10 @@
 """A course's `nbgrader_config.py`: another's is read as data, for it is code, and the grader does not run it; ours is
 written once, here, so that stock nbgrader and its formgrader work after a release."""
 
-from __future__ import annotations
-
 import ast
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +22,16 @@ MATHJAX = (
 def settings(path: Path) -> Config:
     """The plain settings of the file (`c.ClearSolutions.code_stub = {...}`); what is computed is left out."""
     config = Config()
-    if not path.is_file():
-        return config
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError):
+    except (OSError, SyntaxError, UnicodeDecodeError):
         return config
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             names = ast.unparse(node.targets[0]).split(".")
             if len(names) == 3 and names[0] == "c" and all(map(str.isidentifier, names)):
-                try:
+                with suppress(ValueError):  # computed: the default stands
                     config[names[1]][names[2]] = ast.literal_eval(node.value)
-                except ValueError:
-                    continue  # computed: the default stands
     return config
 
 
@@ -63,9 +58,8 @@ def configure(config: Any, root: Path) -> None:
         ):  # its pages get the MathJax that is installed here, in place of one from elsewhere
             from ..book.vendor import mathjax
 
-            script = (
-                (mathjax() / "tex-svg-full.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
-            )
+            script = (mathjax() / "tex-svg-full.js").read_text(encoding="utf-8")
+            script = script.replace("</script", "<\\/script")
             text = f"<script>{MATHJAX}</script><script>{script}</script>"
             write(macro, "{%- macro mathjax(url='') -%}{% raw %}" + text + "{% endraw %}{%- endmacro %}\n")
         config.HTMLExporter.extra_template_basedirs = [str(templates), str(theirs)]

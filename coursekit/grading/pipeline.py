@@ -5,11 +5,9 @@ of two thousand takes no more memory than one of twenty. A clerk in a thread rea
 while the submissions run.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Container, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -19,7 +17,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from .assignment import references
-from .facts import Assignment, Master, Printed, Problem, StudentCell, Work
+from .facts import Assignment, Handed, Master, Printed, Problem, StudentCell, Work
 from .gradebook.record import Record
 from .pages.describe import describe, printed
 from .pages.shelf import Shelf
@@ -29,7 +27,6 @@ from .submissions.recognise import Unreadable, read_notebook, recognise
 from .submissions.repair import mend
 
 READ_AHEAD = 4
-Read = tuple[str, Master, list[StudentCell]]  # the file's name, which notebook it is, its cells
 
 
 def ready(work: Work, modes: Modes) -> dict[str, Task]:
@@ -66,78 +63,51 @@ def _works(
         others = [f"{name}, {kind_of(name)}" for name in sorted(submission.others)[:5]]
         other = f" but {'; '.join(others)}: ask for the .ipynb" if others else ""
         yield Problem(submission.student, submission.origin, f"no notebook was handed in{other}")
-    found: dict[str, list[Read]] = {}
+    found: dict[str, list[Handed]] = defaultdict(list)
     digests: dict[str, Any] = {}
-    doubts: dict[str, list[str]] = {}
+    doubts: dict[str, list[str]] = defaultdict(list)
     for name, data in files.items():
         try:
-            cells, said = read_notebook(data)
-            match = recognise(cells, said, name, assignments, certain)
-            if match is None:
-                raise Unreadable(
-                    "this notebook belongs to no assignment of the course; name one with --assignment"
-                )
-            assignment, master, doubt = match
-            if said and said != assignment.name and doubt:
-                other = f"{name} is the notebook of {said!r}, not of {assignment.name!r}"
-                raise Unreadable(f"{other}; it was not graded as that")
+            assignment, master, cells, doubt = _read(name, data, assignments, certain)
         except Unreadable as error:
             yield Problem(submission.student, f"{submission.origin} ({name})", str(error))
             continue
-        doubts.setdefault(assignment.name, []).extend(filter(None, [doubt]))
-        found.setdefault(assignment.name, []).append((name, master, cells))
+        doubts[assignment.name] += [doubt] if doubt else []
+        found[assignment.name].append(Handed(name, master, cells, submission.rank[name]))
         digest = digests.setdefault(assignment.name, hashlib.sha256(assignment.digest.encode()))
         digest.update(name.encode("utf-8", "replace") + b"\0" + data)
-    for assignment in assignments:
-        if assignment.name in found:
-            choose = _attempts if assignment.name in best else _latest
-            attempts = list(choose(found[assignment.name], submission.rank))
-            for notebooks, flags in attempts:
-                work = Work(submission.student, assignment, submission.when, submission.origin, notebooks)
-                work.flags += flags + doubts[assignment.name]
-                _identify(work, digests[assignment.name].copy(), submission, alone=len(attempts) == 1)
-                yield work
+    for assignment in (one for one in assignments if one.name in found):
+        mine, flags, whose = found[assignment.name], doubts[assignment.name], (submission.student, assignment)
+        if submission.late and submission.when is None:
+            flags.append("it is marked late, but the download does not say when it came")
+        # Under a policy by which the best counts each handing-in is a work by itself, the earliest first.
+        ranks = sorted({handed.rank for handed in mine}) if assignment.name in best else []
+        if len(ranks) < 2:
+            digest = digests[assignment.name].hexdigest()
+            yield Work(*whose, submission.when, submission.origin, mine, digest, flags)
+            continue
+        names = ", ".join(handed.name for handed in mine)
+        flags.append(f"handed in more than once ({names}); the best counts")
+        for rank in ranks:
+            own, digest = [handed for handed in mine if handed.rank == rank], digests[assignment.name].copy()
+            digest.update(repr([handed.name for handed in own]).encode("utf-8", "replace"))
+            when = datetime.datetime.fromtimestamp(rank[0], datetime.UTC) if rank[0] else submission.when
+            yield Work(*whose, when, submission.origin, own, digest.hexdigest(), [*flags])
 
 
-def _identify(work: Work, digest: Any, submission: Submission, alone: bool) -> None:
-    """Give the work its digest; of several attempts each has one, and a time, of its own."""
-    if not alone:
-        names = [name for name, _, _ in work.notebooks]
-        digest.update(repr(names).encode("utf-8", "replace"))
-        times = [submission.rank[name][0] for name in names]
-        work.when = datetime.datetime.fromtimestamp(max(times), datetime.UTC) if any(times) else work.when
-    work.digest = digest.hexdigest()
-    if submission.late and submission.when is None:
-        work.flags.append("it is marked late, but the download does not say when it came")
-
-
-def _attempts(
-    notebooks: list[Read], rank: dict[str, tuple[float, int]]
-) -> Iterator[tuple[list[Read], list[str]]]:
-    """Each handing-in by itself, the earliest first, for a policy under which the best of them counts."""
-    order = sorted({rank[name] for name, _, _ in notebooks})
-    names = ", ".join(name for name, _, _ in notebooks)
-    flags = [f"handed in more than once ({names}); the best counts"] if len(order) > 1 else []
-    for one in order:
-        yield [read for read in notebooks if rank[read[0]] == one], flags
-
-
-def _latest(
-    notebooks: list[Read], rank: dict[str, tuple[float, int]]
-) -> Iterator[tuple[list[Read], list[str]]]:
-    """Of several that were handed in for one notebook the latest, where the collection knows which that is."""
-    kept, flags = [], []
-    for master in dict.fromkeys(m.name for _, m, _ in notebooks):
-        mine = [one for one in notebooks if one[1].name == master]
-        last = max(rank.get(name, (0.0, 0)) for name, _, _ in mine)
-        latest = [one for one in mine if rank.get(one[0], (0.0, 0)) == last]
-        kept += latest
-        if len(mine) > len(latest):
-            names, counted = (", ".join(name for name, _, _ in some) for some in (mine, latest))
-            flags.append(
-                f"{master} was handed in more than once ({names}); the latest, {counted}, was graded"
-            )
-    yield kept, flags
+def _read(
+    name: str, data: bytes, assignments: list[Assignment], certain: bool
+) -> tuple[Assignment, Master, list[StudentCell], str]:
+    """Which assignment's a file is, and which notebook of it, its cells, and what is doubtful about that."""
+    cells, said = read_notebook(data)
+    match = recognise(cells, said, name, assignments, certain)
+    if match is None:
+        raise Unreadable("this notebook belongs to no assignment of the course; name one with --assignment")
+    assignment, master, doubt = match
+    if said and said != assignment.name and doubt:
+        other = f"{name} is the notebook of {said!r}, not of {assignment.name!r}"
+        raise Unreadable(f"{other}; it was not graded as that")
+    return assignment, master, cells, doubt
 
 
 class Grading:
@@ -148,7 +118,6 @@ class Grading:
         self.known = {} if again else record.digests()
         self.done: set[tuple[str, str]] = set()  # student, assignment
         self.problems: list[Problem] = []
-        self.modes: dict[str, Modes] = {}  # assignments that were calibrated before, by their digest
         self.under_way: dict[str, tuple[Work, str]] = {}  # task -> whose, and which notebook
 
     def grade(self, found: Iterable[Work | Problem]) -> None:
@@ -157,32 +126,24 @@ class Grading:
             waiting = self._new(found)
             # One assignment after the other: before its first submission its tests are calibrated.
             while (first := clerk.submit(next, waiting, None).result()) is not None:
-                modes = self._calibrate(first.assignment)
+                modes, failed = calibrate(references(first.assignment), self.run)
+                for _, test in failed:
+                    words = f"`{test.id}` gives the instructor's own solution {test.score:g} of {test.max:g} points"
+                    sentence = f"{words}: {test.detail or test.sentence}"
+                    self.problems.append(Problem("(the instructor)", first.assignment.name, sentence))
                 later: list[Work] = []
-                self._grade(clerk, self._ready(first, waiting, later, modes))
+                mine = self._ready(first, waiting, later, modes)
+                pending: deque[Future[None]] = deque()
+                for outcome in self.run(self._ahead(clerk, mine)):
+                    work, notebook = self.under_way.pop(outcome.id)
+                    work.outcomes[notebook] = outcome
+                    if work.outcomes.keys() == work.repaired.keys():
+                        pending.append(clerk.submit(self._finish, work))
+                    while len(pending) > READ_AHEAD:
+                        pending.popleft().result()
+                for future in pending:
+                    future.result()
                 waiting = iter(later)
-
-    def _calibrate(self, assignment: Assignment) -> Modes:
-        if assignment.digest in self.modes:
-            return self.modes[assignment.digest]
-        modes, failed = calibrate(references(assignment), self.run)
-        for _, test in failed:
-            words = f"`{test.id}` gives the instructor's own solution {test.score:g} of {test.max:g} points"
-            sentence = f"{words}: {test.detail or test.sentence}"
-            self.problems.append(Problem("(the instructor)", assignment.name, sentence))
-        return modes
-
-    def _grade(self, clerk: ThreadPoolExecutor, ready: Iterator[tuple[Work, dict[str, Task]]]) -> None:
-        pending: deque[Future[None]] = deque()
-        for outcome in self.run(self._ahead(clerk, ready)):
-            work, notebook = self.under_way.pop(outcome.id)
-            work.outcomes[notebook] = outcome
-            if work.complete:
-                pending.append(clerk.submit(self._finish, work))
-            while len(pending) > READ_AHEAD:
-                pending.popleft().result()
-        for future in pending:
-            future.result()
 
     def _ahead(
         self, clerk: ThreadPoolExecutor, ready: Iterator[tuple[Work, dict[str, Task]]]
@@ -228,7 +189,8 @@ class Grading:
                 self._show(work)
                 return
             # What our own processes did not get to is graded anew by the next run.
-            self.record.write(entry, "" if work.lost else work.digest, shown)
+            lost = any(test.status == "lost" for done in work.outcomes.values() for test in done.tests)
+            self.record.write(entry, "" if lost else work.digest, shown)
         except (SQLAlchemyError, OSError, ValueError) as error:
             self._give_up(work, error)
         else:

@@ -20,13 +20,13 @@ from ..authoring.course import Course
 from ..authoring.fences import inside_markers, without_markers
 from ..authoring.mutants import mutants
 from ..authoring.release import instructor_notebook, settings
-from ..authoring.source import Question, Source, read
+from ..authoring.source import Question, read
 from ..authoring.visible import left_to_the_grader
 from ..files import write
 from .assignment import master
 from .confine.limits import Limits
 from .facts import Master, MasterCell
-from .run.outcome import IN_CANDIDATE, Cell, Outcome, Task, TestOutcome
+from .run.outcome import IN_CANDIDATE, Cell, Task, TestOutcome
 from .run.warm import Warm
 
 TOGETHER = 16  # answers that are tried in one task
@@ -68,19 +68,15 @@ class Proof:
     rejected: int = 0  # mutants that lose points
     complaints: list[str] = field(default_factory=list)
 
-    @property
-    def ok(self) -> bool:
-        return not self.complaints
-
     def plain(self) -> dict[str, Any]:
         """The proof as data: what was tried and what came of it."""
         asked = self.question
-        counts = ["caught", "named", "seen", "heard", "later", "accepted", "mutants", "rejected", "ok"]
+        counts = ["caught", "named", "seen", "heard", "later", "accepted", "mutants", "rejected"]
         return {
             "assignment": self.assignment, "question": asked.id, "points": asked.points, "gradient": self.gradient,
             "solved": round(self.solved, 6), "blank": round(self.blank, 6),
             "mistakes": len(asked.mistakes), "right": len(asked.right),
-        } | {name: getattr(self, name) for name in counts}  # fmt: skip
+        } | {name: getattr(self, name) for name in counts} | {"ok": not self.complaints}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,22 +91,29 @@ class Trial:
 def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
     """The proofs of every question, assignment by assignment."""
     for name in names:
-        yield from _prove(read(course.source(name)), course, warm)
-
-
-def _prove(source: Source, course: Course, warm: Warm) -> Iterator[Proof]:
-    made = master(source.name, instructor_notebook(source, course), settings())
-    bare = master(source.name, instructor_notebook(source, course, named=False), settings())
-    proofs = {q.id: _begin(source.name, q, made) for q in source.questions if q.tests}
-    questions = [p.question for p in proofs.values()]
-    trials = {q.id: _trials(q, made) for q in questions}
-    tasks = [_whole(made, kind, questions) for kind in ("solution", "blank")]
-    for q in questions:
-        for first in range(0, len(trials[q.id]), TOGETHER):
-            tasks.append(_task(made, bare, q, trials[q.id], first))
-    for outcome in warm.grade(tasks):
-        _judge_all(outcome, proofs, trials)
-    yield from proofs.values()
+        source = read(course.source(name))
+        made = master(name, instructor_notebook(source, course), settings())
+        bare = master(name, instructor_notebook(source, course, named=False), settings())
+        proofs = {q.id: _begin(name, q, made) for q in source.questions if q.tests}
+        questions = [p.question for p in proofs.values()]
+        trials = {q.id: _trials(q, made) for q in questions}
+        tasks = [_whole(made, kind, questions) for kind in ("solution", "blank")]
+        for q in questions:
+            firsts = range(0, len(trials[q.id]), TOGETHER)
+            tasks += [_task(made, bare, q, trials[q.id], first) for first in firsts]
+        for outcome in warm.grade(tasks):
+            if outcome.id.startswith(WHOLE):
+                whole = Trial(outcome.id.removeprefix(WHOLE), "", "")
+                for proof in proofs.values():
+                    _judge(proof, whole, {test.id: test for test in outcome.tests})
+                continue
+            by_trial: dict[int, dict[str, TestOutcome]] = defaultdict(dict)
+            for test in outcome.tests:
+                number, _, of = test.id.partition(" ")
+                by_trial[int(number)][of] = test
+            for at, tests in by_trial.items():
+                _judge(proofs[outcome.id], trials[outcome.id][at], tests)
+        yield from proofs.values()
 
 
 def _begin(assignment: str, question: Question, made: Master) -> Proof:
@@ -218,20 +221,6 @@ def _definitions(source: str) -> str:
     tree = ast.parse(source)
     kept = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
     return ast.unparse(ast.Module([node for node in tree.body if isinstance(node, kept)], []))
-
-
-def _judge_all(outcome: Outcome, proofs: dict[str, Proof], trials: dict[str, list[Trial]]) -> None:
-    if outcome.id.startswith(WHOLE):
-        whole = Trial(outcome.id.removeprefix(WHOLE), "", "")
-        for proof in proofs.values():
-            _judge(proof, whole, {test.id: test for test in outcome.tests})
-        return
-    by_trial: dict[int, dict[str, TestOutcome]] = defaultdict(dict)
-    for test in outcome.tests:
-        number, _, name = test.id.partition(" ")
-        by_trial[int(number)][name] = test
-    for at, tests in by_trial.items():
-        _judge(proofs[outcome.id], trials[outcome.id][at], tests)
 
 
 def _judge(proof: Proof, trial: Trial, outcomes: dict[str, TestOutcome]) -> None:

@@ -21,7 +21,7 @@ from traitlets.config import Config
 
 from coursekit.grading import Task
 from coursekit.grading.assignment import master
-from coursekit.grading.facts import Assignment, Work
+from coursekit.grading.facts import Assignment, Handed, Work
 from coursekit.grading.pipeline import ready
 from coursekit.grading.submissions.recognise import read_notebook
 
@@ -617,5 +617,5 @@ ASSIGNMENT = Assignment("hostile", (master("hostile", instructors(), Config()),)
 def task(student: str, made: NotebookNode) -> Task:
     """The notebook as our grader runs it: read, repaired."""
     cells, _ = read_notebook(small.saved(made))
-    work = Work(student, ASSIGNMENT, None, "here", [("hostile.ipynb", ASSIGNMENT.masters[0], cells)])
+    work = Work(student, ASSIGNMENT, None, "here", [Handed("hostile.ipynb", ASSIGNMENT.masters[0], cells)])
     return replace(ready(work, {})["hostile"], id=student)

@@ -153,6 +153,25 @@ def test_moodles_archive_has_a_folder_a_student(tmp_path):
     }
 
 
+def test_moodles_archive_without_folders_and_that_of_a_new_moodle_say_the_same(tmp_path):
+    """Moodle, importziplib.php: a folder `fullname_userid_plugintype_pluginname`, or that, a `_` and the file."""
+    path = tmp_path / "moodle.zip"
+    names = ["Ada L_12_assignsubmission_file_sums_1.ipynb", "Emmy N_13_assignsubmission_file/sums_1.ipynb"]
+    path.write_bytes(zipped(dict.fromkeys(names, NOTEBOOK)))
+    with collect([path]) as found:
+        assert students(found) == {"Ada L (12)": ["sums_1.ipynb"], "Emmy N (13)": ["sums_1.ipynb"]}
+        assert all(submission.when for submission in found.submissions), "Moodle's own times"
+
+
+def test_a_group_of_canvas_may_have_a_line_in_its_name(tmp_path):
+    """lib/content_zipper.rb: the name as it is, `LATE`, the user's number, the file's."""
+    path = tmp_path / "canvas.zip"
+    path.write_bytes(zipped({"team_a_LATE_12_345_sums.ipynb": NOTEBOOK}))
+    with collect([path]) as found:
+        assert students(found) == {"team_a (12)": ["sums.ipynb"]}
+        assert found.submissions[0].late
+
+
 def test_canvas_archive_has_files_side_by_side_and_marks_late_ones(tmp_path):
     path = tmp_path / "submissions.zip"
     path.write_bytes(

@@ -16,11 +16,11 @@ import small_course as small
 
 from coursekit.expected import Expected
 from coursekit.files import write
-from coursekit.grading.command import Options, json_records, private_folders, run
+from coursekit.grading.assignment import private_folders
+from coursekit.grading.command import Options, json_records, report_again, run
 from coursekit.grading.confine.limits import Limits
 from coursekit.grading.errors import GradingError
 from coursekit.grading.gradebook.record import Record
-from coursekit.grading.term import report_again
 
 LIMITS = Limits(cell_cpu=3, cell_wall=6, notebook_wall=60)
 

@@ -269,7 +269,7 @@ def test_the_gradescope_autograder_runs_the_same_grader(tmp_path):
     (home / "submission_metadata.json").write_text('{"users": [{"email": "ada@x.org", "name": "Ada"}]}')
     (home / "results").mkdir()
     prepare(home, "sums")
-    assert {path.name for path in home.iterdir()} >= {"empty.db", "modes.json"}
+    assert (home / "modes.json").exists()
     environment = {**os.environ, "COURSEKIT_AUTOGRADER": str(home), "COURSEKIT_PYTHON": sys.executable}
     done = subprocess.run(
         ["bash", home / "source" / "run_autograder"],

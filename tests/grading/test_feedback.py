@@ -13,12 +13,12 @@ from nbconvert import HTMLExporter
 from traitlets.config import Config
 
 from coursekit.grading.assignment import load, master
-from coursekit.grading.facts import Assignment, Entry, Problem, Work
-from coursekit.grading.gradebook.autograded import write_autograded
+from coursekit.grading.facts import Assignment, Entry, Handed, Problem, Work
 from coursekit.grading.pages.describe import describe, printed
 from coursekit.grading.pages.feedback import feedback
 from coursekit.grading.pages.frame import file_name
 from coursekit.grading.pages.report import report
+from coursekit.grading.pages.shelf import Shelf
 from coursekit.grading.pipeline import ready
 from coursekit.grading.run.outcome import Outcome, Output
 from coursekit.grading.submissions.recognise import read_notebook
@@ -33,7 +33,7 @@ ASSIGNMENT = Assignment("sums", (master("sums", small.sums(), Config()),))
 
 def work_of(student: str, made, warm) -> Work:
     cells, _ = read_notebook(small.saved(made))
-    work = Work(student, ASSIGNMENT, None, "here", [("sums.ipynb", ASSIGNMENT.masters[0], cells)])
+    work = Work(student, ASSIGNMENT, None, "here", [Handed("sums.ipynb", ASSIGNMENT.masters[0], cells)])
     for name, task in ready(work, {}).items():
         (work.outcomes[name],) = warm.grade([task])
     return work
@@ -80,9 +80,8 @@ def test_no_script_of_a_student_runs_on_any_page(hostile, browser, tmp_path):
         "feedback": feedback(entry, ASSIGNMENT, printed(hostile.outcomes)),
         "report": report(ASSIGNMENT, [entry, replace(entry, student="ada")], problems),
     }
-    write_autograded(
-        tmp_path, hostile, entry, tmp_path / "kept"
-    )  # a name that is no folder's: nothing is written
+    # A name that is no folder's: no notebook is written.
+    Shelf(tmp_path / "pages", tmp_path, tmp_path / "kept").put(hostile, entry, {})
     assert not (tmp_path / "kept").exists()
     for name, text in pages.items():
         path = tmp_path / f"{name}.html"
@@ -101,7 +100,7 @@ def test_no_script_of_a_student_runs_on_any_page(hostile, browser, tmp_path):
 def test_no_script_runs_in_the_notebook_that_the_formgrader_opens(hostile, browser, tmp_path):
     """nbconvert, as the formgrader uses it, shows outputs; none of ours is HTML, and none is trusted."""
     hostile.student = "mallory"
-    write_autograded(tmp_path, hostile, describe(hostile), tmp_path)
+    Shelf(tmp_path / "pages", tmp_path).put(hostile, describe(hostile), {})
     made = nbformat.read(tmp_path / "autograded" / "mallory" / "sums" / "sums.ipynb", as_version=4)
     nbformat.validate(made)
     kinds = {k for c in made.cells if c.cell_type == "code" for o in c.outputs for k in o.get("data", {})}
@@ -160,7 +159,7 @@ def test_an_answer_left_as_it_was_given_is_called_empty_whatever_its_stub_comput
     told = {}
     for name, notebook in (("blank", blank), ("wrong", wrong)):
         cells, _ = read_notebook(small.saved(notebook))
-        work = Work(name, Assignment("stub", (made,)), None, "here", [("stub.ipynb", made, cells)])
+        work = Work(name, Assignment("stub", (made,)), None, "here", [Handed("stub.ipynb", made, cells)])
         (work.outcomes["stub"],) = warm.grade(ready(work, {}).values())
         (question,) = describe(work).questions
         told[name] = (question.kind, question.sentence)
@@ -233,7 +232,7 @@ def test_the_sentence_of_a_named_mistake_reaches_the_student_and_is_counted_in_t
     entries = []
     for student in ("ada", "emmy"):
         cells, _ = read_notebook(json.dumps(made).encode())
-        work = Work(student, assignment, None, "here", [("bptt.ipynb", assignment.masters[0], cells)])
+        work = Work(student, assignment, None, "here", [Handed("bptt.ipynb", assignment.masters[0], cells)])
         (work.outcomes["bptt"],) = warm.grade(ready(work, {}).values())
         entries.append(describe(work))
     (lost,) = [q for q in entries[0].questions if q.short]
@@ -281,7 +280,7 @@ def test_what_a_test_measured_makes_a_leaderboard_and_a_student_cannot_write_on_
     for student, extra in (("ada", 0), ("emmy", 1), ("kurt", 2)):
         answer = f"{forged}def total(xs):\n    {forged}    return sum(xs) + {extra} * (len(xs) == 3)"
         cells, _ = read_notebook(small.saved(small.solved(book, total=answer)))
-        work = Work(student, assignment, None, "here", [("sums.ipynb", assignment.masters[0], cells)])
+        work = Work(student, assignment, None, "here", [Handed("sums.ipynb", assignment.masters[0], cells)])
         (work.outcomes["sums"],) = warm.grade(ready(work, {}).values())
         entries.append(describe(work))
     assert [e.questions[0].measured for e in entries] == [{"loss": 0.75}, {"loss": 1.0}, {"loss": 1.25}]

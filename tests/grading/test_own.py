@@ -14,10 +14,10 @@ from traitlets.config import Config
 from coursekit import checks
 from coursekit.checks.diagnosis.nearby import compared_finding
 from coursekit.grading.assignment import master
-from coursekit.grading.facts import Assignment, Verdict, Work
-from coursekit.grading.gradebook.autograded import write_autograded
+from coursekit.grading.facts import Assignment, Handed, Verdict, Work
 from coursekit.grading.pages.describe import describe, printed
 from coursekit.grading.pages.feedback import _hint, feedback
+from coursekit.grading.pages.shelf import Shelf
 from coursekit.grading.pipeline import ready
 from coursekit.grading.submissions.recognise import read_notebook
 from coursekit.models import captioning, cells, rnn_lm, trigram
@@ -156,11 +156,11 @@ def test_neither_the_page_nor_the_notebook_for_the_formgrader_tells_the_answer(w
     assignment = Assignment("fruit", (master("fruit", book, Config()),))
     made = small.solved(book, pick="picked = {'kiwi'}", draw="drawn = ['a -> b']")
     cells, _ = read_notebook(json.dumps(made).encode())
-    work = Work("ada", assignment, None, "here", [("fruit.ipynb", assignment.masters[0], cells)])
+    work = Work("ada", assignment, None, "here", [Handed("fruit.ipynb", assignment.masters[0], cells)])
     (work.outcomes["fruit"],) = warm.grade(ready(work, {}).values())
     entry = describe(work)
     page = feedback(entry, assignment, printed(work.outcomes))
-    write_autograded(tmp_path, work, entry, tmp_path)
+    Shelf(tmp_path / "pages", tmp_path).put(work, entry, {})
     kept = nbformat.read(tmp_path / "autograded" / "ada" / "fruit" / "fruit.ipynb", as_version=4)
     shown = "".join(o.get("text", "") for c in kept.cells if c.cell_type == "code" for o in c.outputs)
     for text in (page, shown):

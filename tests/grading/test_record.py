@@ -222,16 +222,16 @@ def test_a_penalty_follows_from_facts_that_last(url):
         whole = sum(q.score for q in record.entry("ada", "small").questions)
         assert small.totals(record, "small") == {"ada": pytest.approx(0.8 * whole)}
         question = record.entry("ada", "small").questions[0]
-        record.give("small", "ada", question.id, question.score + 1, "")
-        assert small.totals(record, "small") == {"ada": pytest.approx(0.8 * (whole + 1))}
+        record.give("small", "ada", question.id, question.score - 1, "")
+        assert small.totals(record, "small") == {"ada": pytest.approx(0.8 * (whole - 1))}
     with Gradebook(url) as gradebook:
         submission = gradebook.find_submission("small", "ada")
         assert submission.timestamp.hour == 12
-        assert submission.late_submission_penalty == pytest.approx(0.2 * (whole + 1))
+        assert submission.late_submission_penalty == pytest.approx(0.2 * (whole - 1))
     with Record(url) as record:
         record.term.say("extension", "small", "ada", when.isoformat(), "ill")
         record.refresh("small")
-        assert small.totals(record, "small") == {"ada": pytest.approx(whole + 1)}
+        assert small.totals(record, "small") == {"ada": pytest.approx(whole - 1)}
 
 
 def test_a_gradebook_that_cannot_be_opened_is_said_in_one_sentence(tmp_path):

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from coursekit.cli.commands import app, main
 from coursekit.grading.assignment import master
-from coursekit.grading.command import Options, run
+from coursekit.grading.command import Options, export, run, status, undo
 from coursekit.grading.errors import GradingError
 from coursekit.grading.facts import Assignment, Entry, Verdict
 from coursekit.grading.gradebook.record import Record
@@ -24,7 +24,6 @@ from coursekit.grading.gradebook.tables import GRADED
 from coursekit.grading.gradebook.term import Person, read_roster
 from coursekit.grading.pipeline import works
 from coursekit.grading.submissions.collect import collect
-from coursekit.grading.term import export, status, undo
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +179,8 @@ def test_an_export_has_a_row_for_the_refused_and_lists_what_it_did_not_write(cou
     [
         ('Student,ID,SIS Login ID\n    Points Possible,,\n"Lovelace, Ada",11,a@x.org\n', ["lovelaceada (11)"]),
         ("First name,Last name,ID number,Email address\nAda,L,,a@x.org\nEmmy,N,42,e@x.org\n", ["a@x.org", "42"]),
+        ("LastName,FirstName,ID,SIS Login ID\n    Points Possible,,,\nLovelace,Ada,11,a@x.org\n", ["lovelaceada (11)"]),
+        ('Student,ID\n"\u0928\u093f, Ada",11\n', ["\u0928\u093fada (11)"]),
         ("id,name\nada,Ada\n", ["ada"]),
         ("id;name;group\nada;Ada;g1\n", ["ada"]),
         ("Vorname;Name;ID-Nummer;E-Mail-Adresse;Gruppen\nAda;L;;a@x.org;g1\nEmmy;N;42;e@x.org;\n", ["a@x.org", "42"]),
@@ -272,12 +273,13 @@ def test_pages_go_back_under_the_names_that_canvas_and_moodle_gave(regraded, tmp
         assert "lovelaceada (12)" in archive.read(names[0]).decode()
     assert names == ["lovelaceada_12_345_sums.html", "noetheremmy_LATE_13_346_Copy of sums.html"]
     moodle = tmp_path / "moodle.zip"
-    with zipfile.ZipFile(moodle, "w") as archive:
-        archive.writestr("lovelaceada_12_assignsubmission_file_/sums.ipynb", "{}")
-        archive.writestr("Lise_7_assignsubmission_file_/sums.ipynb", "{}")
-    said = say(root, "return", "sums", str(tmp_path / "back.zip"), "--moodle", str(moodle))
-    with zipfile.ZipFile(tmp_path / "back.zip") as archive:
-        assert archive.namelist() == ["lovelaceada_12_assignsubmission_file_/sums.html"]
+    for ada in ("lovelaceada_12_assignsubmission_file_/sums", "lovelaceada_12_assignsubmission_file_sums"):
+        with zipfile.ZipFile(moodle, "w") as archive:
+            archive.writestr(f"{ada}.ipynb", "{}")
+            archive.writestr("Lise_7_assignsubmission_file_/sums.ipynb", "{}")
+        said = say(root, "return", "sums", str(tmp_path / "back.zip"), "--moodle", str(moodle))
+        with zipfile.ZipFile(tmp_path / "back.zip") as archive:
+            assert archive.namelist() == [f"{ada}.html"]
     assert "not written: Lise (7): nothing was graded for sums" in said
     assert "not written: noetheremmy (13): is not in" in said
 
@@ -344,6 +346,22 @@ def test_a_gradebook_that_is_none_is_refused_and_left_alone(tmp_path, broken):
     with pytest.raises(GradingError, match=r"gradebook.db cannot be opened: .*; see that it is there, whole"):
         status(None, Options(tmp_path))
     assert (tmp_path / "gradebook.db").read_bytes() == broken
+
+
+def test_who_handed_in_by_moodle_is_not_missing_though_moodle_numbers_them_anew(tmp_path, empty_gradebook):
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
+    options = Options(tmp_path)
+    with Record(options.gradebook_url) as record, record.engine.begin() as connection:
+        for student in ("Ada L (301)", "John S (303)", "Jo P (304)", "Jo P (305)"):
+            row = {"student": student, "assignment": "sums", "record": graded_entry(student, "sums")}
+            connection.execute(insert(GRADED).values(**row, digest="d", outputs="{}"))
+    class_list = (
+        "Vorname,Nachname,E-Mail\nAda,L,a@x\nJohn,S,b@x\nJohn,S,c@x\nJo,P,d@x\nJo,P,e@x\nLise,M,f@x\n"
+    )
+    with options.record() as record:
+        record.term.enrol(read_roster(class_list))
+    (sums,) = status(None, options)
+    assert sums.missing == ["b@x", "c@x", "f@x"], "of two of one name it cannot be told which"
 
 
 def test_a_grade_that_was_cut_off_in_the_gradebook_is_a_sentence(tmp_path, empty_gradebook):

@@ -4,15 +4,13 @@ A grade is written into a sheet where it is certain whose row it is: the student
 in one row only. Names are never compared, and no part of a cell is. What was not written is listed, with the reason.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from ..facts import Entry, Key, points, titles
 _FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d+(\.\d+)?\Z)")  # but a number with its sign is a number
 
 # What a download of Canvas or Moodle calls a student.
-NUMBERED = re.compile(r".* \((\d+)\)")  # "First Last (12345)"
+NUMBERED = re.compile(r"(?P<name>.*) \((?P<number>\d+)\)")  # "First Last (12345)"
 PARTICIPANT = re.compile(r"\D+(\d+)")  # "Participant 12345", whatever the language; some leave no blank
 CANVAS_IDS = ("ID", "SIS Login ID", "SIS User ID", "Integration ID")
 # Moodle's words for the two columns that matter, in the languages that we know; others are named with --column.
@@ -46,13 +44,11 @@ def read_sheet(path: Path) -> str:
     """The text of a CSV file that another program wrote."""
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise GradingError(
-            f"{path} cannot be read: {error.strerror}; name a CSV file that is there"
-        ) from error
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
+        wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         return data.decode("utf-16" if wide else "utf-8-sig")
+    except OSError as error:
+        words = f"{path} cannot be read: {error.strerror}; name a CSV file that is there"
+        raise GradingError(words) from error
     except UnicodeDecodeError:
         raise GradingError(f"{path} is not in UTF-8: save it as “CSV UTF-8”, or download it again") from None
 
@@ -132,14 +128,9 @@ def fill_canvas(text: str, column: str, finals: Mapping[str, Final]) -> Filled:
     if not ids:
         raise GradingError(f"the Canvas gradebook has no column of ids ({', '.join(CANVAS_IDS)})")
     number = head.index("ID") if "ID" in head else None
-    possible: list[str] = next((row for row in rows[1:3] if row[0].strip() == "Points Possible"), [])
-    scale = _number(_at(possible, here))
-
-    def keys(row: list[str]) -> Iterable[tuple[str, str]]:
-        yield "number", _at(row, number)
-        yield from (("id", _at(row, n)) for n in ids)
-
-    return _fill(rows, here, keys, finals, lambda row: scale, "Canvas gradebook")
+    scale = next((_number(_at(row, here)) for row in rows[1:3] if row[0].strip() == "Points Possible"), None)
+    keys = [[("number", _at(row, number)), *(("id", _at(row, n)) for n in ids)] for row in rows]
+    return _fill(rows, here, keys, finals, [scale] * len(rows), "Canvas gradebook")
 
 
 def fill_moodle(text: str, finals: Mapping[str, Final], column: str = "") -> Filled:
@@ -147,35 +138,34 @@ def fill_moodle(text: str, finals: Mapping[str, Final], column: str = "") -> Fil
     rows = read_rows(text, "the Moodle worksheet has no students in it")
     head = [title.strip() for title in rows[0]]
     if not all(PARTICIPANT.fullmatch(row[0].strip()) for row in rows[1:]):
-        raise GradingError(
-            "the first column of the Moodle worksheet must be its identifiers, as 'Participant 123'; download it "
-            "from the assignment with 'Download grading worksheet'"
-        )
+        must = "the first column of the Moodle worksheet must be its identifiers, as 'Participant 123'"
+        raise GradingError(f"{must}; download it from the assignment with 'Download grading worksheet'")
     here = _column(head, {column} if column else MOODLE_GRADE, head, "Moodle worksheet", column or "Grade")
     most = next((n for n, title in enumerate(head) if title in MOODLE_MOST), None)
     words = next((n for n, title in enumerate(head) if title.startswith("Feedback")), None)
-
-    def keys(row: list[str]) -> Iterable[tuple[str, str]]:
-        yield "number", PARTICIPANT.sub(r"\1", row[0].strip())
+    keys = [[("number", PARTICIPANT.sub(r"\1", row[0].strip()))] for row in rows]
+    for row, own in zip(rows, keys, strict=True):
         # Full name, status and the rest stand there too, but only an id can equal a student's id and be unique.
-        for n in range(1, len(head)):
-            if n != here and ("@" in _at(row, n) or _ID.search(head[n])):
-                yield "id", _at(row, n)
-
-    return _fill(rows, here, keys, finals, lambda row: _number(_at(row, most)), "Moodle worksheet", words)
+        others = [n for n in range(1, len(head)) if n != here and ("@" in _at(row, n) or _ID.search(head[n]))]
+        own += [("id", _at(row, n)) for n in others]
+    scales = [_number(_at(row, most)) for row in rows]
+    return _fill(rows, here, keys, finals, scales, "Moodle worksheet", words)
 
 
 def _fill(
-    rows: list[list[str]], here: int, keys: Callable[[list[str]], Iterable[tuple[str, str]]],
-    finals: Mapping[str, Final], most: Callable[[list[str]], float | None], what: str, words: int | None = None,
+    rows: list[list[str]], here: int, keys: list[list[tuple[str, str]]], finals: Mapping[str, Final],
+    most: list[float | None], what: str, words: int | None = None,
 ) -> Filled:  # fmt: skip
-    """Write each grade into the one row that is certainly the student's. `keys` are a row's ids, each with its kind."""
+    """Write each grade into the one row that is certainly the student's. `keys` are each row's ids, with their kind,
+    `most` the points that its system reckons with."""
     where: dict[tuple[str, str], set[int]] = defaultdict(set)
-    for n, row in enumerate(rows[1:], 1):
-        for key in keys(row):
+    for n in range(1, len(rows)):
+        for key in keys[n]:
             where[key].add(n)
     places = {student: _places(student, where) for student in finals}
     claims = Counter(n for found in places.values() for n in found)
+    if not claims:
+        raise GradingError(f"none of the graded students is in the {what}: is it that of another course?")
     filled = Filled("")
     for student, final in finals.items():
         found, why = places[student], final.wait
@@ -189,15 +179,13 @@ def _fill(
         if why:
             filled.left.append(f"{student}: {why}")
             continue
-        row = rows[min(found)]
+        (n,) = found
+        row, scale = rows[n], most[n]
         row += [""] * (here + 1 - len(row))
-        scale = most(row)
         row[here] = points(final.score * scale / final.most if scale and final.most else final.score)
         if words is not None and words < len(row) and not row[words].strip():  # what a person wrote stays
             row[words] = final.feedback
         filled.written.append(student)
-    if not claims:
-        raise GradingError(f"none of the graded students is in the {what}: is it that of another course?")
     filled.text = csv_text(rows)  # the other system's own cells go back as they came
     return filled
 
@@ -205,16 +193,14 @@ def _fill(
 def _places(student: str, where: Mapping[tuple[str, str], set[int]]) -> set[int]:
     """The rows that have this student's id: the number that the system gave, or else the id as a whole."""
     match = NUMBERED.fullmatch(student)
-    return (where.get(("number", match[1])) if match else None) or where.get(("id", student), set())
+    return (where.get(("number", match["number"])) if match else None) or where.get(("id", student), set())
 
 
 def _column(titles: list[str], names: set[str], head: list[str], what: str, wanted: str) -> int:
     found = [n for n, title in enumerate(titles) if title in names]
     if len(found) != 1:
-        shown = ", ".join(map(repr, head))
-        raise GradingError(
-            f"the {what} has {len(found)} columns named {wanted!r}; name the one to fill with --column (it has {shown})"
-        )
+        has, shown = f"the {what} has {len(found)} columns named {wanted!r}", ", ".join(map(repr, head))
+        raise GradingError(f"{has}; name the one to fill with --column (it has {shown})")
     return found[0]
 
 

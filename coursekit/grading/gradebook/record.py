@@ -1,60 +1,77 @@
 """Write grades into nbgrader's own gradebook: one writer, one transaction a submission.
 
 Which submission was graded (by a digest of its files and of the assignment) is written in the same transaction, into a
-table of ours: a run that is killed at any moment goes on where it was, nothing lost, nothing twice.
+table of ours: a run that is killed at any moment goes on where it was, nothing lost, nothing twice. Another has the
+history of each grade: what changed, when, why, and what stood there before.
 """
 
-from __future__ import annotations
-
+import datetime
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from subprocess import SubprocessError
+from typing import Any, Self
 
 from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from ...runtime import find_own_scripts
 from ..errors import GradingError
-from ..facts import Assignment, Entry, Master, Printed, printed_from_plain
-from .history import Change, History
-from .tables import ASSIGNMENT, FACTS, GRADED, TABLES, Place, by_hand, is_of, tell_penalties, utc
-from .term import Lateness, Term, in_utc, time_of
+from ..facts import Assignment, Entry, Printed, points, printed_from_plain
+from .tables import ASSIGNMENT, FACTS, GRADED, HISTORY, TABLES, Place, by_hand, is_of, rows, tell_penalties
+from .term import Lateness, Term, in_utc, later, time_of
 
-REPAIR = (
-    "see that it is there, whole, writable and not held by another program, or name another with --gradebook"
-)
+REPAIR = "see that it is there, whole, writable and not held by another program, or name one with --gradebook"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of a grade's history."""
+
+    run: str  # when the command began that did it
+    student: str
+    assignment: str
+    before: float | None
+    after: float | None
+    why: str
+
+    @property
+    def moved(self) -> str:
+        return " → ".join(points(value) for value in (self.before, self.after) if value is not None)
+
+    def __str__(self) -> str:
+        return f"{self.student}, {self.assignment}: {self.moved} ({self.why})"
 
 
 class Record:
-    """The open gradebook. Only the parent process has one."""
+    """The open gradebook. Only the parent process has one. `began` is when this command began: all that it changes is
+    one run, and is taken back as one."""
 
     def __init__(self, url: str, must_exist: bool = False):
         find_own_scripts()
         self.url = url
+        self.began = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
         self.places: dict[str, Place] = {}
         file = Path(url.removeprefix("sqlite:///"))
         new = url.startswith("sqlite:///") and not file.exists()
         if new and must_exist:
-            raise GradingError(
-                f"there is no gradebook {file}: grade something first, or name the course with --course or the "
-                "gradebook with --gradebook"
-            )
+            name = "name the course with --course or the gradebook with --gradebook"
+            raise GradingError(f"there is no gradebook {file}: grade something first, or {name}")
         try:
             self.gradebook = Gradebook(url)
             self.engine = self.gradebook.engine
             TABLES.create_all(self.engine)
-            self.term, self.history = Term(self.engine), History(self.engine)
+            self.term = Term(self.engine)
         except (SQLAlchemyError, ImportError, ValueError, OSError, SubprocessError) as error:
             if new:
                 file.unlink(missing_ok=True)  # a gradebook that is half made would be taken for a whole one
             words = f"the gradebook {_shown(url)} cannot be opened: {_reason(error)}; {REPAIR}"
             raise GradingError(words) from error
 
-    def __enter__(self) -> Record:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -66,12 +83,22 @@ class Record:
     def enter(self, assignment: Assignment) -> None:
         """Make the assignment known to the gradebook, as `nbgrader generate_assignment` does."""
         with self._one_transaction() as gradebook:
-            known = gradebook.update_or_create_assignment(assignment.name)
+            key = gradebook.update_or_create_assignment(assignment.name).id
             for master in assignment.masters:
                 kernel = json.dumps(master.notebook.metadata.get("kernelspec", {}))
                 gradebook.update_or_create_notebook(master.name, assignment.name, kernelspec=kernel)
-                self._enter_cells(gradebook, assignment.name, master)
-            key = known.id
+                for cell in master.cells:
+                    where = (cell.grade_id, master.name, assignment.name)
+                    graded = {"max_score": cell.points, "cell_type": cell.kind}
+                    if cell.role in ("test", "manual"):
+                        gradebook.update_or_create_grade_cell(*where, **graded)
+                    if cell.answer:
+                        gradebook.update_or_create_solution_cell(*where)
+                    if cell.role == "task":
+                        gradebook.update_or_create_task_cell(*where, **graded)
+                    if cell.grade_id:
+                        own = {"source": cell.source, "locked": not cell.answer and cell.role != "text"}
+                        gradebook.update_or_create_source_cell(*where, cell_type=cell.kind, **own)
         with self.engine.begin() as connection:
             self.places[assignment.name] = Place(connection, key, assignment)
 
@@ -91,22 +118,6 @@ class Record:
             session.commit = commit
             self.gradebook.db.remove()
 
-    @staticmethod
-    def _enter_cells(gradebook: Gradebook, assignment: str, master: Master) -> None:
-        for cell in master.cells:
-            where = (cell.grade_id, master.name, assignment)
-            if cell.role in ("test", "manual"):
-                gradebook.update_or_create_grade_cell(*where, max_score=cell.points, cell_type=cell.kind)
-            if cell.role in ("solution", "manual"):
-                gradebook.update_or_create_solution_cell(*where)
-            if cell.role == "task":
-                gradebook.update_or_create_task_cell(*where, max_score=cell.points, cell_type=cell.kind)
-            if cell.grade_id:
-                locked = cell.role in ("test", "given", "task")
-                gradebook.update_or_create_source_cell(
-                    *where, cell_type=cell.kind, source=cell.source, locked=locked
-                )
-
     def decide(self, assignment: str, due: str = "", late: str = "", keep: str = "") -> str:
         """Set the due time, the late policy, which submission counts; a sentence that says how it stands."""
         Lateness.read(late)
@@ -114,7 +125,7 @@ class Record:
             words = "of several submissions the `latest` counts, or the `best`"
             raise GradingError(f"--keep {keep!r} is unknown: {words}")
         if due:
-            when = utc(time_of(due))
+            when = time_of(due)
             with self._one_transaction() as gradebook:
                 gradebook.update_or_create_assignment(assignment, duedate=when)
         for kind, value in (("late", late), ("keep", keep)):
@@ -140,14 +151,33 @@ class Record:
         (now,) = self.penalised([entry.given(hands)])
         return stands.tests == entry.tests and stands.score > now.score
 
-    def give(self, assignment: str, student: str, cell: str, score: float | None, comment: str) -> None:
+    def extend(self, assignment: str, student: str, until: str, why: str = "") -> str:
+        """Give one student a due time of their own; a sentence that says which."""
+        listed = {person.student for person in self.term.people()}
+        if listed and student not in listed | {entry.student for entry in self.entries(assignment)}:
+            words = f"{student!r} is neither in the class list nor graded for {assignment}"
+            raise GradingError(f"{words}: is it the id?")
+        when = later(until, self.term.lateness(assignment).due)
+        self.term.say("extension", assignment, student, when.isoformat(), why)
+        self.refresh(assignment)
+        self.note(assignment, student, f"more time, until {in_utc(when)}{f': {why}' if why else ''}")
+        return f"{student} has until {in_utc(when)} for {assignment}"
+
+    def give(self, assignment: str, student: str, cell: str, score: float | None, comment: str) -> Entry:
         """Points or a comment by hand, where nbgrader keeps them: no later run changes them."""
-        before = self.entry(student, assignment)
+        graded = {entry.student: entry for entry in self.graded(assignment)}
+        if student not in graded:
+            known = ", ".join(graded)
+            raise GradingError(f"{student!r} has no grade for {assignment}; the gradebook has {known}")
+        before = graded[student]
         found = [q for q in before.questions if q.id == cell]
         if len(found) != 1:
             known = ", ".join(q.id for q in before.questions)
             raise GradingError(f"{assignment} has {len(found)} questions named {cell!r}; it has {known}")
-        name = found[0].notebook
+        name, most = found[0].notebook, found[0].max
+        if score is not None and most and not 0 <= score <= most:
+            words = f"{cell} is worth {points(most)}, so {score:g} cannot be given: give 0 to {points(most)}"
+            raise GradingError(f"{words}, and extra credit in nbgrader's formgrader")
         with self._one_transaction() as gradebook:
             try:
                 if score is not None:
@@ -155,20 +185,19 @@ class Record:
                     grade.manual_score, grade.needs_manual_grade = score, False
                 if comment:
                     # nbgrader keeps the comment on a test at the answer above it.
-                    known = gradebook.find_notebook(name, assignment)
-                    answers, order = (
-                        {c.name for c in known.solution_cells},
-                        [c.name for c in known.source_cells],
-                    )
+                    book = gradebook.find_notebook(name, assignment)
+                    order = [c.name for c in book.source_cells]
+                    answers = {c.name for c in book.solution_cells}
                     above = order[order.index(cell) :: -1] if cell in order else []
                     answer = next((one for one in above if one in answers), cell)
                     gradebook.find_comment(answer, name, assignment, student).manual_comment = comment
             except MissingEntry as error:
                 raise GradingError(f"the gradebook has no place for it: {error}") from error
         self.refresh(assignment)
-        after = self.entry(student, assignment).score
+        after = self.entry(student, assignment)
         why = f"{cell} by hand{f': {comment}' if comment else ''}"
-        self.history.note(assignment, student, why, before.score, after)
+        self.note(assignment, student, why, before.score, after.score)
+        return after
 
     def refresh(self, assignment: str, student: str | None = None) -> None:
         """Tell nbgrader's own tables the penalties as they are now."""
@@ -181,30 +210,67 @@ class Record:
         row |= {"record": json.dumps(entry.plain()), "outputs": json.dumps(shown)}
         with self.engine.begin() as connection:
             self.places[entry.assignment].put(connection, entry)
-            self.history.remember(connection, entry, digest, why)
+            self._remember(connection, entry, digest, why)
             connection.execute(delete(GRADED).where(is_of(entry.student, entry.assignment)))
             connection.execute(insert(GRADED).values(row))
             connection.execute(delete(FACTS).filter_by(kind="refused", student=entry.student))
         if self.term.rule("late", entry.assignment):
             self.refresh(entry.assignment, entry.student)
 
+    # ── the history of each grade ──
+
+    def _remember(self, connection: Connection, entry: Entry, digest: str, why: str) -> None:
+        """Add what this entry changes, and why; keep what stood there before."""
+        row: dict[str, Any] = {"student": entry.student, "assignment": entry.assignment, "run": self.began}
+        query = select(GRADED).where(is_of(entry.student, entry.assignment))
+        if old := connection.execute(query).mappings().first():
+            before = Entry.from_plain(json.loads(old["record"]))
+            if not (moved := before.moved(entry)):
+                return
+            row |= {name: old[name] for name in ("digest", "record", "outputs")} | {"before": before.score}
+            if not why and before.tests != entry.tests:
+                why = "the tests changed"
+            why = why or ("graded again" if digest == old["digest"] else "handed in again")
+            why = f"{why}: {', '.join(moved)}"
+        connection.execute(insert(HISTORY).values(**row, after=entry.score, why=why or "graded"))
+
+    def note(
+        self, assignment: str, student: str, why: str, before: float | None = None, after: float | None = None
+    ) -> None:
+        """What a person did, which no run takes back."""
+        row = asdict(Change(self.began, student, assignment, before, after, why))
+        with self.engine.begin() as connection:
+            connection.execute(insert(HISTORY).values(row))
+
+    def changes(self, run: str | None = None) -> list[Change]:
+        """The earliest first; of one run, or all."""
+        query = select(*(HISTORY.c[one.name] for one in fields(Change))).order_by(HISTORY.c.number)
+        return [Change(*row) for row in rows(self.engine, query if run is None else query.filter_by(run=run))]
+
     def undo(self, assignment: str) -> list[Change]:
         """Put back what the last run that changed grades of this assignment found there."""
-        rows = self.history.last(assignment)
-        for row in rows:
-            printed = printed_from_plain(json.loads(row["outputs"]))
-            self.write(Entry.from_plain(json.loads(row["record"])), row["digest"], printed, "undone")
-            self.history.taken_back(row)
-        return [
-            Change(r["run"], r["student"], assignment, r["after"], r["before"], f"not {r['why']}")
-            for r in rows
-        ]
+        kept = (HISTORY.c.assignment == assignment) & HISTORY.c.record.is_not(None)
+        found = rows(self.engine, select(HISTORY).where(kept).order_by(HISTORY.c.number.desc()))
+        changes = []
+        for row in (one for one in found if one.run == found[0].run):
+            printed = printed_from_plain(json.loads(row.outputs))
+            self.write(Entry.from_plain(json.loads(row.record)), row.digest, printed, "undone")
+            # The next undo goes further back, and does not undo this one.
+            own = (HISTORY.c.run == self.began) & (HISTORY.c.student == row.student)
+            done = (HISTORY.c.number == row.number) | (own & (HISTORY.c.assignment == assignment))
+            with self.engine.begin() as connection:
+                connection.execute(update(HISTORY).where(done).values(record=None, outputs=None))
+            changes.append(
+                Change(row.run, row.student, assignment, row.after, row.before, f"undone: {row.why}")
+            )
+        return changes
+
+    # ── what is read ──
 
     def digests(self) -> dict[tuple[str, str], str]:
         """(student, assignment) -> the digest of what was graded."""
         query = select(GRADED.c.student, GRADED.c.assignment, GRADED.c.digest)
-        with self.engine.connect() as connection:
-            return {(s, a): d for s, a, d in connection.execute(query)}
+        return {(student, name): digest for student, name, digest in rows(self.engine, query)}
 
     def entry(self, student: str, assignment: str) -> Entry:
         return self.entries(assignment, student)[0]
@@ -213,10 +279,16 @@ class Record:
         """Every entry of an assignment (or one student's) as it is now, with what a person gave, by student."""
         wanted = GRADED.c.assignment == assignment if student is None else is_of(student, assignment)
         query = select(GRADED.c.record).where(wanted).order_by(GRADED.c.student)
-        with self.engine.connect() as connection:
-            found = [Entry.from_plain(json.loads(text)) for text in connection.execute(query).scalars()]
+        found = [Entry.from_plain(json.loads(text)) for (text,) in rows(self.engine, query)]
         hands = by_hand(self.engine, assignment, student) if found else {}
         return self.penalised([entry.given(hands.get(entry.student, {})) for entry in found])
+
+    def graded(self, assignment: str) -> list[Entry]:
+        """Its entries; that there are none is a mistake in the command."""
+        if found := self.entries(assignment):
+            return found
+        known = ", ".join(self.assignments()) or "none"
+        raise GradingError(f"nothing was graded for {assignment!r} in this gradebook (graded: {known})")
 
     def penalised(self, given: list[Entry]) -> list[Entry]:
         """Entries of one assignment with the penalties as they are now."""
@@ -226,17 +298,13 @@ class Record:
         return [replace(e, late_penalty=late.penalty(e.student, e.earned, e.when)) for e in given]
 
     def printed(self, student: str, assignment: str) -> Printed:
-        with self.engine.connect() as connection:
-            query = select(GRADED.c.outputs).where(is_of(student, assignment))
-            return printed_from_plain(json.loads(connection.execute(query).scalar_one()))
+        ((text,),) = rows(self.engine, select(GRADED.c.outputs).where(is_of(student, assignment)))
+        return printed_from_plain(json.loads(text))
 
     def assignments(self, ungraded: bool = False) -> list[str]:
         """Those of which something was graded, or also those that are only known."""
-        with self.engine.connect() as connection:
-            found = {*connection.execute(select(GRADED.c.assignment).distinct()).scalars()}
-            if ungraded:
-                found.update(connection.execute(select(ASSIGNMENT.c.name)).scalars())
-        return sorted(found)
+        queries = [select(GRADED.c.assignment).distinct(), *[select(ASSIGNMENT.c.name)] * ungraded]
+        return sorted({name for query in queries for (name,) in rows(self.engine, query)})
 
 
 def _reason(error: Exception) -> str:

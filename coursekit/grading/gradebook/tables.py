@@ -3,22 +3,19 @@
 nbgrader's API would load every score of the class for each submission, so grades go into its tables directly.
 """
 
-from __future__ import annotations
-
-import datetime
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sql
 from nbgrader import api
+from nbgrader.utils import parse_utc
 from sqlalchemy import Column, Connection, Engine, String, Text, select
 
 from ..facts import Assignment, ByHand, Entry, Key
 
-STUDENT, ASSIGNMENT, SUBMITTED = (
-    model.__table__ for model in (api.Student, api.Assignment, api.SubmittedAssignment)
-)
+STUDENT, ASSIGNMENT = api.Student.__table__, api.Assignment.__table__
+SUBMITTED = api.SubmittedAssignment.__table__
 NOTEBOOK, SUBMITTED_NOTEBOOK = api.Notebook.__table__, api.SubmittedNotebook.__table__
 CELL, GRADE, COMMENT = api.BaseCell.__table__, api.Grade.__table__, api.Comment.__table__
 GIVEN = {"points": GRADE.c.manual_score, "extra": GRADE.c.extra_credit, "comment": COMMENT.c.manual_comment}
@@ -57,6 +54,11 @@ FACTS = sql.Table(
 )  # fmt: skip
 
 
+def rows(engine: Engine, query: sql.Select[Any]) -> Sequence[Any]:
+    with engine.connect() as connection:
+        return connection.execute(query).all()
+
+
 def is_of(student: str, assignment: str) -> sql.ColumnElement[bool]:
     return (GRADED.c.student == student) & (GRADED.c.assignment == assignment)
 
@@ -72,13 +74,12 @@ def by_hand(
     if student is not None:
         mine &= SUBMITTED.c.student_id == student
     found: dict[str, dict[Key, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
-    with engine.connect() as connection:
-        for what, column in GIVEN.items():
-            full = joined.join(column.table, column.table.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
-            full = full.join(CELL, column.table.c.cell_id == CELL.c.id)
-            query = select(SUBMITTED.c.student_id, NOTEBOOK.c.name, CELL.c.name, column).select_from(full)
-            for who, notebook, cell, value in connection.execute(query.where(mine & column.is_not(None))):
-                found[who][notebook, cell][what] = value
+    for what, column in GIVEN.items():
+        full = joined.join(column.table, column.table.c.notebook_id == SUBMITTED_NOTEBOOK.c.id)
+        full = full.join(CELL, column.table.c.cell_id == CELL.c.id)
+        query = select(SUBMITTED.c.student_id, NOTEBOOK.c.name, CELL.c.name, column).select_from(full)
+        for who, notebook, cell, value in rows(engine, query.where(mine & column.is_not(None))):
+            found[who][notebook, cell][what] = value
     return {who: {key: ByHand(**hand) for key, hand in cells.items()} for who, cells in found.items()}
 
 
@@ -96,7 +97,7 @@ class Place:
         roles = {m.name: {c.grade_id: c.role for c in m.cells if c.grade_id} for m in assignment.masters}
         query = select(NOTEBOOK.c.name, NOTEBOOK.c.id, CELL.c.name, CELL.c.id, CELL.c.type)
         query = query.join(CELL, CELL.c.notebook_id == NOTEBOOK.c.id, isouter=True)
-        stale = []
+        gone: set[str] = set()
         mine = connection.execute(query.where(NOTEBOOK.c.assignment_id == key)).all()
         for notebook, number, cell, cell_key, kind in (row for row in mine if row[0] in roles):
             self.notebooks[notebook] = number
@@ -106,40 +107,38 @@ class Place:
             if kind in ("SolutionCell", "TaskCell") and role in ("solution", "manual", "task"):
                 self.answered[notebook][cell] = cell_key
             if cell_key and role is None:
-                stale.append(cell_key)
-        if stale:
-            _remove(connection, stale)
+                gone.add(cell_key)
+        for given in (GRADE.c.manual_score, COMMENT.c.manual_comment):
+            of = given.table.c.cell_id
+            gone -= set(connection.execute(select(of).where(of.in_(gone), given.is_not(None))).scalars())
+        models = (api.GradeCell, api.SolutionCell, api.TaskCell, api.BaseCell)
+        for place in (GRADE.c.cell_id, COMMENT.c.cell_id, *(model.__table__.c.id for model in models)):
+            connection.execute(sql.delete(place.table).where(place.in_(gone)))
 
     def put(self, connection: Connection, entry: Entry) -> None:
         """A submission's points; what a person has given stays."""
         wanted = {q.key: None if q.waiting else q.score for q in entry.questions}
         for notebook, key in self._notebooks(connection, self._submission(connection, entry)).items():
-            given = select(GRADE.c.cell_id).where(
-                GRADE.c.notebook_id == key, GRADE.c.manual_score.is_not(None)
-            )
-            by_person = set(connection.execute(given).scalars())
-            scores = {k: wanted.get((notebook, cell), 0.0) for cell, k in self.graded[notebook].items()}
-            grades = {
-                k: {"auto_score": score, "needs_manual_grade": score is None or k in by_person}
-                for k, score in scores.items()
-            }
-            blank = {
-                k: "No response." if cell in entry.blank else None
-                for cell, k in self.answered[notebook].items()
-            }
+            given = (GRADE.c.notebook_id == key) & GRADE.c.manual_score.is_not(None)
+            by_person = set(connection.execute(select(GRADE.c.cell_id).where(given)).scalars())
+            grades = {}
+            for cell, k in self.graded[notebook].items():
+                score = wanted.get((notebook, cell), 0.0)
+                grades[k] = {"auto_score": score, "needs_manual_grade": score is None or k in by_person}
+            answered = self.answered[notebook].items()
+            blank = {k: {"auto_comment": "No response." if c in entry.blank else None} for c, k in answered}
             _put(connection, GRADE, key, grades)
-            _put(connection, COMMENT, key, {k: {"auto_comment": words} for k, words in blank.items()})
+            _put(connection, COMMENT, key, blank)
 
     def _submission(self, connection: Connection, entry: Entry) -> str:
-        time = {"timestamp": utc(entry.when)} if entry.when else {}
+        time = {"timestamp": parse_utc(entry.when)} if entry.when else {}
         where = (SUBMITTED.c.assignment_id == self.key) & (SUBMITTED.c.student_id == entry.student)
         found = connection.execute(select(SUBMITTED.c.id).where(where)).scalar()
         if found is None:
             if connection.execute(select(STUDENT.c.id).where(STUDENT.c.id == entry.student)).scalar() is None:
                 connection.execute(sql.insert(STUDENT).values(id=entry.student))
-            found = api.new_uuid()
-            row = {"id": found, "assignment_id": self.key, "student_id": entry.student, **time}
-            connection.execute(sql.insert(SUBMITTED).values(row))
+            row = {"id": (found := api.new_uuid()), "assignment_id": self.key, "student_id": entry.student}
+            connection.execute(sql.insert(SUBMITTED).values(row | time))
         elif time:
             connection.execute(sql.update(SUBMITTED).where(where).values(time))
         return str(found)
@@ -147,18 +146,14 @@ class Place:
     def _notebooks(self, connection: Connection, submission: str) -> dict[str, str]:
         """The key of each submitted notebook."""
         query = select(SUBMITTED_NOTEBOOK.c.notebook_id, SUBMITTED_NOTEBOOK.c.id)
-        mine = connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission)).all()
-        keys: dict[str, str] = dict(mine)
-        new = {number: api.new_uuid() for number in self.notebooks.values() if number not in keys}
-        if new:
-            rows = [{"id": key, "notebook_id": n, "assignment_id": submission} for n, key in new.items()]
-            connection.execute(sql.insert(SUBMITTED_NOTEBOOK), rows)
-        return {name: (keys | new)[number] for name, number in self.notebooks.items()}
-
-
-def utc(time: datetime.datetime) -> datetime.datetime:
-    """As nbgrader keeps times: in UTC, without a zone."""
-    return time.astimezone(datetime.UTC).replace(tzinfo=None)
+        found = connection.execute(query.where(SUBMITTED_NOTEBOOK.c.assignment_id == submission))
+        keys: dict[str, str] = dict(found.all())
+        for number in self.notebooks.values():
+            if number not in keys:
+                row = {"id": api.new_uuid(), "notebook_id": number, "assignment_id": submission}
+                connection.execute(sql.insert(SUBMITTED_NOTEBOOK).values(row))
+                keys[number] = row["id"]
+        return {name: keys[number] for name, number in self.notebooks.items()}
 
 
 def _put(connection: Connection, table: sql.Table, notebook: str, rows: Mapping[str, dict[str, Any]]) -> None:
@@ -173,19 +168,6 @@ def _put(connection: Connection, table: sql.Table, notebook: str, rows: Mapping[
         connection.execute(sql.update(table).where(mine & (table.c.cell_id == sql.bindparam("of"))), old)
 
 
-def _remove(connection: Connection, cells: list[str]) -> None:
-    """Forget cells that the assignment no longer has, where no person's work is lost with them."""
-    kept: set[str] = set()
-    for given in (GRADE.c.manual_score, COMMENT.c.manual_comment):
-        of = given.table.c.cell_id
-        kept |= set(connection.execute(select(of).where(of.in_(cells), given.is_not(None))).scalars())
-    models = (api.GradeCell, api.SolutionCell, api.TaskCell, api.BaseCell)
-    for place in (GRADE.c.cell_id, COMMENT.c.cell_id, *(model.__table__.c.id for model in models)):
-        connection.execute(
-            sql.delete(place.table).where(place.in_([one for one in cells if one not in kept]))
-        )
-
-
 def tell_penalties(engine: Engine, entries: Iterable[Entry]) -> None:
     """Give nbgrader's own tables the penalties as they are now: its formgrader shows its own sums."""
     with engine.begin() as connection:
@@ -194,7 +176,5 @@ def tell_penalties(engine: Engine, entries: Iterable[Entry]) -> None:
             own = (SUBMITTED.c.student_id == entry.student) & (ASSIGNMENT.c.name == entry.assignment)
             mine = SUBMITTED_NOTEBOOK.c.assignment_id.in_(submission.where(own))
             count = len(connection.execute(select(SUBMITTED_NOTEBOOK.c.id).where(mine)).all())
-            share = entry.late_penalty / max(1, count) or None
-            connection.execute(
-                sql.update(SUBMITTED_NOTEBOOK).where(mine).values(late_submission_penalty=share)
-            )
+            share = {"late_submission_penalty": entry.late_penalty / max(1, count) or None}
+            connection.execute(sql.update(SUBMITTED_NOTEBOOK).where(mine).values(share))

@@ -5,22 +5,21 @@ facts, each with its reason and its time; a later fact of the same kind takes th
 no fact: it is computed from these whenever a total is read, over all points.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import zip_longest
+from unicodedata import category
 
 from sqlalchemy import Engine, delete, insert, select
 
 from ..errors import GradingError
-from ..facts import Problem
 from .export import read_rows
-from .tables import ASSIGNMENT, FACTS
+from .tables import ASSIGNMENT, FACTS, rows
 
 _GROUPS = ("grup", "group", "groep")  # how the word for them begins, in small letters
 _NUMBERS = ("id number", "id-nummer", "numéro d", "número de id", "codice id", "id-nr")
@@ -41,7 +40,7 @@ class Lateness:
     extensions: Mapping[str, datetime.datetime] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, text: str) -> Lateness:
+    def read(cls, text: str) -> "Lateness":
         """`"10% a day after 1h"`; nothing is lost by an empty one."""
         match = _POLICY.fullmatch(text.strip())
         if text and not match:
@@ -87,57 +86,36 @@ class Term:
                 connection.execute(delete(FACTS).filter_by(**key))
                 connection.execute(insert(FACTS).values(**key, value=value, why=why, at=now))
 
-    def told(self, kind: str, assignment: str | None = None) -> dict[tuple[str, str], str]:
-        """(assignment, student) -> value."""
-        query = select(FACTS.c.assignment, FACTS.c.student, FACTS.c.value).filter_by(kind=kind)
+    def told(self, kind: str, assignment: str | None = None) -> dict[str, str]:
+        """student -> value; "" is everybody. Of one assignment, or of all together."""
+        query = select(FACTS.c.student, FACTS.c.value).filter_by(kind=kind)
         if assignment is not None:
-            query = query.where(FACTS.c.assignment == assignment)
-        with self.engine.connect() as connection:
-            return {(a, s): value for a, s, value in connection.execute(query)}
+            query = query.filter_by(assignment=assignment)
+        return dict(rows(self.engine, query))
 
     def rule(self, kind: str, assignment: str) -> str:
         """What holds for everybody; "" where nothing was decided."""
-        return self.told(kind, assignment).get((assignment, ""), "")
-
-    def refuse(self, assignment: str, problems: Iterable[Problem], graded: Container[str]) -> None:
-        """Keep whose work was refused whole, and why: their rows in an export say so."""
-        refused = ((assignment, p.student, p.sentence) for p in problems if p.student not in graded)
-        self.say_all("refused", refused)
-
-    def refused(self) -> dict[str, str]:
-        """student -> why."""
-        return {student: words for (_, student), words in self.told("refused").items()}
+        return self.told(kind, assignment).get("", "")
 
     def share(self, together: Mapping[str, list[str]], done: Iterable[tuple[str, str]]) -> None:
         """Keep who handed in with whom; of whom the source says nothing, what was known stays."""
-        facts = (
-            (name, student, json.dumps(together[student])) for student, name in done if student in together
-        )
-        self.say_all("together", facts)
-
-    def shared(self, assignment: str) -> dict[str, list[str]]:
-        """student -> who handed in with them."""
-        return {
-            student: json.loads(members)
-            for (_, student), members in self.told("together", assignment).items()
-        }
+        known = [(name, student) for student, name in done if student in together]
+        self.say_all("together", [(name, one, json.dumps(together[one])) for name, one in known])
 
     def lateness(self, assignment: str) -> Lateness:
         """What decides how late a work is, as it stands now."""
         given = self.told("extension", assignment).items()
-        later = {student: datetime.datetime.fromisoformat(value) for (_, student), value in given}
-        with self.engine.connect() as connection:
-            due = connection.execute(select(ASSIGNMENT.c.duedate).filter_by(name=assignment)).scalar()
-        return replace(Lateness.read(self.rule("late", assignment)), due=due, extensions=later)
+        later = {student: datetime.datetime.fromisoformat(value) for student, value in given}
+        found = rows(self.engine, select(ASSIGNMENT.c.duedate).filter_by(name=assignment))
+        late = Lateness.read(self.rule("late", assignment))
+        return replace(late, due=found[0].duedate if found else None, extensions=later)
 
     def people(self) -> list[Person]:
         return [Person(**json.loads(value)) for value in self.told("person").values()]
 
-    def enrol(self, people: Iterable[Person]) -> list[Person]:
+    def enrol(self, people: Iterable[Person]) -> None:
         """The class as it is from now on; who is no longer in the list leaves it, with their grades kept."""
-        known = list(people)
-        self.say_all("person", (("", one.student, json.dumps(asdict(one))) for one in known), anew=True)
-        return known
+        self.say_all("person", [("", one.student, json.dumps(asdict(one))) for one in people], anew=True)
 
 
 def later(text: str, due: datetime.datetime | None) -> datetime.datetime:
@@ -170,43 +148,38 @@ def time_of(text: str) -> datetime.datetime:
 def read_roster(text: str) -> list[Person]:
     """A class list: Canvas's exported gradebook, Moodle's list of participants in any language, or columns id, name,
     email, group."""
-    rows = read_rows(text, "the class list has nobody in it")
-    head = [title.strip().lower() for title in rows[0]]
-    people = [dict(zip(head, map(str.strip, row), strict=False)) for row in rows[1:]]
-    mail = next((title for title in head if all("@" in p.get(title, "") for p in people)), "")
-    if "student" in head and "id" in head:  # Canvas: its downloads call "Lovelace, Ada" lovelaceada
-        made = [_of_canvas(p) for p in people if p.get("id", "").isdigit()]
+    lines = read_rows(text, "the class list has nobody in it")
+    head = [title.strip().lower() for title in lines[0]]
+    people = [dict(zip_longest(head, map(str.strip, row[: len(head)]), fillvalue="")) for row in lines[1:]]
+    mail = next((title for title in head if all("@" in p[title] for p in people)), "")
+    if "id" in head and ("student" in head or "lastname" in head):  # Canvas
+        made = [_of_canvas(p) for p in people if p["id"].isdigit()]
     elif "id" in head:
-        made = [
-            Person(*(p.get(k, "") for k in ("id", "name", "email", "group"))) for p in people if p.get("id")
-        ]
+        made = [Person(*(p.get(k, "") for k in ("id", "name", "email", "group"))) for p in people if p["id"]]
     elif mail:
         made = [_of_moodle(p, head, mail) for p in people]
     else:
         raise GradingError(
             "the class list needs a column `id` (and, if you like, name, email, group), or must be Canvas's exported "
-            f"gradebook or Moodle's list of participants; it has {', '.join(rows[0])}"
+            f"gradebook or Moodle's list of participants; it has {', '.join(lines[0])}"
         )
-    twice = sorted(student for student, times in Counter(p.student for p in made).items() if times > 1)[:5]
+    twice = sorted(student for student, times in Counter(p.student for p in made).items() if times > 1)
     if twice:
-        raise GradingError(
-            f"the class list has {', '.join(twice)} more than once; an id must be one person's"
-        )
+        names = ", ".join(twice[:5])
+        raise GradingError(f"the class list has {names} more than once; an id must be one person's")
     return made
 
 
 def _of_canvas(row: dict[str, str]) -> Person:
-    folded = re.sub(r"\W", "", row["student"]).lower()
-    return Person(
-        f"{folded} ({row['id']})", row["student"], row.get("sis login id", ""), row.get("group", "")
-    )
+    """Its downloads call "Lovelace, Ada" lovelaceada, with every letter and every mark of one."""
+    name = row.get("student") or f"{row['lastname']}, {row['firstname']}"
+    folded = "".join(c for c in name.lower() if c == "_" or category(c)[0] in "LMN")
+    own = f"{folded} ({row['id']})"
+    return Person(own, name, row.get("sis login id", ""), row.get("group", ""))
 
 
 def _of_moodle(row: dict[str, str], head: list[str], mail: str) -> Person:
     """Of Moodle's columns the address is known by its content, the groups and the number by their names."""
-    number, group = (
-        next((row.get(title, "") for title in head if title.startswith(words)), "")
-        for words in (_NUMBERS, _GROUPS)
-    )
-    name = " ".join(row.get(title, "") for title in head[:2]).strip()
-    return Person(number or row[mail], name, row[mail], group)
+    number = next((row[title] for title in head if title.startswith(_NUMBERS)), "")
+    group = next((row[title] for title in head if title.startswith(_GROUPS)), "")
+    return Person(number or row[mail], " ".join(row[title] for title in head[:2]).strip(), row[mail], group)

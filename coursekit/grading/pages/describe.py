@@ -1,7 +1,5 @@
 """The record of a submission: what `--json` writes, the report counts and the feedback shows."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math
@@ -41,7 +39,13 @@ def _verdicts(made: Repaired, outcome: Outcome) -> Iterator[Verdict]:
         answer = made.master.answer_of.get(test.id, "")
         # Of an answer left as it was given, a test speaks about the stub and not about the student.
         empty = answer in made.blank and test.score == 0
-        sentence, kind = (NOTHING, "empty") if empty else _reason(test, ran.get(answer))
+        sentence, kind = (NOTHING, "empty") if empty else (test.sentence, test.kind)
+        if not empty and test.missing and answer in ran and ran[answer].status != "ok":
+            # That a name is missing is no reason where the cell that defines it did not get through.
+            sentence, kind = (
+                f"Your cell {stopped(ran[answer])}, so `{test.missing}` is not defined.",
+                "stopped",
+            )
         yield Verdict(
             test.id, name, test.score, test.max, test.status, sentence, kind, test.detail or test.sentence,
             round(test.seconds, 4), test.weaker, _measured(test),
@@ -64,14 +68,6 @@ def _measured(test: TestOutcome) -> dict[str, float]:
     return {}
 
 
-def _reason(test: TestOutcome, answer: CellOutcome | None) -> tuple[str, str]:
-    """The sentence and the kind. That a name is missing is no reason where the cell that defines it did not get
-    through: then that is the reason."""
-    if test.missing and answer is not None and answer.status != "ok":
-        return f"Your cell {stopped(answer)}, so `{test.missing}` is not defined.", "stopped"
-    return test.sentence, test.kind
-
-
 def stopped(cell: CellOutcome) -> str:
     """What became of a cell that did not get through, as words that follow "your cell"."""
     if cell.status == "timeout":
@@ -87,11 +83,10 @@ def printed(outcomes: Mapping[str, Outcome]) -> Printed:
     room = MOST_OUTPUT
     for name, cell in [(name, cell) for name, outcome in outcomes.items() for cell in outcome.cells]:
         outputs = []
-        for output in cell.outputs:
-            data = output.data
-            data = base64.b64encode(data).decode() if isinstance(data, bytes) else data
-            if len(data) <= room:
-                room -= len(data)
-                outputs.append(Output(output.kind, data))
+        for kind, data in ((one.kind, one.data) for one in cell.outputs):
+            text = base64.b64encode(data).decode() if isinstance(data, bytes) else data
+            if len(text) <= room:
+                room -= len(text)
+                outputs.append(Output(kind, text))
         shown.setdefault(name, []).append(replace(cell, outputs=outputs))
     return shown

@@ -3,8 +3,6 @@
 Only the student's words and the checks' sentences are on it: no test, no expected value, no traceback of ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from html import escape
 
@@ -40,9 +38,8 @@ def feedback(entry: Entry, assignment: Assignment, printed: Printed) -> str:
         head.append(f"<p>{counted(entry.waiting, 'answer')} will be graded by a person.</p>")
     if notes := [*entry.flags, *entry.repairs]:
         head.append(folded("About your notebook", listed(notes)))
-    return page(
-        f"{assignment.name}: {entry.student}", "\n".join([*head, *_questions(entry, assignment, printed)])
-    )
+    body = "\n".join([*head, *_questions(entry, assignment, printed)])
+    return page(f"{assignment.name}: {entry.student}", body)
 
 
 def _questions(entry: Entry, assignment: Assignment, printed: Printed) -> Iterator[str]:
@@ -60,17 +57,15 @@ def _questions(entry: Entry, assignment: Assignment, printed: Printed) -> Iterat
                 name = answer.grade_id if answer else found[0].id
                 hints = {_hint(q, master.by_id[q.id].source) for q in found if q.short} - {""}
                 fresh, given = sorted(hints - given), given | hints
-                yield _question(
-                    name, found, fresh, answers.get(name, ""), ran.get(name), comments.get(name, "")
-                )
+                text, comment = answers.get(name, ""), comments.get(name, "")
+                yield _question(name, found, fresh, text, ran.get(name), comment)
 
 
 def _hint(verdict: Verdict, test: str) -> str:
     """What to try next, for a question that lost points. `test` is its test's source: what the author has written there
     for this very mistake needs no more words."""
     named = verdict.kind and repr(verdict.kind) in test
-    known = named or verdict.sentence in test or verdict.empty
-    return "" if known else _HINTS.get(verdict.status, "")
+    return "" if named or verdict.sentence in test or verdict.empty else _HINTS.get(verdict.status, "")
 
 
 def _question(
@@ -81,9 +76,8 @@ def _question(
     look = "part" if waiting or 0 < got < most else "good" if got >= most else "bad"
     mark = "…" if waiting else {"good": "✓", "part": "◐", "bad": "✗"}[look]
     score = f"{points(most)} points" if waiting else f"{points(got)} of {points(most)}"
-    rows = [
-        f"<p class='head'><span class='mark'>{mark} {escape(title)}</span> <span class='soft'>{score}</span></p>"
-    ]
+    named = f"<span class='mark'>{mark} {escape(title)}</span>"
+    rows = [f"<p class='head'>{named} <span class='soft'>{score}</span></p>"]
     said = [v.sentence for v in verdicts if v.sentence and v.short]
     if cell and cell.status != "ok" and not any(v.kind in ("empty", "stopped") for v in verdicts):
         said.append(f"Your cell {stopped(cell)}.")

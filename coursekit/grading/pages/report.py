@@ -1,17 +1,18 @@
-"""The class on one page: scores, questions, which mistakes were made how often, what needs a person's eye."""
-
-from __future__ import annotations
+"""The class on one page: scores, questions, which mistakes were made how often, what needs a person's eye. And the
+term on one page: every student and every assignment, and how each grade came to be what it is."""
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from ..facts import Assignment, Entry, Problem, counted, points, titles
+from ..gradebook.record import Change
 from ..submissions.similar import similar
 from .frame import Html, folded, heading, listed, page, table
 
 CONFINED = {"landlock": "Landlock, the second level", "none": "no sandbox at all"}  # the rest by its name
+HEIGHT = 180  # of the picture of the scores
 
 
 def report(
@@ -41,8 +42,7 @@ def _summary(assignment: Assignment, entries: Sequence[Entry]) -> str:
         seconds, middle = sum(e.seconds for e in entries), points(statistics.median(scores))
         text += f"<p>Mean {points(statistics.fmean(scores))}, median {middle}, from {points(min(scores))} to "
         text += f"{points(max(scores))}. Their cells ran for {seconds:.1f} s together.</p>"
-    levels = Counter(CONFINED.get(e.sandbox, e.sandbox) for e in entries if e.sandbox)
-    if levels:
+    if levels := Counter(CONFINED.get(e.sandbox, e.sandbox) for e in entries if e.sandbox):
         words = ", ".join(f"{level} ({count})" for level, count in levels.most_common())
         text += f"<p class='soft'>The students' code ran behind {escape(words)}.</p>"
     if waiting := sum(e.waiting for e in entries):
@@ -52,54 +52,56 @@ def _summary(assignment: Assignment, entries: Sequence[Entry]) -> str:
 
 
 def _distribution(entries: Sequence[Entry]) -> str:
-    """A histogram of the scores in ten classes, drawn as plain SVG."""
+    """A histogram of the scores in ten classes, drawn as plain SVG. Widths are shares and heights are pixels, so that
+    the letters keep their size on a narrow screen."""
     if not entries:
         return ""
     most = max(entries[0].max_score, 1e-9)
-    bins = [0] * 10
-    for e in entries:
-        bins[min(9, max(0, int(10 * e.score / most)))] += 1
-    height, top = 180, max(bins)
-    drawn = []
+    found = Counter(min(9, max(0, int(10 * e.score / most))) for e in entries)
+    bins, ground = [found[n] for n in range(10)], HEIGHT - 40
+    drawn = [f"<line class='axis' x1='0' x2='100%' y1='{ground}' y2='{ground}'></line>"]
     for n, count in enumerate(bins):
-        tall = round((height - 60) * count / top)
-        y = height - 40 - tall
-        size = f"width='8.6%' height='{tall}' rx='3'"
-        drawn.append(f"<rect class='bar' x='{10 * n + 0.7:.1f}%' y='{y}' {size}></rect>")
-        if count:
-            drawn.append(f"<text x='{10 * n + 5}%' y='{y - 5}' text-anchor='middle'>{count}</text>")
+        tall = round((HEIGHT - 60) * count / max(bins))
+        place = f"x='{10 * n + 0.7:.1f}%' y='{ground - tall}' width='8.6%' height='{tall}'"
+        drawn.append(f"<rect class='bar' {place} rx='3'></rect>")
+        drawn.append(_word(f"{10 * n + 5}%", ground - tall - 5, str(count or "")))
     for n in range(11):
         anchor = "start" if n == 0 else "end" if n == 10 else "middle"
-        shown = points(most * n / 10)
-        drawn.append(f"<text x='{10 * n}%' y='{height - 24}' text-anchor='{anchor}'>{shown}</text>")
-    drawn.append(f"<text class='soft' x='50%' y='{height - 5}' text-anchor='middle'>points</text>")
-    line = f"<line class='axis' x1='0' x2='100%' y1='{height - 40}' y2='{height - 40}'></line>"
+        drawn.append(_word(f"{10 * n}%", HEIGHT - 24, points(most * n / 10), anchor))
     label = f"Scores of {len(entries)} submissions in ten classes: {', '.join(map(str, bins))}"
-    # Widths are shares and heights are pixels, so that the letters keep their size on a narrow screen.
-    view = f"width='100%' height='{height}' role='img' aria-label='{escape(label)}'"
-    return f"<h2>How many students have how many points</h2><svg {view}>{line}{''.join(drawn)}</svg>"
+    view = f"width='100%' height='{HEIGHT}' role='img' aria-label='{escape(label)}'"
+    words = "".join([*drawn, _word("50%", HEIGHT - 5, "points", mark=" class='soft'")])
+    return f"<h2>How many students have how many points</h2><svg {view}>{words}</svg>"
+
+
+def _word(x: str, y: int, text: str, anchor: str = "middle", mark: str = "") -> str:
+    return f"<text{mark} x='{x}' y='{y}' text-anchor='{anchor}'>{text}</text>" if text else ""
 
 
 def _questions(entries: Sequence[Entry]) -> str:
     rows = []
     for key, name in titles(entries).items():
         everyone = [(q, e) for e in entries for q in e.questions if q.key == key]
-        waiting = sum(q.waiting for q, _ in everyone)
         found = [(q, e) for q, e in everyone if not q.waiting]
-        most = everyone[0][0].max
+        most, waiting = everyone[0][0].max, len(everyone) - len(found)
         shares = [q.score / most if most else 0.0 for q, _ in found]
-        rest = [e.score - q.score for q, e in found]
         seconds = statistics.median(q.seconds for q, _ in everyone)
         time = f"{1000 * seconds:.0f} ms" if seconds else "–"  # none for what a person grades
-        mean = 0.0 if waiting else statistics.fmean(shares)
-        note = "runs in the student's process" if any(q.weaker for q, _ in found) else ""
-        success = "–" if waiting else _meter(mean, f"{100 * mean:.0f} %")
-        note = f"{waiting} to grade by hand" if waiting else note
-        empty = sum(q.empty for q, _ in found) or ""
-        rows.append([name, points(most), success, empty, _correlation(shares, rest), time, note])
+        note, success = "runs in the student's process" if any(q.weaker for q, _ in found) else "", Html("–")
+        if waiting:
+            note = f"{waiting} to grade by hand"
+        else:
+            success = _meter(mean := statistics.fmean(shares), f"{100 * mean:.0f} %")
+        empty, apart = sum(q.empty for q, _ in found) or "", [e.score - q.score for q, e in found]
+        rows.append([name, points(most), success, empty, _correlation(shares, apart), time, note])
     head = ["question", "points", "success", "left empty", "discrimination", "median time", ""]
     note = "Discrimination is the correlation of a question's score with the rest of the assignment: near 0 or below, "
     return f"<h2>Questions</h2>{table(head, rows, {1, 2, 3, 4, 5})}<p class='soft'>{note}look at the question.</p>"
+
+
+def _correlation(a: list[float], b: list[float]) -> str:
+    known = len(a) > 2 and len(set(a)) > 1 and len(set(b)) > 1
+    return f"{statistics.correlation(a, b):.2f}" if known else "–"
 
 
 def _board(entries: Sequence[Entry], named: bool) -> str:
@@ -117,12 +119,6 @@ def _board(entries: Sequence[Entry], named: bool) -> str:
         ]
         text += table(["place", f"{what} in {question}", "student"][: 2 + named], rows, {0, 1})
     return text
-
-
-def _correlation(a: list[float], b: list[float]) -> str:
-    if len(a) < 3 or len(set(a)) < 2 or len(set(b)) < 2:
-        return "–"
-    return f"{statistics.correlation(a, b):.2f}"
 
 
 def _mistakes(entries: Sequence[Entry]) -> str:
@@ -162,19 +158,52 @@ def _similar(assignment: Assignment, entries: Sequence[Entry]) -> str:
     return shown if rows else ""
 
 
-def remarks(e: Entry) -> str:
-    """What there is to know about a score, in few words."""
-    late = f"late, {points(e.late_penalty)} fewer" if e.late_penalty else ""
-    return ", ".join(
-        filter(None, [late, f"{e.waiting} waiting" if e.waiting else "", "flagged" if e.flags else ""])
-    )
-
-
 def _students(entries: Sequence[Entry], pages: Mapping[str, str]) -> str:
     rows = []
     for e in entries:
         name = e.student
         linked = Html(f"<a href='{escape(pages[name])}'>{escape(name)}</a>") if name in pages else name
-        rows.append([linked, points(e.score), remarks(e), f"{e.seconds:.2f} s"])
+        rows.append([linked, points(e.score), _remarks(e), f"{e.seconds:.2f} s"])
     most = f"of {points(entries[0].max_score)}" if entries else ""
     return "<h2>Students</h2>" + table(["student", most, "", "time"], rows, {1, 3}, narrow=True)
+
+
+def _remarks(e: Entry) -> str:
+    """What there is to know about a score, in few words."""
+    late = f"late, {points(e.late_penalty)} fewer" if e.late_penalty else ""
+    waiting = f"{e.waiting} waiting" if e.waiting else ""
+    return ", ".join(filter(None, [late, waiting, "flagged" if e.flags else ""]))
+
+
+# ── the term ─────────────────────────────────────────────────────────────────────────────────
+
+
+def term_page(
+    entries: Mapping[str, Sequence[Entry]], people: Sequence[str], changes: Iterable[Change]
+) -> str:
+    """`entries` by assignment; `people` is the class list, or empty where there is none."""
+    found = {(e.student, e.assignment): e for some in entries.values() for e in some}
+    students = sorted({*people, *(student for student, _ in found)})
+    rows = []
+    for student in students:
+        mine = [found.get((student, name)) for name in entries]
+        total = points(sum(entry.score for entry in mine if entry))
+        rows.append([student, *map(_standing, mine), total])
+    count = f"{counted(len(students), 'student')} · {counted(len(entries), 'assignment')}"
+    body = f"<h1>The term</h1><p class='soft'>{count}</p>"
+    body += table(["student", *entries, "together"], rows, set(range(1, len(entries) + 2)))
+    histories: dict[str, list[list[str]]] = defaultdict(list)
+    for c in changes:
+        histories[c.student].append([c.run[:16].replace("T", " "), c.assignment, c.moved, c.why])
+    body += "<h2>How each grade came about</h2>"
+    for student, lines in sorted(histories.items()):
+        body += folded(student, table(["when (UTC)", "assignment", "points", "why"], lines, said=True))
+    return page("The term", body)
+
+
+def _standing(entry: Entry | None) -> Html:
+    """A score, and below it what there is to know about it."""
+    if entry is None:
+        return Html("<span class='soft'>missing</span>")
+    below = f"<br><span class='soft'>{escape(words)}</span>" if (words := _remarks(entry)) else ""
+    return Html(f"{points(entry.score)} of {points(entry.max_score)}{below}")

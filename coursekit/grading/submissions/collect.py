@@ -4,8 +4,6 @@ Nothing of a submission is trusted here: names, sizes, links and archives are ch
 kept, and what is refused is refused with a sentence while the rest goes on.
 """
 
-from __future__ import annotations
-
 import datetime
 import io
 import os
@@ -15,13 +13,15 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Self
 
 import yaml
+from nbgrader.utils import parse_utc
 
 from ..errors import GradingError
 from ..facts import Problem
@@ -33,18 +33,15 @@ LARGEST_TOTAL = 100 * MB  # of one submission
 MOST_FILES = 200
 LONGEST_NAME = 100
 
-# "First Last_12345_assignsubmission_file_" is a folder of Moodle's download, one a student.
-MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?$")
-# "lastfirst_LATE_123_4567_Copy of bptt.ipynb" is a file of Canvas's download.
-CANVAS = re.compile(r"^(?P<student>[^_]+)(_(?P<late>LATE))?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)$")
+# "First Last_12345_assignsubmission_file" is a folder of Moodle's download, one a student; with a "_" at the end before
+# Moodle 4.1, and with the file's name behind that where the download is not in folders.
+MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(_(?P<file>.*))?$")
+# "lastfirst_LATE_123_4567_Copy of bptt.ipynb" is a file of Canvas's download; a group's own name stands first, too.
+CANVAS = re.compile(r"^(?P<student>.+?)(_(?P<late>LATE))?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)$")
 METADATA = "submission_metadata.yml"  # of Gradescope's export: whose each folder is
 VERSION = re.compile(r"-(\d{1,2})\.\w+$")
 NOISE = {".DS_Store", ".ipynb_checkpoints", "__MACOSX", "Thumbs.db", ".git"}  # nobody hands these in
-KINDS = {
-    ".pdf": "a PDF", ".py": "a Python file", ".docx": "a Word document", ".doc": "a Word document",
-    ".html": "a web page", ".md": "a text", ".txt": "a text", ".png": "a picture", ".jpg": "a picture",
-    ".rar": "an archive of another kind than zip", ".7z": "an archive of another kind than zip",
-}  # fmt: skip
+KINDS = {".pdf": "a PDF", ".py": "a Python file", ".docx": "a Word document", ".html": "a web page"}
 
 
 class _Refused(Exception):
@@ -64,6 +61,7 @@ class Part:
     when: datetime.datetime | None = None  # by a clock that the student could not set
     attempt: int = 0  # the number that a system gave to this handing-in; a later one has a larger one
     folders: tuple[str, ...] = ()  # where it lies, below what was named
+    refused: str = ""  # why it is not to be read
 
 
 @dataclass
@@ -88,6 +86,8 @@ class Submission:
         for part in chain.from_iterable(map(_opened, self.parts)):
             name = part.name
             try:
+                if part.refused:
+                    raise _Refused(part.refused)
                 data = part.read()
                 if not _is_notebook(name, data):
                     self.others.append(name)
@@ -115,25 +115,17 @@ def _opened(part: Part) -> Iterator[Part]:
         archive = zipfile.ZipFile(io.BytesIO(part.read()))
     except BAD as error:
         unread = f"{part.name} is not a zip file that can be read: {error}"
-        yield _refused(part, str(error) if isinstance(error, _Refused) else unread)
+        yield replace(part, refused=str(error) if isinstance(error, _Refused) else unread)
         return
     with archive:
         for number, member in enumerate(_members(archive, part.origin)):
             if number >= MOST_FILES:
-                yield _refused(member, f"{part.name} has more than {MOST_FILES} files; the rest was left out")
+                many = f"{part.name} has more than {MOST_FILES} files; the rest was left out"
+                yield replace(part, refused=many)
                 return
-            own = replace(member, when=part.when, attempt=part.attempt)
             inside = f"{member.name} is an archive inside an archive; it was not opened"
-            yield _refused(own, inside) if _suffix(own.name) == ".zip" else own
-
-
-def _refused(part: Part, sentence: str) -> Part:
-    """The part as one that cannot be read, and why."""
-
-    def read() -> bytes:
-        raise _Refused(sentence)
-
-    return replace(part, read=read)
+            why = inside if _suffix(member.name) == ".zip" else ""
+            yield replace(member, when=part.when, attempt=part.attempt, refused=why)
 
 
 def _suffix(name: str) -> str:
@@ -147,8 +139,8 @@ def kind_of(name: str) -> str:
 
 def _is_notebook(name: str, data: bytes) -> bool:
     """By its name, or, where a browser has added `.txt` or `.json` to it, by its content."""
-    named = name.lower().endswith(".ipynb")
-    return named or (data[:100].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and b'"nbformat"' in data)
+    begins = data[:100].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{")
+    return _suffix(name) == ".ipynb" or (begins and b'"nbformat"' in data)
 
 
 @dataclass
@@ -162,7 +154,7 @@ class Collection:
     def submissions(self) -> list[Submission]:
         return list(self.found.values())
 
-    def __enter__(self) -> Collection:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -184,17 +176,24 @@ class Collection:
         self.refusals.append(Problem(student, origin, sentence))
 
 
-def collect(paths: list[Path]) -> Collection:
-    """Everything below the paths that looks like a submission."""
+def collect(paths: list[Path], whose: str | None = None) -> Collection:
+    """Everything below the paths that looks like a submission; all of it one student's, where it is said `whose`."""
     found = Collection()
     for path in paths:
         if not path.exists():
             raise GradingError(f"{path} does not exist: name a notebook, a folder or a downloaded zip")
-        student, trusted = _below_submitted(path), path.resolve().name == "submitted"
+        folders = (path if path.is_dir() else path.parent).resolve().parts[-4:]
+        # nbgrader's collect puts what comes in below `submitted/<student>/`.
+        student = whose or (folders[folders.index("submitted") + 1] if "submitted" in folders[:-1] else None)
+        trusted = path.resolve().name == "submitted"
         if path.is_dir():
             parts = list(_on_disk(path, trusted or student is not None, found))
         elif zipfile.is_zipfile(path):
-            parts = list(_in_archive(path, found))
+            try:
+                found.archives.append(zipfile.ZipFile(path))
+            except zipfile.BadZipFile as error:
+                raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
+            parts = list(_members(found.archives[-1], str(path)))
         else:
             parts = [Part(path.name, str(path), partial(_file, path))]
         if student:
@@ -203,12 +202,6 @@ def collect(paths: list[Path]) -> Collection:
         else:
             _share_out(parts if trusted else _unwrapped(parts, path.stem), found)
     return found
-
-
-def _below_submitted(path: Path) -> str | None:
-    """The student of `submitted/<student>/…`, where nbgrader's collect puts what comes in."""
-    folders = (path if path.is_dir() else path.parent).resolve().parts[-4:]
-    return folders[folders.index("submitted") + 1] if "submitted" in folders[:-1] else None
 
 
 # ── whose a file is ──────────────────────────────────────────────────────────────────────────
@@ -221,9 +214,8 @@ def _unwrapped(parts: list[Part], name: str) -> list[Part]:
         return parts
     firsts = {(*part.folders, part.name)[1] for part in parts}
     marked = METADATA in firsts or any(CANVAS.match(first) or MOODLE.match(first) for first in firsts)
-    notebooks = {
-        (part.name, part.folders[1]) for part in parts if part.folders[1:] and _suffix(part.name) == ".ipynb"
-    }
+    deeper = [part for part in parts if part.folders[1:] and _suffix(part.name) == ".ipynb"]
+    notebooks = {(part.name, part.folders[1]) for part in deeper}
     equal = max(Counter(name for name, _ in notebooks).values(), default=0)
     inner = marked or equal >= (2 if parts[0].folders[0] == name else 3)
     return [replace(part, folders=part.folders[1:]) for part in parts] if inner else parts
@@ -235,13 +227,14 @@ def _share_out(parts: list[Part], found: Collection) -> None:
     people = _gradescope(listed) if listed else {}
     for part in parts:
         name, top = part.name, part.folders[0] if part.folders else ""
-        canvas, moodle = CANVAS.match(name), next(filter(None, map(MOODLE.match, part.folders)), None)
+        canvas = CANVAS.match(name)
+        moodle = next(filter(None, map(MOODLE.match, (*part.folders, name))), None)
         if listed and top:
             (student, *others), when = people.get(top, ([top], None))
             found.add(student, replace(part, when=when))
             found.together[plain_name(student)] = list(map(plain_name, others))
         elif moodle:
-            found.add(f"{moodle['name']} ({moodle['id']})", part)
+            found.add(f"{moodle['name']} ({moodle['id']})", replace(part, name=moodle["file"] or name))
         elif top:
             found.add(top, part)
         elif canvas:
@@ -271,10 +264,10 @@ def _gradescope(listed: Part) -> dict[str, tuple[list[str], datetime.datetime | 
         return {str(key).lstrip(":"): value for key, value in one.items()} if isinstance(one, dict) else {}
 
     people = {}
-    for folder, entry in known(told).items():
-        members, when = known(entry).get("submitters"), known(entry).get("created_at")
-        people_of = map(known, members if isinstance(members, list) else ())
-        names = [str(name) for one in people_of if (name := one.get("email") or one.get("name"))]
+    for folder, entry in ((folder, known(entry)) for folder, entry in known(told).items()):
+        members = entry["submitters"] if isinstance(entry.get("submitters"), list) else ()
+        names = [str(name) for one in map(known, members) if (name := one.get("email") or one.get("name"))]
+        when = entry.get("created_at")
         people[folder] = (names or [folder], when if isinstance(when, datetime.datetime) else None)
     return people
 
@@ -327,40 +320,14 @@ def _too_large(name: str, size: int) -> bytes:
 
 
 def _timestamp(path: Path) -> datetime.datetime | None:
-    from dateutil import parser
-
     try:
-        when: datetime.datetime = parser.parse(
-            path.read_text(encoding="utf-8", errors="replace").strip()[:100]
-        )
+        when: datetime.datetime = parse_utc(path.read_text(encoding="utf-8", errors="replace").strip()[:100])
     except (ValueError, OverflowError, OSError):
         return None
-    return when if when.tzinfo else when.replace(tzinfo=datetime.UTC)
+    return when.replace(tzinfo=datetime.UTC)
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _in_archive(path: Path, found: Collection) -> Iterator[Part]:
-    """A class's download: Canvas puts all files side by side, Moodle and Gradescope a folder a submission."""
-    try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise GradingError(f"{path} is not a zip file that can be read: {error}") from error
-    found.archives.append(archive)
-    for part in _members(archive, str(path)):
-        member = part.origin.removeprefix(f"{path}:")
-        if _leaves(member):
-            found.refuse(part.name, part.origin, f"{member} would leave its folder; it was refused")
-        else:  # Moodle's times are its own clock's; other systems write the download's
-            own = any(map(MOODLE.match, part.folders))
-            yield replace(part, when=_zip_time(archive.getinfo(member)) if own else None)
-
-
-def _leaves(name: str) -> bool:
-    """Would this member of an archive be written outside of its folder?"""
-    up = ".." in PurePosixPath(name.replace("\\", "/")).parts
-    return up or name.startswith(("/", "\\")) or re.match(r"^[A-Za-z]:", name) is not None
 
 
 def _members(archive: zipfile.ZipFile, origin: str) -> Iterator[Part]:
@@ -370,14 +337,19 @@ def _members(archive: zipfile.ZipFile, origin: str) -> Iterator[Part]:
         raise GradingError(f"{origin} has {len(infos)} files; split the class into several archives")
     for info in infos:
         *folders, name = PurePosixPath(info.filename.replace("\\", "/")).parts
-        if not name.startswith("."):
-            whole = f"{origin}:{info.filename}"
-            yield Part(name, whole, partial(_member, archive, info), folders=tuple(folders))
+        if not name.startswith("."):  # Moodle's times are its own clock's; other systems write the download's
+            when = None
+            if any(map(MOODLE.match, (*folders, name))):
+                with suppress(ValueError, OverflowError):
+                    when = datetime.datetime(*info.date_time).astimezone()  # archives have no zone
+            read = partial(_member, archive, info)
+            yield Part(name, f"{origin}:{info.filename}", read, when, folders=tuple(folders))
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     name, size = info.filename, info.file_size
-    if _leaves(name):
+    plain = name.replace("\\", "/")
+    if ".." in plain.split("/") or re.match(r"/|[A-Za-z]:", plain):
         raise _Refused(f"{name} would leave its folder; it was refused")
     if stat.S_ISLNK(info.external_attr >> 16):
         raise _Refused(f"{name} is a link; only files are collected")
@@ -387,10 +359,3 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         if (size := len(data)) <= LARGEST_FILE:
             return data
     return _too_large(name, size)
-
-
-def _zip_time(info: zipfile.ZipInfo) -> datetime.datetime | None:
-    try:
-        return datetime.datetime(*info.date_time).astimezone()  # archives have local times, without a zone
-    except (ValueError, OverflowError):
-        return None

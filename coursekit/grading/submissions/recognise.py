@@ -1,7 +1,5 @@
 """Which assignment, and which of its notebooks, is this file? By its content: names lie."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any
@@ -71,25 +69,17 @@ def recognise(
 ) -> tuple[Assignment, Master, str] | None:  # fmt: skip
     """The assignment and notebook that these cells come from, and what is doubtful about that; None where too little
     is left to tell. `certain`: it is one of these, whatever it looks like; a person said so."""
-    best: tuple[float, Assignment, Master] | None = None
-    ids = {c.grade_id for c in cells if c.grade_id} | {c.cell_id for c in cells if c.cell_id}
-    texts = {c.folded for c in cells}
-    for assignment in assignments:
-        for master in assignment.masters:
-            score = _likeness(ids, texts, master)
-            score += 0.05 * (said == assignment.name) + 0.02 * (master.name.lower() in file_name.lower())
-            if best is None or score > best[0]:
-                best = (score, assignment, master)
-    if best is None or (best[0] < ALIKE and not certain):
+    ids, texts = {c.grade_id for c in cells} | {c.cell_id for c in cells}, {c.folded for c in cells}
+    scores = []
+    for assignment, master in [(one, master) for one in assignments for master in one.masters]:
+        # Text counts too: `q1` is in every assignment.
+        marked = sum(any(own in ids for own in (c.grade_id, c.cell_id) if own) for c in master.cells)
+        told = sum(folded in texts for folded in master.folded)
+        score = 0.5 * (marked + told) / max(1, len(master.cells))
+        score += 0.05 * (said == assignment.name) + 0.02 * (master.name.lower() in file_name.lower())
+        scores.append((score, assignment, master))
+    best, assignment, master = max(scores, key=lambda one: one[0])
+    if best < ALIKE and not certain:
         return None
-    doubt = f"{file_name} does not look like {best[1].name}; it was graded as that because you named it"
-    return best[1], best[2], doubt if best[0] < ALIKE else ""
-
-
-def _likeness(ids: set[str], texts: set[str], master: Master) -> float:
-    """The share of the master's cells that can be found again. Text counts too: `q1` is in every assignment."""
-    found = 0.0
-    for own, folded in zip(master.cells, master.folded, strict=True):
-        found += 0.5 * ((own.grade_id or None) in ids or (own.cell_id or None) in ids)
-        found += 0.5 * (folded in texts)
-    return found / max(1, len(master.cells))
+    doubt = f"{file_name} does not look like {assignment.name}; it was graded as that because you named it"
+    return assignment, master, doubt if best < ALIKE else ""

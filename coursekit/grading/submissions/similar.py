@@ -1,7 +1,5 @@
 """Pairs of submissions that say the same in the same words, the starter code left out."""
 
-from __future__ import annotations
-
 import io
 import keyword
 import re
