@@ -35,7 +35,9 @@ def test_the_colab_buttons_open_the_chapter_and_its_own_assignments(html, name):
     assignments = head.get("assignment", [])
     assignments = assignments if isinstance(assignments, list) else [assignments]
     course = Course(ROOT)
-    chapter = {course.written.colab(notebooks.path(name))} if name in CHAPTERS or "notebook" in head else set()
+    chapter = (
+        {course.written.colab(notebooks.path(name))} if name in CHAPTERS or "notebook" in head else set()
+    )
     assert links == {course.colab_url(a) for a in assignments} | chapter
     for link in links:
         home = html if link in chapter else ROOT
