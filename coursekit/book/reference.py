@@ -69,14 +69,13 @@ class Api(Block):
 
     def _text(self, box: nodes.Element, thing: object) -> nodes.Element:
         """The docstring as it was written: an indented block in it is code, and so is an example."""
-        text = re.sub(r"(?m)^>>>.*\n?(?:.+\n?)*", _example, inspect.getdoc(thing) or "")
+        indented: Callable[[re.Match[str]], str] = lambda found: (
+            textwrap.indent(found[0].rstrip(), "    ") + "\n"
+        )
+        text = re.sub(r"(?m)^>>>.*\n?(?:.+\n?)*", indented, inspect.getdoc(thing) or "")
         lines = [_line(line) for line in text.splitlines()]
         self.state.nested_parse(StringList(lines, source=str(thing)), self.content_offset, box)
         return box
-
-
-def _example(found: re.Match[str]) -> str:
-    return textwrap.indent(found[0].rstrip(), "    ") + "\n"
 
 
 def speed(results: dict[str, dict[str, Any]]) -> str:
