@@ -140,7 +140,7 @@ def train(
             bar.update(done, f"loss {value:.4f}")
             if asked and done < steps:
                 kept = f"; the same call goes on from {path}" if path else ""
-                bar.close(f"stopped after step {done}{kept}")
+                bar.note = f"stopped after step {done}{kept}"
                 break
     return history
 

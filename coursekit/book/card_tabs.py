@@ -1,14 +1,13 @@
 """What stands in an equation card: the display, and the tabs' texts, in MyST; the same for a page that answers live."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Any
 
 from ..notation import Equations, NotationError
-from ..notation.cost.costs import Depth
 from ..notation.latex import index, latex, page_name
 from ..notation.parse.lexer import canonical
 from ..notation.polynomial import Monomial, Polynomial
@@ -149,20 +148,16 @@ def costs(equations: Equations, options: Options) -> Table:
             rows.append((word, _math(polynomial(count)), _order(count)))
         elif word == "multiply-adds":
             rows.append((word, "none: no product of matrices", ""))
+    most: Callable[[Sequence[str]], str] = lambda all_of: (
+        all_of[0] if len(all_of) == 1 else rf"\max({', '.join(all_of)})"
+    )
     try:
-        rows.append(("parallel time", *_depth(cost.depth)))
+        exact, order = ([polynomial(p) for p in depth.of] for depth in (cost.depth, cost.depth.big_o))
+        told = (_math(most(exact)), _math(f"O({most(order)})"))
+        rows.append(("parallel time", *(told if any(cost.depth.of) else ("none: all entries at once", ""))))
     except NotationError:
         rows.append(("parallel time", "no polynomial in the sizes", ""))
     return Table(("price", "exactly", "order"), rows)
-
-
-def _depth(depth: Depth) -> tuple[str, str]:
-    if not any(depth.of):
-        return "none: all entries at once", ""
-    written, order = ([polynomial(p) for p in d.of] for d in (depth, depth.big_o))
-    exact = written[0] if len(written) == 1 else rf"\max({', '.join(written)})"
-    most = order[0] if len(order) == 1 else rf"\max({', '.join(order)})"
-    return _math(exact), _math(f"O({most})")
 
 
 def gradient(equations: Equations, options: Options) -> tuple[str, str]:

@@ -80,7 +80,13 @@ class EquationCard(Block):
         except NotationError as error:
             return self.refused(_told(error), self.offset() + error.line if error.line else 0)
         box = self.box(text, "equation-card")
-        box.insert(0, self.live())
+        # The text itself, for a reader who wants to change it; no one sees it here.
+        kept = {
+            name: self.options[name] for name in ("parameters", "gradient", "wrt") if name in self.options
+        }
+        attributes = f'data-name="{escape(self.arguments[0])}" data-options="{escape(json.dumps(kept))}"'
+        own = escape("\n".join(self.content))
+        box.insert(0, raw(f'<template class="card-text" {attributes}>{own}</template>'))
         return [box]
 
     def offset(self) -> int:
@@ -110,15 +116,6 @@ class EquationCard(Block):
             f"{title}```{{math}}\n:label: eq-{self.arguments[0]}\n{card_tabs.display(equations)}\n```\n"
             f"{below}\n``````{{tab-set}}\n{items}\n``````\n"
         )
-
-    def live(self) -> nodes.Node:
-        """The text itself, for a reader who wants to change it; no one sees it here."""
-        options = {
-            name: self.options[name] for name in ("parameters", "gradient", "wrt") if name in self.options
-        }
-        attributes = f'data-name="{escape(self.arguments[0])}" data-options="{escape(json.dumps(options))}"'
-        text = escape("\n".join(self.content))
-        return raw(f'<template class="card-text" {attributes}>{text}</template>')
 
     def source(self) -> str:
         """The source of the object that `:source:` names, as a block of code."""

@@ -141,9 +141,9 @@ async def run_page(path: Path, notebook: NotebookNode, root: Path, timeout: int)
                 await client.async_execute_cell(cell, n, execution_count=client.code_cells_executed + 1)
             reply = await kernel.execute("", silent=True, user_expressions={"used": USED}, reply=True)
     except CellExecutionError as error:
-        raise Wrong(
-            line, f"the cell failed{_place(error.traceback)}: {error.ename}: {error.evalue}"
-        ) from None
+        found = _ARROW.search(_COLOUR.sub("", error.traceback))
+        place = f" in its line {found[1]}, `{found[2].strip()}`" if found else ""
+        raise Wrong(line, f"the cell failed{place}: {error.ename}: {error.evalue}") from None
     except (CellTimeoutError, DeadKernelError) as error:
         raise Wrong(line, f"the cell was not finished: {' '.join(str(error).split())[:300]}") from None
     for line, cell in zip(lines, cells, strict=False):
@@ -156,12 +156,6 @@ async def run_page(path: Path, notebook: NotebookNode, root: Path, timeout: int)
         os.path.relpath(path, root): "" if path.is_file() and path.stat().st_mtime > start else digest(path)
         for path in ours
     }
-
-
-def _place(traceback: str) -> str:
-    """In which line of the cell, and its text, out of IPython's traceback."""
-    found = _ARROW.search(_COLOUR.sub("", traceback))
-    return f" in its line {found[1]}, `{found[2].strip()}`" if found else ""
 
 
 def _is_ours(path: Path, root: Path) -> bool:

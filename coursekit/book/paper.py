@@ -10,7 +10,7 @@ from .build import run
 from .vendor import BuildError
 
 NAME = "language-models-by-hand.pdf"
-_TWICE = re.compile(r'(<span class="label">(?:(?!<div).)*?</p>)\s*\1', re.DOTALL)
+_TWICE = re.compile(r'(<span class="label">(?:(?!<div).)*?</p>|(?<=">)<p>(?:(?!</p>).)*</p>)\s*\1', re.DOTALL)
 _UNTOLD = re.compile(r'<div class="ck-frame" .*?</svg>(?:</div>)+(?=<div class="ck-frame|<label)', re.DOTALL)
 PRINT = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
 

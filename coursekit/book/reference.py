@@ -10,6 +10,7 @@ import importlib
 import inspect
 import json
 import re
+import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -44,10 +45,13 @@ def signature(name: str, thing: object) -> str:
     return name + str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty))
 
 
-def _item(line: str) -> str:
-    """A row `name   what it is` of a docstring's table of arguments, as an item of a list."""
-    found = re.match(r"([a-z]\w*(?:, [a-z]\w*)*) {2,}(\S.*)", line)
-    return f"- `{found[1]}` {found[2]}" if found else re.sub(r"^ {8,}", "  ", line)
+def _line(line: str) -> str:
+    """A line of a docstring in MyST: a row `name   what it is` of a table is an item of a list, `<eos>` is no tag."""
+    if found := re.match(r"([a-z][\w-]*(?:, [a-z]\w*)*) {2,}(\S.*)", line):
+        line = f"- `{found[1]}` {found[2]}"
+    if not line.startswith("    "):
+        line = re.sub(r"(`[^`]*`)|<(?=\w+>)", lambda found: found[1] or r"\<", line)
+    return re.sub(r"^ {8,}", "  ", line)
 
 
 class Api(Block):
@@ -64,8 +68,12 @@ class Api(Block):
         return [about, box] if box.children else [about]
 
     def _text(self, box: nodes.Element, thing: object) -> nodes.Element:
-        """The docstring as it was written: an indented block in it is code."""
-        lines = [_item(line) for line in (inspect.getdoc(thing) or "").splitlines()]
+        """The docstring as it was written: an indented block in it is code, and so is an example."""
+        indented: Callable[[re.Match[str]], str] = lambda found: (
+            textwrap.indent(found[0].rstrip(), "    ") + "\n"
+        )
+        text = re.sub(r"(?m)^>>>.*\n?(?:.+\n?)*", indented, inspect.getdoc(thing) or "")
+        lines = [_line(line) for line in text.splitlines()]
         self.state.nested_parse(StringList(lines, source=str(thing)), self.content_offset, box)
         return box
 

@@ -77,14 +77,6 @@ def classes(html: Path) -> set[str]:
     return found
 
 
-def _slim_all(app: Sphinx, error: Exception | None) -> None:
-    if error is None and app.builder.format == "html":
-        known = classes(Path(app.outdir))
-        for sheet in (Path(app.outdir) / "_static").rglob("*.css"):
-            if sheet.name not in OURS:
-                sheet.write_text(slim(sheet.read_text(encoding="utf-8"), known), encoding="utf-8")
-
-
 RULES = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -116,22 +108,27 @@ def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _write(app: Sphinx, error: Exception | None) -> None:
-    if error is None and app.builder.format == "html":
-        pages = {page: page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html")}
-        for page, html in pages.items():
-            head = re.search(r"<head[^>]*>", html)
-            if head and f'http-equiv="{NAME}"' not in html:
-                shown = pages.values() if page.name == "search.html" else ()
-                meta = f'<meta http-equiv="{NAME}" content="{policy(html, shown)}"/>'
-                html = html[: head.end()] + meta + html[head.end() :]
-                # The roles that docutils gives a list of works are no longer allowed.
-                html = _ROLE.sub("", html)
-                # A script says which it is; without one, a page that says neither has no colours at all.
-                html = html.replace(' data-theme="auto"', ' data-theme="light"', 1)
-                page.write_text(html, encoding="utf-8")
+def _finish(app: Sphinx, error: Exception | None) -> None:
+    if error is not None or app.builder.format != "html":
+        return
+    home = Path(app.outdir)
+    known = classes(home)
+    for sheet in (home / "_static").rglob("*.css"):
+        if sheet.name not in OURS:
+            sheet.write_text(slim(sheet.read_text(encoding="utf-8"), known), encoding="utf-8")
+    pages = {page: page.read_text(encoding="utf-8") for page in home.rglob("*.html")}
+    for page, html in pages.items():
+        head = re.search(r"<head[^>]*>", html)
+        if head and f'http-equiv="{NAME}"' not in html:
+            shown = pages.values() if page.name == "search.html" else ()
+            meta = f'<meta http-equiv="{NAME}" content="{policy(html, shown)}"/>'
+            html = html[: head.end()] + meta + html[head.end() :]
+            # The roles that docutils gives a list of works are no longer allowed.
+            html = _ROLE.sub("", html)
+            # A script says which it is; without one, a page that says neither has no colours at all.
+            html = html.replace(' data-theme="auto"', ' data-theme="light"', 1)
+            page.write_text(html, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("build-finished", _slim_all, priority=900)
-    app.connect("build-finished", _write, priority=950)
+    app.connect("build-finished", _finish, priority=950)

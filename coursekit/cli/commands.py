@@ -76,8 +76,8 @@ def book(
 ) -> None:
     """Build the book into `_build/html`."""
     from ..authoring.course import Course
-    from ..book.paper import print_book
     from ..book.build import address, server
+    from ..book.paper import print_book
     from .bootstrap import find_browser
 
     here = Course.find(course)

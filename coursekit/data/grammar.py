@@ -189,21 +189,16 @@ class Grammar:
             else:
                 yield name, here, p * q
 
-    def _step(self, stacks: Stacks) -> dict[str, Stacks]:
-        """For each next word, the stacks after it; their probabilities are those of the word and the stack."""
-        after: dict[str, Stacks] = {}
-        for stack, p in stacks.items():
-            for word, rest, q in self._next(stack, p):
-                group = after.setdefault(word, {})
-                group[rest] = group.get(rest, 0.0) + q
-        return after
-
     def predictions(self, words: Sequence[str]) -> list[dict[str, float]]:
         """P(next word | the words before) before each word of a sentence, and after the last: len(words)+1."""
         stacks: Stacks = {((self.start, ()),): 1.0}
         found = []
         for place in range(len(words) + 1):
-            after = self._step(stacks)
+            after: dict[str, Stacks] = {}  # for each next word, the stacks after it
+            for stack, p in stacks.items():
+                for word, rest, q in self._next(stack, p):
+                    group = after.setdefault(word, {})
+                    group[rest] = group.get(rest, 0.0) + q
             found.append({word: sum(group.values()) for word, group in after.items()})
             if place == len(words):
                 break

@@ -106,6 +106,8 @@ def _ordered(a: Thing, b: Thing) -> tuple[Thing, Thing]:
 
 @dataclass(frozen=True)
 class Digits:
+    """The images, and which digit each one is."""
+
     train: np.ndarray  # (N, 8, 8) float32
     test: np.ndarray
     train_labels: np.ndarray  # (N,) 0 to 9

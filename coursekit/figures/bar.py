@@ -15,7 +15,6 @@ class Bar:
     def __init__(self, total: int, done: int = 0, show: bool = True):
         self.total, self.done, self.note = total, done, ""
         self._drawn = 0.0
-        self._closed = False
         ipython = sys.modules.get("IPython")
         shell = ipython.get_ipython() if ipython is not None else None
         self._notebook = show and getattr(shell, "kernel", None) is not None
@@ -27,23 +26,15 @@ class Bar:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if not self._closed:
-            self.close("failed: " + self.note if kind else self.note)
+        self.note = "failed: " + self.note if kind else self.note
+        self._draw()
+        if self._terminal:
+            sys.stdout.write("\n")
 
     def update(self, done: int, note: str = "") -> None:
         self.done, self.note = done, note
         if time.monotonic() - self._drawn >= EVERY:
             self._draw()
-
-    def close(self, note: str = "") -> None:
-        self.note, self._closed = note, True
-        self._draw()
-        if self._terminal:
-            sys.stdout.write("\n")
-
-    def text(self, width: int = 30) -> str:
-        full = width * self.done // self.total
-        return f"{'█' * full}{'░' * (width - full)} {self.done}/{self.total}  {self.note}"
 
     def _repr_html_(self) -> str:
         share = 100 * self.done / self.total
@@ -58,12 +49,13 @@ class Bar:
         )
 
     def __repr__(self) -> str:
-        return self.text()
+        full = 30 * self.done // self.total
+        return f"{'█' * full}{'░' * (30 - full)} {self.done}/{self.total}  {self.note}"
 
     def _draw(self) -> None:
         self._drawn = time.monotonic()
         if self._terminal:
-            sys.stdout.write("\r\x1b[K" + self.text())
+            sys.stdout.write(f"\r\x1b[K{self!r}")
             sys.stdout.flush()
         elif self._notebook:
             from IPython.display import display

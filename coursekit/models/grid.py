@@ -35,7 +35,8 @@ def grid_states(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tenso
     """The same states by anti-diagonals: one product of [x; left; top] for all places that are ready."""
     size, _, batch, n, m = need_tensors(TENSORS, W_in, W_left, W_top, x)
     W = torch.cat([W_in, W_left, W_top], 1).T  # (c+2h, h)
-    order = _by_diagonals(n, m, x.device)
+    place = torch.arange(n * m, device=x.device)
+    order = ((place // m + place % m) * n + place // m).argsort()  # by anti-diagonal, and then by row
     lengths = [min(n, d + 1) - max(0, d - m + 1) for d in range(n + m - 1)]
     diagonals = x.permute(1, 2, 0, 3).flatten(0, 1)[order].split(lengths)  # of (length, B, c)
     before = x.new_zeros(2, batch, size)  # the last anti-diagonal, with the zeros of the border around it
@@ -45,13 +46,6 @@ def grid_states(x: Tensor, W_in: Tensor, W_left: Tensor, W_top: Tensor) -> Tenso
         states.append(h)
         before = F.pad(h, (0, 0, 0, 0, int(d < m - 1), int(d < n - 1)))
     return torch.cat(states)[order.argsort()].view(n, m, batch, size).permute(2, 0, 1, 3)
-
-
-def _by_diagonals(n: int, m: int, device: torch.device) -> Tensor:
-    """The places of an n x m grid, numbered row by row, in order of their anti-diagonal and then their row."""
-    place = torch.arange(n * m, device=device)
-    i, j = place // m, place % m
-    return ((i + j) * n + i).argsort()
 
 
 def grid_gradient(

@@ -27,7 +27,7 @@ class Stacked(nn.Module):
     def __init__(self, cells: Iterable[Cell], residual: bool = True):
         super().__init__()
         cells = list(cells)
-        self.cells = nn.ModuleList(cells)
+        self.layers = nn.ModuleList(cells)
         if not cells:
             raise BadInput("a stack needs at least one cell")
         self.residual = residual
@@ -41,7 +41,7 @@ class Stacked(nn.Module):
         """All steps of the first layer, then all of the next: x (B, T, K) -> (B, T, J), and the last states."""
         need_shape("x", x, "B T K", K=self.inputs)
         after = []
-        for layer in self.cells:
+        for layer in self.layers:
             h, last = layer(x)
             x = x + h if self.residual and x.shape == h.shape else h
             after.append(last)

@@ -48,6 +48,8 @@ def test_a_work_that_sphinx_writes_twice_stands_once():
     work = '<span class="label">[<a href="#id1">A</a>]</span>\n<p>One.</p>'
     page = one_page(f'{BUILT}<div class="citation">{work}\n{work}</div>', "book/index.html")
     assert page.count("<p>One.</p>") == 1
+    page = one_page(f'{BUILT}<ul><li id="id7"><p>Two.</p>\n<p>Two.</p>\n</li></ul>', "book/index.html")
+    assert page.count("<p>Two.</p>") == 1
 
 
 def test_of_a_slider_the_frame_that_tells_most_is_left():

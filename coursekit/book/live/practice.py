@@ -4,7 +4,7 @@ A small system is put together by chance. What is asked is its gradient, what it
 of the diagnosis' own mutations planted in it. So the right answer, and the verdict, come from the language too.
 """
 
-from collections.abc import Iterator
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -83,21 +83,15 @@ def _mend(chance: Random, level: int) -> dict[str, Any] | None:
     """One mutation that can still be read, and that is another system."""
     text = "\n".join(system(chance, level))
     right = Equations(text)
-    found = list(_readable(right))
+    found = []
+    for mutation in mutations(right.system):
+        shown = show(Program(tuple(s for s in mutation.program.statements if not isinstance(s, Directive))))
+        with suppress(NotationError):
+            if set(Equations(shown).inputs) <= set(right.inputs):
+                found.append((mutation.kind, shown))
     if not found:
         return None
     # A kind first, so that the many places for one kind do not drown the others.
     kind = chance.choice(sorted({k for k, _ in found}))
     start = chance.choice([s for k, s in found if k == kind])
     return {"answer": text, "start": start, "shown": text, "planted": kind}
-
-
-def _readable(right: Equations) -> Iterator[tuple[str, str]]:
-    for mutation in mutations(right.system):
-        text = show(Program(tuple(s for s in mutation.program.statements if not isinstance(s, Directive))))
-        try:
-            wrong = Equations(text)
-        except NotationError:
-            continue
-        if set(wrong.inputs) <= set(right.inputs):
-            yield mutation.kind, text

@@ -293,10 +293,12 @@
     words: s => `After ${s.step} steps the loss is ${s.mean === null ? "not known" : s.mean.toFixed(3)}; words that stand beside the same words have come close to each other.`,
     draw: s => {
       const v = s.own.v, far = Math.max(0.5, ...[...v].map(Math.abs));
-      const place = n => [320 + 250 * v[2 * n] / far, 165 + 150 * v[2 * n + 1] / far], labels = [];
+      const place = n => [320 + 250 * v[2 * n] / far, 165 + 150 * v[2 * n + 1] / far], all = [...s.data.words.keys()];
+      // What a label, which begins 8 to the right of its word, may not cover: the points, and the labels before it.
+      const labels = all.map(place).map(([x, y]) => [x - 12, y, 8]);
       let out = "";
       // Words of one kind come to lie on one another: each label goes below those that are there, with a line to its word.
-      for (const n of [...s.data.words.keys()].sort((a, b) => v[2 * a + 1] - v[2 * b + 1])) {
+      for (const n of all.sort((a, b) => v[2 * a + 1] - v[2 * b + 1])) {
         const [x, y] = place(n), wide = 8 * s.data.words[n].length, meets = l => Math.abs(l[1] - at) < 16 && l[0] < x + wide && x < l[0] + l[2];
         let at = y;
         for (let other; (other = labels.find(meets)); at = other[1] + 17);
