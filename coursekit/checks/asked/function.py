@@ -12,6 +12,7 @@ from ..diagnosis.recognise import Measured, Suspects, judge
 from ..diagnosis.truth import Truth, agreed, explanation, targets_of
 from ..judging.by_hand import by_hand_alone, measured
 from ..judging.cases import Case, Missing, collect, float64, on_host, split
+from ..judging.outcome import matching
 from ..judging.student import check, name_of, stop
 from ..shown.result import Result
 
@@ -81,7 +82,8 @@ def gradients(
     targets = {target.part: target for target in targets_of(wrt)}
     cases, moved = float64(given)
     truth = [Truth(loss, case, [*targets.values()]) for case in on_host(cases)]
-    agreed(truth[0])
+    if not matching():  # the loss is the same, and was looked at
+        agreed(truth[0])
     with by_hand_alone(answer) if by_hand else nullcontext():
         answers = collect(answer, cases, takes, [*targets])
     rights = _by_part([one.gradients for one in truth], targets)

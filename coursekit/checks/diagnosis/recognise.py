@@ -12,7 +12,7 @@ from functools import cache
 from torch import Tensor
 
 from ..judging.cases import Missing
-from ..judging.outcome import outcome_of
+from ..judging.outcome import matching, outcome_of
 from ..judging.student import Stopped, upper
 from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
 from ..shown.panel import shape_of
@@ -67,6 +67,8 @@ def _judged(
     off = [n for n, pair in enumerate(pairs) if not close(*pair, dtype_of(answers[n]))]
     if not off:
         return right(f"{upper(noun)} is right.", reading=shape_of(tensors[0]))
+    if matching():
+        return Result(False, (Finding("other", "is not right.", of=noun),), outcomes=outcomes)
     entry = worst(*pairs[off[0]])
     columns: tuple[str, ...] = ("entry", "yours", "right")
     row: tuple[object, ...] = (f"{part}{at(entry)[4:]}", *(tensor[entry].item() for tensor in pairs[off[0]]))

@@ -111,8 +111,20 @@ def recognised(result: Result, mistakes: Sequence[Mistake], again: Callable[[obj
                 raise ValueError(message + ", ".join(map(repr, result.parts)))
             if names == failed:
                 return result.telling([Named(m.name, m.sentence, ("",))])
-    tried = [(m.name, m.sentence, again(wrong).outcomes) for m, wrong in wrongs if result.outcomes]
+    _matching.append(result)
+    try:
+        tried = [(m.name, m.sentence, again(wrong).outcomes) for m, wrong in wrongs if result.outcomes]
+    finally:
+        _matching.pop()
     return result.telling(alike(result.outcomes, tried))
+
+
+_matching: list[Result] = []  # the wrong results whose mistakes are tried
+
+
+def matching() -> bool:
+    """Whether a named mistake is asked what its answer comes to: nobody reads why it is wrong."""
+    return bool(_matching)
 
 
 class Planted(Mistake):
