@@ -93,14 +93,11 @@ def test_the_missing_terms_are_named():
     result = Growth(STEP, symbols=SYMBOLS).compare("V*D")
     assert result.verdict == "missing a term"
     assert not result.equal
-    assert set(result.terms) == {"D**2", "D*d"}
-    assert result.term in result.terms
-    assert "`D**2`" in result.message
+    assert "the terms `D**2` and `D*d`" in result.message
 
 
 def test_the_loose_term_is_named():
     result = Growth("V*D + tau*(D**2+d*D)", WIDE, SYMBOLS).compare("tau*V*D + D**2")
-    assert result.excess == ("V*D*tau",)
     assert "`V*D*tau` grows faster" in result.message
 
 

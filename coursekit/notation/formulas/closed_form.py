@@ -22,7 +22,7 @@ from ..latex import Latex
 from ..polynomial import Atom, Monomial, Polynomial, term
 from ..show import ATOM, MUL, POWER, Text
 from ..tree import Add, Call, Num, Pow, Size, Sum, transform
-from .formula import read, symbols_of
+from .formula import placed, read, symbols_of
 from .normal import ONE, Quotient, normal, opaque, sizes_in
 
 _WIDE = decimal.Context(
@@ -51,6 +51,7 @@ class ClosedForm:
         declared = None if symbols is None else tuple(symbols)
         self.tree = read(text, declared)
         self.symbols = symbols_of(self.tree) if declared is None else declared
+        self.place = placed(self.symbols)
         self.normal = normal(self.tree)
 
     def _other(self, other: "ClosedForm | str") -> "ClosedForm":
@@ -80,10 +81,6 @@ class ClosedForm:
             if found is not None:
                 return ClosedFormComparison(False, found[1], found[0])
         return ClosedFormComparison(False, self._numbers(answer), "different")
-
-    def place(self, atom: Atom) -> tuple[int, str]:
-        """Symbols stand in the order of the question."""
-        return self.symbols.index(atom) if atom in self.symbols else len(self.symbols), repr(atom)
 
     def term(self, monomial: Monomial, coefficient: Fraction = Fraction(1)) -> str:
         return term(monomial, coefficient, first=self.place)

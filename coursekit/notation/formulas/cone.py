@@ -101,12 +101,9 @@ def _negative(
     Maximises the slack `s <= 1` with `r·u + s <= 0`, by the simplex method from the feasible u = 0, s = 0,
     with Bland's rule, which never cycles."""
     width = len(variables) + 1  # the last unknown is s
-    table: list[list[Fraction]] = []
     zero, one = Fraction(0), Fraction(1)
-    for row in rows:
-        table.append([Fraction(row.get(v, 0)) for v in variables] + [one])
-    for row in given:
-        table.append([Fraction(-row.get(v, 0)) for v in variables] + [zero])
+    table = [[*(row.get(v, zero) for v in variables), one] for row in rows]
+    table += [[*(-row.get(v, zero) for v in variables), zero] for row in given]
     table.append([zero] * (width - 1) + [one])
     count = len(table)
     for at, line in enumerate(table):

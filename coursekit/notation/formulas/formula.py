@@ -7,7 +7,7 @@ be read in two ways (`J/2I`, `log T d`) is refused with the repair. Nothing is e
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -60,6 +60,11 @@ def symbols_of(node: Expr) -> tuple[str, ...]:
     """The symbols of a formula, in order of first writing."""
     bound = {i for n in walk(node) if isinstance(n, Sum) for i in n.indices}
     return tuple(dict.fromkeys(n.name for n in walk(node) if isinstance(n, Size) and n.name not in bound))
+
+
+def placed(symbols: Sequence[str]) -> Callable[[object], tuple[int, str]]:
+    """Symbols stand in the order of the question, what is made of them after."""
+    return lambda atom: (symbols.index(atom) if atom in symbols else len(symbols), repr(atom))
 
 
 def _span(token: Token) -> Span:

@@ -19,7 +19,7 @@ from functools import reduce
 from ..errors import NotationError
 from ..polynomial import Atom, Monomial, Polynomial, term
 from .cone import Vector, escape, minus
-from .formula import read, symbols_of
+from .formula import placed, read, symbols_of
 from .normal import ONE, Quotient, normal
 
 _UNIT = Quotient(ONE)
@@ -28,23 +28,14 @@ _SIGN = re.compile("([<>]=?|==?|≤|≥)")
 
 @dataclass(frozen=True)
 class GrowthComparison:
-    """`verdict` is `equal`, `too loose`, `missing a term` or `incomparable`.
-
-    `terms` are those of the reference that the answer does not bound, `term` the first of them;
-    `excess` are those of the answer that the reference does not bound."""
+    """`verdict` is `equal`, `too loose`, `missing a term` or `incomparable`."""
 
     verdict: str
     message: str
-    terms: tuple[str, ...] = ()
-    excess: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
         return self.verdict == "equal"
-
-    @property
-    def term(self) -> str | None:
-        return self.terms[0] if self.terms else None
 
 
 class Growth:
@@ -58,6 +49,7 @@ class Growth:
         sides = [read(side, declared) for c in _conditions(given) for side in _SIGN.split(c)[::2]]
         found = (s for node in (tree, *sides) for s in symbols_of(node))
         self.symbols = declared or tuple(dict.fromkeys(found))
+        self.place = placed(self.symbols)
         self._given = tuple(_cone(given, self.symbols))
         self._ratio = _quotient(normal(tree), self._given)
 
@@ -71,13 +63,14 @@ class Growth:
         if not missing:
             message = f"The bound holds but is too loose: {_list(excess)} "
             message += f"{_verb(excess, 'grow')} faster than needed{beyond}."
-            return GrowthComparison("too loose", message, excess=excess)
+            return GrowthComparison("too loose", message)
         if not excess:
-            message = f"The bound misses {_list(missing, 'the term')}{where}."
-            return GrowthComparison("missing a term", message, terms=missing)
+            return GrowthComparison(
+                "missing a term", f"The bound misses {_list(missing, 'the term')}{where}."
+            )
         message = f"Neither bounds the other: {_list(missing)} {_verb(missing, 'be')} not covered{where}, "
         message += f"and {_list(excess)} {_verb(excess, 'be')} more than needed{beyond}."
-        return GrowthComparison("incomparable", message, missing, excess)
+        return GrowthComparison("incomparable", message)
 
     def _unbounded(self, of: Quotient, by: Quotient) -> tuple[tuple[str, ...], str]:
         """The terms of `of` that `by` does not bound, and a case in which the first is the larger."""
@@ -101,14 +94,11 @@ class Growth:
         raised = tuple(f for f in monomial if isinstance(f[0], tuple) and f[0][0] == "exp" and f[1] > 0)
         plain = tuple(f for f in monomial if f not in raised)
         powers = [_show_exponential(a[1], p) for a, p in raised]
-        return "*".join([term(plain, first=self._place), *powers] if plain or not powers else powers)
-
-    def _place(self, atom: Atom) -> tuple[int, str]:
-        return self.symbols.index(atom) if atom in self.symbols else len(self.symbols), repr(atom)
+        return "*".join([term(plain, first=self.place), *powers] if plain or not powers else powers)
 
     def _sorted(self, poly: Polynomial) -> list[Monomial]:
         return sorted(
-            (m for m, _ in poly.terms), key=lambda m: (sorted(self._place(a)[0] for a, _ in m), repr(m))
+            (m for m, _ in poly.terms), key=lambda m: (sorted(self.place(a)[0] for a, _ in m), repr(m))
         )
 
     @property

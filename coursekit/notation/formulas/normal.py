@@ -77,7 +77,6 @@ def _lone(atom: Atom) -> Quotient:
 
 
 def normal(node: T.Expr) -> Quotient:
-    """The normal form of a formula."""
     match node:
         case T.Num(value):
             return _number(value)

@@ -27,7 +27,6 @@ def multiply(factors: list[T.Expr], span: T.Span = T.NOWHERE) -> T.Expr:
 
 
 def both(tests: list[T.Compare]) -> T.Condition:
-    """All of these hold."""
     return tests[0] if len(tests) == 1 else T.And(tuple(tests))
 
 

@@ -9,7 +9,7 @@ function is used.
 import difflib
 from collections.abc import Collection
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from lark import Token
 
@@ -74,33 +74,21 @@ def _applied(function: str, near: Token) -> Definition:
 
 def _rounded(statements: list[Tokens], signature: Signature) -> list[Tokens]:
     """`K[u,v] = …` as K(u,v), where `K[q_t, k_s]` is written of vectors that are known."""
-    heads: dict[str, int] = {}
+
+    def of_vector(part: Tokens) -> bool:
+        name = part[0].value if part and part[0].type == "NAME" else Name("")
+        known = [signature.find(name.without(group)) for group in name.subs[:1]]
+        return any(own and signature.ranks[own] > 1 for own in known)
+
     for tokens in statements if signature else ():
-        inside = tokens[2 : closing(tokens, 1)] if [t.type for t in tokens[:2]] == ["NAME", "LSQ"] else []
-        letters = {t.value.text for t in inside[::2] if t.type == "NAME" and t.value.plain}
+        name, head = _word(tokens[0]), _head(tokens, "LSQ") or ["["]
         alone = {t.value.text for _, t, at in depths(tokens) if not at and t.type == "NAME"}
-        plain = len(letters) == len(inside[::2]) and letters <= alone
-        if inside and plain and tokens[len(inside) + 3].type == "_EQ":
-            heads[tokens[0].value.text] = len(letters)
-
-    def of_vectors(inside: Tokens) -> bool:
-        firsts = [part[0].value for part in split(inside) if part and part[0].type == "NAME"]
-        known = [signature.find(name.without(g)) for name in firsts for g in name.subs[:1]]
-        return any(name and signature.ranks[name] > 1 for name in known)
-
-    def calls(tokens: Tokens, name: str) -> list[int]:
-        pairs = enumerate(pairwise(tokens))
-        return [k + 1 for k, (a, b) in pairs if a.type == "NAME" and a.value.text == name and b.type == "LSQ"]
-
-    for name, number in heads.items():
-        used = [s[k + 1 : closing(s, k)] for s in statements for k in calls(s, name)]
-        if name in signature.ranks or not any(len(split(i)) == number and of_vectors(i) for i in used):
-            continue
-        statements = [list(tokens) for tokens in statements]
-        for tokens in statements:
-            for k in calls(tokens, name):
-                stop = closing(tokens, k)
-                tokens[k], tokens[stop] = as_("LPAR", tokens[k], "("), as_("RPAR", tokens[stop], ")")
+        used = [(s, k + 1) for s in statements for k in _uses(s, "LSQ") if _word(s[k]) == name]
+        inside = [split(s[k + 1 : closing(s, k)]) for s, k in used]
+        whole = [parts for parts in inside if len(parts) == len(head) and any(map(of_vector, parts))]
+        for s, k in used if whole and name not in signature.ranks and alone.issuperset(head) else ():
+            stop = closing(s, k)
+            s[k], s[stop] = as_("LPAR", s[k], "("), as_("RPAR", s[stop], ")")
     return statements
 
 
@@ -108,20 +96,19 @@ def _word(token: Token) -> str:
     return token.value.text if token.type == "NAME" else str(token.value)
 
 
-def _head(tokens: Tokens) -> list[str] | None:
+def _head(tokens: Tokens, opener: str = "LPAR") -> list[str] | None:
     """The parameters of `f(y, z) = …`."""
-    if tokens[0].type not in ("NAME", "FUNC") or kind_at(tokens, 1) != "LPAR":
+    if tokens[0].type not in ("NAME", "FUNC") or kind_at(tokens, 1) != opener:
         return None
     stop = closing(tokens, 1)
-    names, commas = tokens[2:stop:2], tokens[3:stop:2]
-    plain = len(names) > len(commas) and all(t.type == "NAME" and t.value.plain for t in names)
-    plain = plain and all(t.type == "COMMA" for t in commas) and kind_at(tokens, stop + 1) == "_EQ"
-    return [t.value.text for t in names] if plain else None
+    parts = split(tokens[2:stop])
+    plain = all(len(p) == 1 and p[0].type == "NAME" and p[0].value.plain for p in parts)
+    return [p[0].value.text for p in parts] if plain and kind_at(tokens, stop + 1) == "_EQ" else None
 
 
-def _uses(tokens: Tokens) -> list[int]:
-    heads = ("NAME", "FUNC")
-    return [k for k, t in enumerate(tokens[:-1]) if t.type in heads and tokens[k + 1].type == "LPAR"]
+def _uses(tokens: Tokens, opener: str = "LPAR") -> list[int]:
+    pairs = enumerate(pairwise(tokens))
+    return [k for k, (a, b) in pairs if a.type in ("NAME", "FUNC") and b.type == opener]
 
 
 def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> Tokens:
@@ -129,23 +116,25 @@ def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> T
     out: Tokens = []
     k = 0
     while k < len(tokens):
-        token = tokens[k]
-        used = token.type in ("NAME", "FUNC") and _word(token) in functions
-        if not used or kind_at(tokens, k + 1) != "LPAR":
+        token, k = tokens[k], k + 1
+        if (
+            token.type not in ("NAME", "FUNC")
+            or _word(token) not in functions
+            or kind_at(tokens, k) != "LPAR"
+        ):
             out.append(token)
-            k += 1
             continue
         parameters, body = functions[_word(token)]
-        stop = closing(tokens, k + 1)
-        arguments = split(_written(tokens[k + 2 : stop], functions, source))
+        stop = closing(tokens, k)
+        arguments = split(_written(tokens[k + 1 : stop], functions, source))
         if len(arguments) != len(parameters):
             message = f"`{_word(token)}` takes {len(parameters)} arguments, you wrote {len(arguments)}"
             raise refuse(message, source, token)
         given = dict(zip(parameters, arguments, strict=True))
-        out.append(tokens[k + 1])
+        out.append(tokens[k])
         for t in body:
             value = given.get(t.value.text) if t.type == "NAME" else None
-            out += [tokens[k + 1], *value, tokens[stop]] if value is not None else [t]
+            out += [tokens[k], *value, tokens[stop]] if value is not None else [t]
         out.append(tokens[stop])
         if len(out) > MAX_TOKENS:
             raise refuse("written out, these functions are too long", source, token)
@@ -195,7 +184,7 @@ class Calls:
     def mark(self, tokens: Tokens) -> Tokens:
         out = list(tokens)
         left = next((k for k, t in enumerate(tokens) if t.type == "_EQ"), 0)
-        for k, token, _ in depths(tokens):
+        for k, token in enumerate(tokens):
             if token.type != "LPAR" or k == 0 or tokens[k - 1].type not in ("NAME", "RSUB"):
                 continue
             head = k - 1
@@ -227,9 +216,8 @@ class Calls:
             return "LCALL"
         if name.text in self.signature.ranks:
             self.applied(token, inside, script)
-            scripts = count(script) if script else 0
             rank = self.signature.ranks[name.text]
-            written = scripts + count(inside)
+            written = (count(script) if script else 0) + count(inside)
             if index_like and rank > written and not self.rows:
                 axes = ",".join(a if a.isalpha() else "…" for a in self.signature.shapes[name.text])
                 message = f"`{name.text}` has {rank} axes: write all its indices, `{name.text}[{axes}]`, or a product, "
@@ -273,17 +261,14 @@ class Calls:
             if not written.endswith(" "):
                 raise refuse(f"{message}written `{written} * {name}`", self.source, token)
 
-    def looks_up(self, tokens: Tokens, k: int) -> bool:
-        """May the tensor with a script at `k` be an index: is no axis of it left?"""
-        rank = self.signature.ranks.get(tokens[k].value.text)
-        return rank is None or rank == count(tokens[k + 2 : closing(tokens, k + 1)])
-
     def may_be_index(self, inside: Tokens, k: int) -> bool:
         if inside[k].type != "NAME":
             return inside[k].type in _PLAIN
         name: Name = inside[k].value
         looked = len(name.subs) == 1 and not name.sups and set(name.subs[0].items) <= self.letters
-        looked |= kind_at(inside, k + 1) == "LSUB" and self.looks_up(inside, k)
+        if kind_at(inside, k + 1) == "LSUB":  # a tensor of which no axis is left
+            rank = self.signature.ranks.get(name.text)
+            looked |= rank is None or rank == count(inside[k + 2 : closing(inside, k + 1)])
         return looked or name.index in self.letters or (is_capital(name.index) and len(name.base) == 1)
 
     def strange(self, name: Name) -> bool:
@@ -320,9 +305,5 @@ def _function(name: Name) -> str:
 
 def _asks(tokens: Tokens) -> bool:
     """Is it the `x = v` of `P(x = v)`? A comparison in brackets of its own is a factor: `y[j] ([i = j] - p[i])`."""
-    depth = 0
-    for token in tokens:
-        depth += level(token)
-        if depth == 0 and token.type in ("EQ", "CMP"):
-            return True
-    return False
+    levels = accumulate(map(level, tokens))
+    return any(at == 0 and t.type in ("EQ", "CMP") for at, t in zip(levels, tokens, strict=True))

@@ -21,15 +21,11 @@ MAX_DOUBTS = 4
 class Draft:
     """An equation as it was written: capitals not yet summed, matrices not yet indexed."""
 
-    reader: "Elaborator"
     left: T.Ref
     body: T.Expr
     conditional: bool  # `P(w_t | …)`: the left side names only some of its indices
     bare: bool  # the left side has no brackets
     span: T.Span
-
-    def equation(self) -> T.Equation:
-        return self.reader.define(self.left, self.body, self.conditional, self.span)
 
 
 def equations(trees: list[Tree[Token]], facts: Facts, source: str) -> list[list[T.Equation]]:
@@ -40,7 +36,7 @@ def equations(trees: list[Tree[Token]], facts: Facts, source: str) -> list[list[
     facts.settle()
     drafts = [reader.read(tree) for reader, tree in zip(readers, trees, strict=True)]
     if not facts.matrices:
-        return [[draft.equation()] for draft in drafts]
+        return [[reader.define(draft)] for reader, draft in zip(readers, drafts, strict=True)]
     return _written(drafts, facts, source, {})
 
 
@@ -67,11 +63,12 @@ def _written(
 def _indexed(drafts: list[Draft], facts: Facts, shapes: Shapes) -> list[list[T.Equation]]:
     shapes.learn([(d.left, d.body, d.bare) for d in drafts])
     out: list[list[T.Equation]] = []
+    define = Elaborator(facts, shapes.source).define
     for draft in drafts:
         shapes.joined = []
         left, body = shapes.equation(draft.left, draft.body, draft.bare)
         lines = [*shapes.joined, (left, body)]
-        out.append([replace(draft, left=own, body=right).equation() for own, right in lines])
+        out.append([define(replace(draft, left=own, body=right)) for own, right in lines])
     return out
 
 
@@ -96,36 +93,37 @@ class Elaborator(ExpressionReader):
         given |= bool(self.facts.signature) and letters and len(lhs.indices) < (99 if rank is None else rank)
         open_ = square is None or bool(self.facts.signature)
         bare = given and open_ and (rank is None or len(lhs.indices) < rank)
-        return Draft(self, lhs, self.expr(right), conditional, bare, self.span(tree))
+        return Draft(lhs, self.expr(right), conditional, bare, self.span(tree))
 
-    def define(self, left: T.Ref, body: T.Expr, conditional: bool, span: T.Span) -> T.Equation:
+    def define(self, draft: Draft) -> T.Equation:
         """Free the left side's capitals, sum the others, finish concatenations and opaque functions."""
-        if conditional:
+        left, body = draft.left, draft.body
+        if draft.conditional:
             left = self.complete(left, body)
         if isinstance(body, T.Softmax) and not left.indices and left.name not in self.facts.signature.ranks:
             free = {i for i in free_indices(body) if not is_capital(i)}
             left = replace(left, indices=tuple(map(T.index, body.indices if free == {*body.indices} else ())))
         names: dict[str, str] = {}
-        used = set(T.letters(left, body))
         for affine in left.indices:
             index = affine.plain
             if index is not None and is_capital(index) and index not in names:
-                small = small_of(index)
+                small, used = small_of(index), set(T.letters(left, body))
                 while small in used or small in names.values():
                     small += "'"
                 names[index] = small
         if names:
             left, body = substitute(left, names), rename_outside(body, names)
-        if any(isinstance(n, (T.Apply, T.Concat, T.Flatten)) for n in walk(body)):
+        kinds = {type(n) for n in walk(body)}
+        if not kinds.isdisjoint((T.Apply, T.Concat, T.Flatten)):
             body = self.vectors(body, left, tuple(names.values()))
-        if doubt := doubtful(body):
+        if T.Div in kinds and (doubt := doubtful(body)):
             node, capital = doubt
             head = f"sum[{small_of(capital)}]"
             message = f"is `{capital}` summed over the whole fraction, written `{head}(a/b)`, or above and"
             raise self.error(f"{message} below apart, written `{head}(a)/{head}(b)`?", node.span)
         body = close(body)
         free = {a.plain for a in left.indices if a.plain} & free_indices(body)
-        return T.Equation(left, apart(body, free) if reuses(body, free) else body, span=span)
+        return T.Equation(left, apart(body, free) if reuses(body, free) else body, span=draft.span)
 
     def complete(self, left: T.Ref, body: T.Expr) -> T.Ref:
         """`P(w_t | …)` names only the word: the other indices that are free on the right come before it."""
@@ -148,7 +146,11 @@ class Elaborator(ExpressionReader):
             if isinstance(node, T.Apply):
                 return replace(node, slices=tuple(tuple(opens(a)) for a in node.args), out=out)
             if isinstance(node, T.Flatten):
-                return self.heads_axis(node, left_names)
+                axes = [i for i in left_names if i not in free_indices(node.body)]
+                if len(axes) != 1:
+                    message = "a concatenation needs an index of its own on the left: `c[t,C] = …`"
+                    raise self.error(message, node.span)
+                return replace(node, axis=axes[0])
             if isinstance(node, T.Concat):
                 return self.concatenation(node, left_names, out)
             return node
@@ -172,9 +174,3 @@ class Elaborator(ExpressionReader):
             raise self.error(message, node.span)
         parts = tuple((a[0], p) for a, (_, p) in zip(alongs, node.parts, strict=True))
         return T.Concat(axes[0], parts, span=node.span)
-
-    def heads_axis(self, node: T.Flatten, left: list[str]) -> T.Flatten:
-        axes = [i for i in left if i not in free_indices(node.body)]
-        if len(axes) != 1:
-            raise self.error("a concatenation needs an index of its own on the left: `c[t,C] = …`", node.span)
-        return replace(node, axis=axes[0])

@@ -161,13 +161,8 @@ class ExpressionReader(ReferenceReader):
             raise self.error(f"`{function}` takes {count}, you wrote {len(nodes)}", tree)
         args = tuple(map(self.expr, nodes))
         if len(nodes) == 1 and many:
-            if self.facts.matrices:
-                return self.over_all(function, args[0], tree)
-            over = self.left_over(args[0], nodes[0])
-            if not self.left.issuperset(over):
-                return reduction(function, over, args[0], None, span)
             hint = f"`{function}` needs two arguments, `{function}(a, b)`, or an index, `{function}[t](…)`"
-            raise self.error(hint, head)
+            return self.over_all(function, args[0], tree, hint)
         value = replace(meaning(*args), span=span) if meaning else T.Call(function, args, span=span)
         if prime and meaning:
             raise self.error(f"the slope of `{function}` has no sign of its own; write it out", tree)
@@ -180,16 +175,22 @@ class ExpressionReader(ReferenceReader):
 
     def x_norm(self, tree: Tree[Token]) -> T.Expr:
         body = self.expr(tree.children[0])
-        if self.facts.matrices:
-            return self.over_all("norm", body, tree)
-        if opens(body):  # ||x[b,I]||: its square is summed
+        if opens(body) and not self.facts.matrices:  # ||x[b,I]||: its square is summed
             square = T.Pow(body, T.Num(Fraction(2)), span=self.span(tree))
             return T.Call("sqrt", (square,), span=self.span(tree))
-        over = self.left_over(body, cast("Tree[Token]", tree.children[0]))
+        message = (
+            "`||…||` is the length of a vector: write the index that it is taken over, `norm[i](x[i] - y[i])`"
+        )
+        return self.over_all("norm", body, tree, message)
+
+    def over_all(self, word: str, value: T.Expr, tree: Tree[Token], message: str = "") -> T.Expr:
+        """Over all axes of a matrix; of a number, over the index that is left."""
+        over = self.left_over(value, tree)
+        if self.facts.matrices:
+            return T.Call(WHOLE + word, (value, T.Ref("", tuple(map(T.index, over)))), span=self.span(tree))
         if self.left.issuperset(over):
-            message = "`||…||` is the length of a vector: write the index that it is taken over, `norm[i](x[i] - y[i])`"
             raise self.error(message, tree)
-        return reduction("norm", over, body, None, self.span(tree))
+        return reduction(word, over, value, None, self.span(tree))
 
     def x_bars(self, tree: Tree[Token]) -> T.Expr:
         inner = tree.children[0]
@@ -278,11 +279,6 @@ class ExpressionReader(ReferenceReader):
         if not bound and word not in SOFT:
             raise self.error(f"`{word}` needs its index: `{word}[i](…)`", head)
         return reduction(word, bound, value, where, span)
-
-    def over_all(self, word: str, value: T.Expr, tree: Tree[Token]) -> T.Expr:
-        """Over all axes of a matrix; of a number, over the index that is left."""
-        over = T.Ref("", tuple(map(T.index, self.left_over(value, tree))))
-        return T.Call(WHOLE + word, (value, over), span=self.span(tree))
 
     def left_over(self, value: T.Expr, body: Tree[Token], kept: bool = False) -> tuple[str, ...]:
         """The indices that `mean(x[n,k])` can only run over: those that nothing else uses, or the only one."""
@@ -399,7 +395,6 @@ class ExpressionReader(ReferenceReader):
         raise self.error("an index name must stand here: `sum[i](…)`", item)
 
     def condition(self, *trees: Tree[Token] | Token) -> T.Condition:
-        """All of them hold."""
         return both([c for tree in trees for part in _each(tree) for c in self.comparisons(part)])
 
     def comparisons(self, tree: Tree[Token]) -> list[T.Compare]:
@@ -428,7 +423,6 @@ class ExpressionReader(ReferenceReader):
 
 
 def _each(tree: Tree[Token] | Token) -> list[Tree[Token]]:
-    """The comparisons of a condition."""
     assert isinstance(tree, Tree)
     return cast("list[Tree[Token]]", tree.children) if tree.data == "both" else [tree]
 
@@ -476,7 +470,6 @@ def _exhaust(tests: list[T.Condition]) -> bool:
 
 
 def _number(side: object) -> Fraction | None:
-    """The number that a side of a condition is."""
     if isinstance(side, T.Affine):
         return None if side.terms else Fraction(side.const)
     return side.value if isinstance(side, T.Num) else None

@@ -38,14 +38,18 @@ class Seen:
 
 def depths(tokens: Tokens) -> Iterator[tuple[int, Token, str]]:
     """Each token with its number and the innermost square bracket around it: `index`, `bound` or none."""
-    stack: list[str] = []
+    stack = [""]
     for k, token in enumerate(tokens):
-        if level(token) < 0 and stack:
+        step = level(token)
+        if step < 0 and len(stack) > 1:
             stack.pop()
-        yield k, token, next((s for s in reversed(stack) if s), "")
-        if level(token) > 0:
+        yield k, token, stack[-1]
+        if step > 0:
             before = tokens[k - 1].type if k and token.type == "LSQ" else ""
-            stack.append({"": "", "NAME": "index", "RPAR": "index", "RSUB": "index"}.get(before, "bound"))
+            stack.append(_INSIDE.get(before, "bound") or stack[-1])
+
+
+_INSIDE = {"": "", "NAME": "index", "RPAR": "index", "RSUB": "index"}
 
 
 def survey(statements: list[Tokens]) -> Seen:
@@ -101,10 +105,9 @@ def _script_indices(seen: Seen, bound: set[str]) -> set[str]:
     """The letters that a script by itself shows to be indices, or a sum over them, then its neighbours in the same
     name (`W_{lk}`, `x_{t-k}`), other letters in the same place (`x_i` beside `x_l`), and those of a left side that
     limit a sum or stand beside an index above (`y_t = \\sum_{s=0}^t a^{t-s} x_s`)."""
-    names = seen.names
+    names, bases = [n for n in seen.names if n.subs or n.sups], {n.base for n in seen.names}
     scripts = (g for n in names for g in (*n.subs, *(g for g in n.sups if g.round or seen.above)))
     found = {c for g in scripts for c in _shifted(g)}
-    bases = {n.base for n in names}
     if not seen.tensors:  # indices are nowhere in brackets: a subscript with commas is a list of them
         lists = [letters_in(g) for n in names for g in n.subs if len(g.items) > 1]
         found |= {c for letters in lists if not letters & bases for c in letters}

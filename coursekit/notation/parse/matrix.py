@@ -326,7 +326,6 @@ class Shapes:
         return self.letters[size]
 
     def equation(self, left: T.Ref, body: T.Expr, marked: bool) -> tuple[T.Ref, T.Expr]:
-        """The equation with every axis written out."""
         self.settle(left, body, marked)
         self.taken = {a for side in (left, body) for n in walk(side) for a in _names(n)}
         self.taken |= {n.name for n in walk(body) if isinstance(n, T.SizeOf)}  # `j` may be a size's own name
@@ -546,7 +545,6 @@ def _text(shape: Shape) -> str:
 
 
 def _with(ref: T.Ref, axes: Sequence[str | None]) -> T.Ref:
-    """The reference with more indices."""
     return replace(ref, indices=(*ref.indices, *(T.index(a) for a in axes if a)))
 
 

@@ -83,10 +83,14 @@ class _Tokens(LarkLexer):
             yield token if token.type in self.KEPT else as_("_" + token.type, token)
 
 
+def _tree_of(rule: str, children: list[Token | Tree[Token]]) -> Tree[Token]:
+    return Tree(str(rule), children)  # lark's name of a rule is a token, which is slow to compare
+
+
 @cache
 def _grammar() -> Lark:
     text = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")  # it may lie in a zip
-    return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True)
+    return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True, tree_class=_tree_of)
 
 
 def statements(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -200,6 +204,9 @@ def _word(word: str, tokens: list[Token], source: str) -> Directive:
     )
     numbers = [str(t) for t in said if t.type == "NUMBER"]
     well = (re.fullmatch(form, kinds) or (word == "pad" and not kinds)) and all(map(str.isdigit, numbers))
+    if not well and word not in _FORMS:
+        fits = re.match(form, kinds)
+        raise refuse(sentence, source, tokens[min(len(tokens) - 1, 1 + len(fits[0].split()) if fits else 1)])
     if not well or (word == "positions" and (said[0] != "from" or numbers[0] not in ("0", "1"))):
         raise refuse(sentence, source, tokens[0])
     if word == "size" and not 0 < int(numbers[0]) <= MAX_SIZE:

@@ -96,7 +96,6 @@ def _strided(equation: T.Equation) -> tuple[int, T.Affine, str] | None:
 
 
 def _cases(index: str, values: list[T.Expr], span: T.Span) -> T.Expr:
-    """A value for each position."""
     tests = (T.Compare(T.index(index), "==", T.Affine((), k)) for k in range(len(values)))
     return T.Cases(tuple(zip(values, tests, strict=False))[:-1], values[-1], span=span)
 

@@ -3,6 +3,7 @@
 import bisect
 import re
 from dataclasses import replace
+from functools import cache
 
 from lark import Token
 
@@ -52,6 +53,9 @@ KEYWORDS = {
 }  # fmt: skip
 
 
+_compiled = cache(re.compile)
+
+
 class Scanner:
     """Reads ASCII; `latex_reader.LatexReader` adds the commands."""
 
@@ -82,13 +86,10 @@ class Scanner:
 
     @property
     def last(self) -> str:
-        """The kind of the token that was read last."""
         return self.out[-1].type if self.out else ""
 
     def ahead(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
-        """What stands next."""
-        found = re.compile(pattern) if isinstance(pattern, str) else pattern
-        return found.match(self.text, self.pos, self.end)
+        return _compiled(pattern).match(self.text, self.pos, self.end)
 
     def emit(self, kind: str, value: object, start: int, stop: int | None = None) -> None:
         line, column = self.place(start)
@@ -105,9 +106,8 @@ class Scanner:
         if self.depth > MAX_DEPTH:
             raise self.error(f"brackets are nested more than {MAX_DEPTH} deep", self.pos)
         outer, self.end = self.end, end
-        text = self.text
         while self.pos < self.end:
-            if text[self.pos] == " ":
+            if self.text[self.pos] == " ":
                 self.pos += 1
             else:
                 self.one()
@@ -132,7 +132,7 @@ class Scanner:
             self.pos = self.end if newline < 0 else newline
         elif char == "\\" or char in S.LETTERS:
             self.command()
-        elif number := self.ahead(_NUMBER):
+        elif char in "0123456789." and (number := self.ahead(_NUMBER)):
             self.pos = number.end()
             digits, _, exponent = number.group().lower().partition("e")
             if len(digits) > MAX_DIGITS or len(exponent) > 4 or abs(int(exponent or 0)) > MAX_DIGITS:
@@ -364,6 +364,8 @@ class Scanner:
         return self.ahead(r"\s*(\\left|\\[bB]igg?l?)?\s*[(\[]") is not None
 
     def scripts(self, name: Name) -> Name:
+        if self.pos >= self.end or self.text[self.pos] not in " '′_^.":
+            return name
         subs, sups, primes = list(name.subs), list(name.sups), name.primes
         transposed, opaque = name.transposed, name.opaque
         start = self.pos

@@ -71,9 +71,9 @@ class Scripts:
         others = [t.value for s in statements for t in s if t.type == "NAME" and t.value.base == name.base]
         if square is None or any(g.items in (("0",), ("1",), ("3",)) for n in others for g in n.sups):
             return tokens
-        head = [as_("SQRT", tokens[1], "sqrt"), as_("LBRACE", tokens[1], "{")]
-        inside = [*head, *tokens[2:], as_("RBRACE", tokens[-1], "}")]
-        return [as_("NAME", tokens[0], name.without(square)), tokens[1], *inside]
+        opened = [as_("SQRT", tokens[1], "sqrt"), as_("LBRACE", tokens[1], "{")]
+        left = as_("NAME", tokens[0], name.without(square))
+        return [left, tokens[1], *opened, *tokens[2:], as_("RBRACE", tokens[-1], "}")]
 
     def functions(self, statements: list[Tokens]) -> list[Tokens]:
         """`F(x) = …` of tensors that are given is a tensor F, and `score(h_t, g_s)` the entry `score[t,s]`."""
@@ -101,19 +101,22 @@ class Scripts:
         out: Tokens = []
         k = 0
         while k < len(tokens):
-            out.append(tokens[k])
-            used = tokens[k].type == "NAME" and tokens[k].value.text in heads
-            if used and (arguments := self.given(tokens, k)) is not None:
-                groups = [pair for reading in arguments for pair in reading.indices]
-                if groups:
-                    self.bracketed("SQ", groups, tokens[k], out)
-                k = closing(tokens, k + 1)
-                if kind_at(tokens, k + 1) == "LENTRY":  # H(x)_i
-                    stop = next(n for n in range(k, len(tokens)) if tokens[n].type == "RENTRY")
-                    inside = self.statement(tokens[k + 2 : stop])
-                    out += [as_("LSUB", tokens[k + 1]), *inside, as_("RSUB", tokens[stop])]
-                    k = stop
-            k += 1
+            token, k = tokens[k], k + 1
+            out.append(token)
+            used = token.type == "NAME" and token.value.text in heads
+            if not used or (arguments := self.given(tokens, k - 1)) is None:
+                continue
+            if groups := [pair for reading in arguments for pair in reading.indices]:
+                self.bracketed("SQ", groups, token, out)
+            k = closing(tokens, k) + 1
+            if kind_at(tokens, k) == "LENTRY":  # H(x)_i
+                stop = next(n for n in range(k, len(tokens)) if tokens[n].type == "RENTRY")
+                out += [
+                    as_("LSUB", tokens[k]),
+                    *self.statement(tokens[k + 1 : stop]),
+                    as_("RSUB", tokens[stop]),
+                ]
+                k = stop + 1
         return out
 
     def learn(self) -> None:
@@ -144,8 +147,7 @@ class Scripts:
             self.seen.time |= doubt  # other subscripts of this text are indices
 
     def show_both(self, token: Token, letters: list[str]) -> NotationError:
-        spelt = ",".join(letters)
-        core = token.value.base
+        spelt, core = ",".join(letters), token.value.base
         message = (
             f"is `{spelt}` an index of `{core}`, written `{core}[{spelt}]`, or part of its name, written "
         )
@@ -300,14 +302,14 @@ class Scripts:
         out: Tokens = []
         for token in tokens:
             name = token.value
-            if token.type == "NAME" and not (name.sups or name.subs or name.text_word) and len(name.base) > 1:
-                for k, letter in enumerate(name.base, 1):
-                    if out and out[-1].type == "NAME":
-                        out.append(as_("COMMA", token, ","))
-                    one = Name(letter, primes=name.primes if k == len(name.base) else 0)
-                    out.append(as_("NAME", token, one))
-            else:
+            if token.type != "NAME" or name.sups or name.subs or name.text_word or len(name.base) < 2:
                 out.append(token)
+                continue
+            for k, letter in enumerate(name.base, 1):
+                if out and out[-1].type == "NAME":
+                    out.append(as_("COMMA", token, ","))
+                one = Name(letter, primes=name.primes if k == len(name.base) else 0)
+                out.append(as_("NAME", token, one))
         return out
 
     def written(self, group: Group) -> str:
@@ -337,7 +339,7 @@ class Scripts:
             indices = [g for kind, (g, _) in chosen if kind == "index"]
             powers = tuple(g for kind, (g, _) in chosen if kind == "power")
             signs = any(g.items in (("plus",), ("minus",)) for g in indices)  # k_+
-            if signs or any(self.digits(g) and not g.round for g in indices if g in name.sups):
+            if signs or any(_digits(g) and not g.round for g in indices if g in name.sups):
                 continue
             rank = self.signature.ranks[known]
             for ways in product((False, True), repeat=len(indices)):
@@ -347,7 +349,11 @@ class Scripts:
                 total = count + sum(self.width(g, way) for g, way in apart)
                 if total > rank or (count and total < rank):
                     continue
-                if total < rank and self.elsewhere(known, apart):
+                shape = self.signature.shapes[known]
+                places = zip(self.first(apart), shape, strict=False)
+                if total < rank and any(
+                    i in shape and i != own for i, own in places
+                ):  # the t of h_t for h[b,t,j]
                     torn = known, indices[0]
                     continue
                 new = sum(1 for g, way in apart for i in g.items if not way and self.strange(i))
@@ -384,11 +390,6 @@ class Scripts:
                 return apart
         return name
 
-    def elsewhere(self, known: str, groups: list[Pair]) -> bool:
-        """Does a script stand for another axis than the one that it would fill: the t of `h_t` for h[b,t,j]?"""
-        shape = self.signature.shapes[known]
-        return any(i in shape and i != own for i, own in zip(self.first(groups), shape, strict=False))
-
     def first(self, groups: list[Pair]) -> list[str]:
         """The letter that each index begins with."""
         items = [(item, apart) for group, apart in groups for item in group.items]
@@ -403,9 +404,6 @@ class Scripts:
             return ()
         rest = (k for k, i in enumerate(written) if i not in shape)
         return tuple(written.index(axis) if axis in written else next(rest) for axis in shape)
-
-    def digits(self, group: Group) -> bool:
-        return all(item.isdigit() for item in group.items)
 
     def strange(self, item: str) -> bool:
         """A word of several letters that is an index nowhere else."""
@@ -464,7 +462,7 @@ class Scripts:
         exponential = rest.text == "e" and "e" not in self.seen.tensors | self.signature.ranks.keys()
         if exponential and not group.round:
             return True
-        if self.digits(group) and not group.round:
+        if _digits(group) and not group.round:
             layers = {g.items for n in self.seen.names if n.base == name.base for g in n.sups}
             if square and rest.text not in self.seen.tensors and not layers & {("0",), ("1",)}:
                 power = f"`{rest}^{group.items[0]}[…]` can be a power, written `{rest}[…]^{group.items[0]}`"
@@ -485,6 +483,10 @@ class Scripts:
             return True
         indices = all(a in known or small_of(a) in known for a in atoms)
         return indices and not square and (rest.base in GREEK or not rest.capital)
+
+
+def _digits(group: Group) -> bool:
+    return all(item.isdigit() for item in group.items)
 
 
 def families(tokens: Tokens) -> Tokens:

@@ -57,7 +57,6 @@ def count(tokens: Tokens) -> int:
 
 
 def as_(kind: str, near: Token, value: object = None) -> Token:
-    """A token of another kind in the same place."""
     return Token.new_borrow_pos(kind, near.value if value is None else value, near)
 
 
