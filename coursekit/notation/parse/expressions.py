@@ -66,7 +66,10 @@ class ExpressionReader(ReferenceReader):
         groups: list[tuple[str, list[T.Expr]]] = [("", factors)]  # matrices: a sign binds less than none
         for step in reversed(steps):
             if step.data == "times":
-                self.beside(*cast("list[Tree[Token]]", step.children))
+                left, beside = cast("list[Tree[Token]]", step.children)
+                if beside.data == "holds" and left.data != "number":  # a[i,j] (j <= i)
+                    message = "this condition can be a factor, 1 where it holds, written `[j <= i]`, or tell where the "
+                    raise self.error(f"{message}line holds, written `… if j <= i else 0`", beside)
             right = self.expr(step.children[1])
             if step.data == "divide":
                 fractions += 1
@@ -94,12 +97,6 @@ class ExpressionReader(ReferenceReader):
             place = rf"(/\s*(?:\\?sqrt\s*[({{]?\s*)?){name}\b"
             both = (re.sub(place, rf"\g<1>{one}", self.source) for one in (capital_of(name), f"({name}+1)"))
             raise self.error(message, token, tuple(both))
-
-    def beside(self, left: Tree[Token], right: Tree[Token]) -> None:
-        """`a[i,j] (j <= i)`: a factor, or where the line holds?"""
-        if right.data == "holds" and left.data != "number":
-            message = "this condition can be a factor, 1 where it holds, written `[j <= i]`, or tell where the line "
-            raise self.error(f"{message}holds, written `… if j <= i else 0`", right)
 
     x_divide = x_star = x_dot = x_matmul = x_times
 

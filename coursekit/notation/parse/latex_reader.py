@@ -32,7 +32,8 @@ class LatexReader(Scanner):
             if name in ("left", "right") and self.follows("."):
                 self.pos += 1
         elif name in ("quad", "qquad"):
-            self.skip_number()
+            if number := self.ahead(r"\s*\(\d+\)\s*(?=\$|\n|\\\\|\\end|\Z)"):  # an equation's: `\quad (7)`
+                self.pos = number.end()
             if not self.cases:
                 self.emit("QUAD", "", start)
         elif name in ("lfloor", "rfloor"):
@@ -109,12 +110,6 @@ class LatexReader(Scanner):
         self.pos = after
         for _ in "}}":
             self.emit("RBRACE", "}", start, after)
-
-    def skip_number(self) -> None:
-        """Leave out an equation's number: `\\quad (7)` at the end of a line."""
-        number = self.ahead(r"\s*\(\d+\)\s*(?=\$|\n|\\\\|\\end|\Z)")
-        if number:
-            self.pos = number.end()
 
     def environment(self, which: str, start: int) -> None:
         begin, stop = self.argument()

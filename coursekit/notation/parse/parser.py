@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise, takewhile
+from itertools import accumulate, pairwise, takewhile
 
 from lark import Lark, Token, Tree, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
@@ -83,14 +83,11 @@ class _Tokens(LarkLexer):
             yield token if token.type in self.KEPT else as_("_" + token.type, token)
 
 
-def _tree_of(rule: str, children: list[Token | Tree[Token]]) -> Tree[Token]:
-    return Tree(str(rule), children)  # lark's name of a rule is a token, which is slow to compare
-
-
 @cache
 def _grammar() -> Lark:
     text = files(__package__).joinpath("grammar.lark").read_text(encoding="utf-8")  # it may lie in a zip
-    return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True, tree_class=_tree_of)
+    plain = lambda rule, children: Tree(str(rule), children)  # lark's own name of a rule is slow to compare
+    return Lark(text, parser="lalr", lexer=_Tokens, maybe_placeholders=True, tree_class=plain)
 
 
 def statements(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -187,8 +184,9 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
     if word in DIRECTIVES and (kinds[1:2] in ([], ["NAME"]) or not {"EQ", "LSQ"} & set(kinds)):
         return replace(_word("centered" if word == "centred" else word, tokens, source), span=span)
     if word == "Phi" and kinds[1:3] == ["EQ", "LPAR"]:  # (W[Δx,j,j'], B[j], …)
-        listed = (p[0].value.text for p in split(tokens[3:]) if p and p[0].type == "NAME")
-        return Directive("parameters", tuple(listed), span=span)
+        levels = accumulate(map(level, tokens[3:]))
+        outer = (t for t, at in zip(tokens[3:], levels, strict=True) if t.type == "NAME" and at == 0)
+        return Directive("parameters", tuple(t.value.text for t in outer), span=span)
     if "IN" in kinds and set(kinds[: kinds.index("IN")]) <= {"NAME", "COMMA"}:
         return replace(_shapes(tokens, source), span=span)
     return None

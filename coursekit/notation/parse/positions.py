@@ -70,10 +70,17 @@ def _gathered(statements: list[T.Statement]) -> list[T.Statement]:
         whole = [k for k, _ in order] == list(range(at.terms[0][0] if index else len(own)))
         if len(own) < 2 or len(ranks) > 1 or not alike or not whole or (at.terms and not index):
             continue
-        first, letter = own[0], _fresh("ckmnpqr" if index else "ijkmnpqr", used)
+        first, pool = own[0], ("c" if index else "ij") + "kmnpqr"
+        letter = next(i for i in (*pool, *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
+        used.add(letter)
         left, part = _put(first.left, axis, T.index(letter)), letter + "'" * bool(index)
         values = [_at(e, left) for _, e in order]
-        body, size = _cases(part, values, first.right.span), [T.Directive("size", (part,), (str(len(own)),))]
+        tests = (T.Compare(T.index(part), "==", T.Affine((), k)) for k in range(len(values)))
+        branches, size = (
+            tuple(zip(values, tests, strict=True)),
+            [T.Directive("size", (part,), (str(len(own)),))],
+        )
+        body: T.Expr = T.Cases(branches[:-1], values[-1], span=first.right.span)
         if index and any(index in free_indices(r) for v in values for r in references(v)):
             body = T.Flatten(letter, (index, part), body, span=first.span)
         elif index:
@@ -93,17 +100,6 @@ def _strided(equation: T.Equation) -> tuple[int, T.Affine, str] | None:
             case ((factor, str() as index),) if factor > 1:
                 return axis, at, index
     return None
-
-
-def _cases(index: str, values: list[T.Expr], span: T.Span) -> T.Expr:
-    tests = (T.Compare(T.index(index), "==", T.Affine((), k)) for k in range(len(values)))
-    return T.Cases(tuple(zip(values, tests, strict=False))[:-1], values[-1], span=span)
-
-
-def _fresh(letters: str, used: set[str]) -> str:
-    letter: str = next(i for i in (*letters, *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
-    used.add(letter)
-    return letter
 
 
 def _put(ref: T.Ref, axis: int, at: T.Affine) -> T.Ref:
