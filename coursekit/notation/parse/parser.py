@@ -27,7 +27,7 @@ from .lexer import Axes, Signature, lex
 from .positions import positions
 from .scripts import Scripts
 from .symbols import DIRECTIVES, program
-from .tokens import as_, closing, kind_at, level, refuse, split
+from .tokens import closing, kind_at, level, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -80,7 +80,9 @@ class _Tokens(LarkLexer):
 
     def lex(self, data: Iterable[Token]) -> Iterator[Token]:  # type: ignore[override]
         for token in data:
-            yield token if token.type in self.KEPT else as_("_" + token.type, token)
+            if token.type not in self.KEPT and token.type[0] != "_":
+                token.type = "_" + token.type
+            yield token
 
 
 @cache
@@ -265,6 +267,8 @@ def _tree(paired: list[Token], source: str) -> Tree[Token]:
     try:
         return _grammar().parse(paired)
     except UnexpectedToken as problem:
+        for token in paired:
+            token.type = token.type if token.type in _Tokens.KEPT else token.type.lstrip("_")
         raise _unexpected(problem.token, paired, source) from None
 
 

@@ -386,7 +386,8 @@ def unmarked(node: T.Expr) -> T.Expr:
 def edge(node: Tree[Token] | Token | None, end: int) -> Token | None:
     """The first (0) or last (-1) token of a tree."""
     while isinstance(node, Tree):
-        node = next((c for c in node.children[:: 1 if end == 0 else -1] if c is not None), None)
+        found = node.children[end] if node.children else None
+        node = found or next((c for c in node.children[:: 1 if end == 0 else -1] if c is not None), None)
     return node
 
 
