@@ -12,11 +12,10 @@ from dataclasses import replace
 from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import equality, put, solve
+from ..meaning.reach import sure
 from ..system import System
-from .scope import Scope, fixed, sure
+from .scope import Scope, fixed
 from .simplify import Term, terms
-
-FINITE = frozenset(name for name, f in FUNCTIONS.items() if f.finite and name not in ("min", "max"))
 
 
 class Gather:
@@ -97,7 +96,7 @@ class Gather:
     def _finite(self, node: object) -> bool:
         match node:
             case T.Call(function):
-                return function in FINITE
+                return FUNCTIONS[function].finite and function not in ("min", "max")
             case T.Pow(_, exponent):
                 return isinstance(exponent, T.Num) and exponent.value > 0
             case T.Div(_, below):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .. import tree as T
 from ..indices import difference, plus
-from ..meaning.reach import extent, span
+from ..meaning.reach import extent, span, sure
 from ..system import Tensor
 
 
@@ -71,12 +71,6 @@ class Scope:
             return False
         wide = difference(last, first)
         return any(sure(difference(gap, plus(wide, T.Affine((), 1)))) for gap in room)
-
-
-def sure(gap: T.Affine) -> bool:
-    """Whether an expression of sizes, each at least one, and of their halves is never negative."""
-    least = sum(f for f, atom in gap.terms if isinstance(atom, T.SizeOf)) + gap.const
-    return least >= 0 and all(f > 0 for f, _ in gap.terms)
 
 
 def fixed(node: object) -> set[str]:

@@ -72,6 +72,12 @@ def extent(
     return low, high
 
 
+def sure(gap: T.Affine) -> bool:
+    """Whether an expression of sizes, each at least one, and of their halves is never negative."""
+    least = sum(f for f, atom in gap.terms if isinstance(atom, T.SizeOf)) + gap.const
+    return least >= 0 and all(f > 0 for f, _ in gap.terms)
+
+
 def span(dim: str, centred: bool) -> tuple[T.Affine, T.Affine]:
     """The first and the last value of an index over a dimension; its name is half its size, rounded down."""
     first = T.Affine(((-1, dim),)) if centred else T.Affine(())
@@ -145,29 +151,31 @@ class Doubt:
     guards: tuple[Guard, ...]
 
 
-def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
-    """Reads that leave their tensor for some values of the indices, conditions left aside."""
-    extents = Extents(system, sizes)
-    for equation, ranges in system.ranges.items():
-        for ref, guards in reads(equation.right):
-            if ref.name in system.padded:
-                continue
-            for axis, affine in enumerate(ref.indices):
-                span = extents.span(system.tensors[ref.name].dims[axis])
-                beyond = [steps for side, steps in system.boundary.get(ref.name, ()) if side == axis]
-                low, high = span[0] + min([0, *beyond]), span[-1] + max([0, *beyond])
-                least, most = extents.interval(affine, ranges) or (low, high)
-                if least < low or most > high:
-                    own = tuple(g for g in guards if T.free_indices(g[0]) & T.free_indices(affine))
-                    yield Doubt(equation, ref, axis, low, high, least if least < low else most, own)
+def axes_read(
+    system: System, equation: T.Equation
+) -> Iterator[tuple[T.Ref, int, tuple[Guard, ...], int, int]]:
+    """Each axis at which an equation reads a tensor that is not padded, under which conditions, and how far before and
+    after the axis its boundary holds a value."""
+    for ref, guards in reads(equation.right):
+        for axis in range(len(ref.indices)) if ref.name not in system.padded else ():
+            beyond = [0, *(steps for side, steps in system.boundary.get(ref.name, ()) if side == axis)]
+            yield ref, axis, guards, min(beyond), max(beyond)
 
 
 def check_reads(system: System, sizes: Mapping[str, int]) -> list[Doubt]:
-    """Refuse what leaves its tensor whatever the conditions say; the answer is what the conditions decide."""
-    found = list(doubts(system, sizes))
-    for doubt in found:
-        if not doubt.guards:
-            raise outside(system, sizes, doubt)
+    """The reads that leave their tensor for some values of the indices and that conditions decide; what leaves it
+    whatever they say is refused."""
+    extents, found = Extents(system, sizes), []
+    for equation, ranges in system.ranges.items():
+        for ref, axis, guards, before, after in axes_read(system, equation):
+            affine, span = ref.indices[axis], extents.span(system.tensors[ref.name].dims[axis])
+            low, high = span[0] + before, span[-1] + after
+            least, most = extents.interval(affine, ranges) or (low, high)
+            if least < low or most > high:
+                own = tuple(g for g in guards if T.free_indices(g[0]) & T.free_indices(affine))
+                found.append(Doubt(equation, ref, axis, low, high, least if least < low else most, own))
+                if not own:
+                    raise outside(system, sizes, found[-1])
     return found
 
 
