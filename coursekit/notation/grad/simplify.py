@@ -43,9 +43,6 @@ class Term:
         return set().union(*(T.free_indices(f) for f, _ in self.factors)) - set(self.sums)
 
 
-# ── into terms ───────────────────────────────────────────────────────────────────────────────
-
-
 def terms(node: T.Expr, scope: Scope) -> list[Term]:
     """The terms whose sum is `node`."""
     match node:
@@ -112,9 +109,6 @@ def _product(sides: list[list[Term]], scope: Scope) -> list[Term]:
     return _settle(reduce(Term.times, [whole(expression(side)) for side in brackets], single), scope)
 
 
-# ── sums and conditions ──────────────────────────────────────────────────────────────────────
-
-
 def _settle(term: Term, scope: Scope) -> list[Term]:
     """Use up conditions that decide an index or are decided, and sums over what does not depend on them."""
     for n, (factor, _) in enumerate(term.factors):
@@ -177,9 +171,6 @@ def combine(found: list[Term]) -> list[Term]:
             term = replace(merged[key], coefficient=merged[key].coefficient + term.coefficient)
         merged[key] = term
     return [t for t in merged.values() if t.coefficient]
-
-
-# ── and back ─────────────────────────────────────────────────────────────────────────────────
 
 
 def expression(found: list[Term]) -> T.Expr:

@@ -247,9 +247,6 @@ def _assemble(write: "Writer", flat: Flat) -> Value:
     return write.under(guards, lambda: _contract(write, flat))
 
 
-# ── contraction ──────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(slots=True)
 class _Factor:
     """A factor on its way: `still` if the running loop does not change it (then it has the loop's axes)."""
