@@ -16,7 +16,7 @@ from .. import tree as T
 from ..errors import NotationError
 from ..functions import FUNCTIONS, ONE, TWO, ZERO, times
 from ..indices import each, plus
-from .scope import Scope
+from .simplify import Scope
 
 Part = tuple[T.Expr, T.Expr, tuple[str, ...]]
 

@@ -14,8 +14,7 @@ from ..functions import FUNCTIONS
 from ..indices import equality, put, solve
 from ..meaning.reach import sure
 from ..system import System
-from .scope import Scope, fixed
-from .simplify import Term, terms
+from .simplify import Scope, Term, fixed, terms
 
 
 class Gather:
