@@ -19,8 +19,7 @@ def fail(system: System, message: str, span: T.Span = T.NOWHERE) -> NotationErro
 
 def centred(system: System) -> set[str]:
     """The dimensions whose indices run from -(n//2)."""
-    ranges = system.ranges.values() if system.centered else ()
-    return {dim for r in ranges for name, dim in r.items() if name in system.centered}
+    return {dim for r in system.ranges.values() for name, dim in r.items() if name in system.centered}
 
 
 def nth(axis: int) -> str:
@@ -33,8 +32,8 @@ class Extents:
 
     def __init__(self, system: System, sizes: Mapping[str, int]):
         self.system, self.sizes, self.first = system, sizes, dict.fromkeys(sizes, 0)
-        for dim in centred(system) & sizes.keys():
-            self.first[dim] = -(sizes[dim] // 2)
+        if system.centered:
+            self.first |= {dim: -(sizes[dim] // 2) for dim in centred(system) & sizes.keys()}
 
     def span(self, dim: str) -> range:
         """The values of an index over a dimension."""
