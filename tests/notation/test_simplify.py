@@ -11,8 +11,7 @@ from strategies import systems
 
 from coursekit.notation.check.checker import check
 from coursekit.notation.grad.gradient import Pen
-from coursekit.notation.grad.scope import Scope
-from coursekit.notation.grad.simplify import simplify
+from coursekit.notation.grad.simplify import Scope, simplify
 from coursekit.notation.meaning.evaluate import evaluate
 from coursekit.notation.parse.parser import parse
 from coursekit.notation.show import show

@@ -107,6 +107,4 @@ def _stacked(loop: Loop, name: str) -> list[str]:
 
 
 def _shape(dims: Sequence[str]) -> str:
-    if not dims:
-        return "one number"
-    return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})"
+    return f"({', '.join(dims)}{',' if len(dims) == 1 else ''})" if dims else "one number"

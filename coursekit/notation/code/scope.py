@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import NotationError
 from ..indices import difference, spelled
-from ..meaning.reach import extent, span
+from ..meaning.reach import centred, extent, span
 from ..system import Block, System
 from ..tree import Affine, Lookup, Ref, SizeOf, references
 from .value import slots
@@ -25,7 +25,7 @@ class Scope:
         self.tensor = {name: self.fresh(identifier(name)) for name in system.tensors}
         self.edge = self._edges()
         self.sizes: dict[str, str] = {}  # dimension -> its variable
-        self.ranges: dict[tuple[str, bool], str] = {}  # dimension, centred -> the variable of its numbers
+        self.ranges: dict[str, str] = {}  # dimension -> the variable of its numbers
         self.arguments: list[str] = []  # sizes that no tensor has
         self.measured: dict[str, dict[int, str]] = {}  # a tensor -> its axes whose size is wanted
         self.lines: list[str] = []  # lines at the start of the function that need those sizes
@@ -78,11 +78,6 @@ class Scope:
         if not real:
             raise NotationError("the code needs an input of real numbers, and this system has none")
         return real[0]
-
-    @property
-    def device(self) -> str:
-        """Where what is made new stands: with the inputs, or where torch puts it."""
-        return f"{self.tensor[self.system.inputs[0]]}.device" if self.system.inputs else "None"
 
     def size(self, dim: str) -> str:
         """The variable that holds a dimension's size, set at the function's start."""
@@ -166,18 +161,18 @@ class Scope:
         return spelled(form, word)
 
     def centred(self, dim: str) -> bool:
-        pairs = (pair for ranges in self.system.ranges.values() for pair in ranges.items())
-        return any(name in self.system.centered and d == dim for name, d in pairs)
+        return dim in centred(self.system)
 
     def numbers(self, dim: str) -> str:
         """The variable that holds the numbers that an index over a dimension runs through."""
-        centred = self.centred(dim)
-        if (dim, centred) not in self.ranges:
+        if dim not in self.ranges:
             size = self.size(dim)
-            name = self.ranges[dim, centred] = self.fresh(f"{identifier(dim).lower()}s")
-            start = f" - {size} // 2" if centred else ""
-            self.lines.append(f"{name} = torch.arange({size}, device={self.device}){start}")
-        return self.ranges[dim, centred]
+            self.ranges[dim] = self.fresh(f"{identifier(dim).lower()}s")
+            # They stand with the inputs, or where torch puts them.
+            device = f"{self.tensor[self.system.inputs[0]]}.device" if self.system.inputs else "None"
+            start = f" - {size} // 2" if self.centred(dim) else ""
+            self.lines.append(f"{self.ranges[dim]} = torch.arange({size}, device={device}){start}")
+        return self.ranges[dim]
 
     def constant(self, affine: Affine) -> str | None:
         """The text of an index expression of sizes and numbers alone; None for any other."""

@@ -159,11 +159,10 @@ def _loop(
 ) -> list[tuple[float, float]]:
     """The dashed wire from a state back to itself at the step before."""
     left, end = before.x - out - 2, (before.x - 2, before.centre[1])
+    start = [(now.centre[0], now.bottom), (now.centre[0], low)]
     if any(b.y > now.y and b.x < now.centre[0] < b.right for b in boxes):  # not through a box below
         side = max(now.right, right) + out
         start = [(now.right, now.bottom - 8), (side, now.bottom - 8), (side, low)]
-    else:
-        start = [(now.centre[0], now.bottom), (now.centre[0], low)]
     return [*start, (left, low), (left, end[1]), end]
 
 

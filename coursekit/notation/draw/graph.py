@@ -100,9 +100,6 @@ def operation(equation: Equation) -> str:
     return _SIGNS.get(type(node).__name__, "")
 
 
-# ── unrolling ────────────────────────────────────────────────────────────────────────────────
-
-
 def unrolled(system: System, steps: int) -> list[Wire]:
     """Every arrow at every step, from point to point. A state before the first step has position -1."""
     if not 1 <= steps <= 12:

@@ -46,9 +46,7 @@ def layered(
             layer[place] = k
         paths[source, target] = [source, *between, target]
     steps = {(a, b) for path in paths.values() for a, b in itertools.pairwise(path)}
-    rows: list[list[Key]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
-    for key in layer:
-        rows[layer[key]].append(key)
+    rows = [[k for k in layer if layer[k] == n] for n in range(max(layer.values(), default=-1) + 1)]
     before = {k: [a for a, b in steps if b == k] for k in layer}
     after = {k: [b for a, b in steps if a == k] for k in layer}
     _order(rows, before, after)

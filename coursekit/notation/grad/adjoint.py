@@ -16,7 +16,7 @@ from .. import tree as T
 from ..errors import NotationError
 from ..functions import FUNCTIONS, ONE, TWO, ZERO, times
 from ..indices import each, plus
-from .scope import Scope
+from .simplify import Scope
 
 Part = tuple[T.Expr, T.Expr, tuple[str, ...]]
 
@@ -37,9 +37,13 @@ def hand_down(node: T.Expr, g: T.Expr, value: T.Expr, scope: Scope) -> Iterator[
             less = T.Num(exponent.value - 1) if isinstance(exponent, T.Num) else T.Add((exponent, T.Neg(ONE)))
             yield inner, times(g, exponent, T.Pow(inner, less)), ()
             yield exponent, times(g, value, T.Call("log", (inner,))), ()
-        case T.Call(function, args):
-            slopes = _slopes(function, args, value)
-            yield from ((arg, times(g, slope), ()) for arg, slope in zip(args, slopes, strict=True))
+        case T.Call("max" | "min" as function, args):
+            signs = (">=", ">") if function == "max" else ("<=", "<")  # a tie is the first's
+            for n, arg in enumerate(args):
+                wins = [T.Compare(arg, signs[m < n], other) for m, other in enumerate(args) if m != n]
+                yield arg, times(g, times(*map(T.Iverson, wins))), ()
+        case T.Call(function, (arg,)):
+            yield arg, times(g, FUNCTIONS[function].slope(arg, value)), ()
         case T.Sum(indices, body, where):
             yield body, g if where is None else times(_bracket(where), g), indices
         case T.Softmax(indices, body, _):
@@ -82,18 +86,6 @@ def hand_down(node: T.Expr, g: T.Expr, value: T.Expr, scope: Scope) -> Iterator[
 
 def _bracket(condition: T.Condition) -> T.Expr:
     return times(*map(T.Iverson, each(condition)))
-
-
-def _slopes(function: str, args: tuple[T.Expr, ...], value: T.Expr) -> list[T.Expr]:
-    """The derivative of a function with respect to each argument."""
-    if function not in ("max", "min"):
-        return [FUNCTIONS[function].slope(args[0], value)]
-    wins = ">" if function == "max" else "<"
-    signs = (wins + "=", wins)  # a tie is the first's
-    return [
-        times(*(T.Iverson(T.Compare(a, signs[m < n], b)) for m, b in enumerate(args) if m != n))
-        for n, a in enumerate(args)
-    ]
 
 
 def _softmax(g: T.Expr, value: T.Expr, indices: tuple[str, ...], scope: Scope) -> T.Expr:

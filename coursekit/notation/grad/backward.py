@@ -11,8 +11,7 @@ from ..names import small_of
 from ..system import System
 from .adjoint import hand_down
 from .gather import Gather
-from .scope import Scope, base
-from .simplify import Term, combine, expression, terms, whole
+from .simplify import Scope, Term, base, combine, expression, terms, whole
 
 NONLINEAR = (T.Call, T.Softmax, T.Reduce, T.Pow, T.Div, T.Concat, T.Flatten)
 WHOLE = (T.Softmax, T.Reduce, T.Concat, T.Flatten, T.Apply)  # they take whole axes at once

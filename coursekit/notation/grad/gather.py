@@ -12,11 +12,9 @@ from dataclasses import replace
 from .. import tree as T
 from ..functions import FUNCTIONS
 from ..indices import equality, put, solve
+from ..meaning.reach import sure
 from ..system import System
-from .scope import Scope, fixed, sure
-from .simplify import Term, terms
-
-FINITE = frozenset(name for name, f in FUNCTIONS.items() if f.finite and name not in ("min", "max"))
+from .simplify import Scope, Term, fixed, terms
 
 
 class Gather:
@@ -97,7 +95,7 @@ class Gather:
     def _finite(self, node: object) -> bool:
         match node:
             case T.Call(function):
-                return function in FINITE
+                return FUNCTIONS[function].finite and function not in ("min", "max")
             case T.Pow(_, exponent):
                 return isinstance(exponent, T.Num) and exponent.value > 0
             case T.Div(_, below):

@@ -30,8 +30,7 @@ from ..names import capital_of, small_of
 from ..system import System, Tensor
 from ..tree import Affine, Ref, SizeOf, index
 from .backward import Backward
-from .scope import base
-from .simplify import Term, combine, expression
+from .simplify import Term, base, combine, expression
 
 
 def gradient(

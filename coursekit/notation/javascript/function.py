@@ -15,12 +15,11 @@ from dataclasses import replace
 
 from .. import tree as T
 from ..errors import NotationError
-from ..indices import plus
+from ..indices import difference, plus
 from ..meaning.links import needed
 from ..meaning.pairing import Pairing, cheapest, leaves
-from ..meaning.reach import extent, has_conditions, reads, shifted
+from ..meaning.reach import axes_read, extent, has_conditions, sure
 from ..system import Block, System, Tensor
-from ..tree import Affine, Equation, references
 from .reads import Words
 from .values import Values
 
@@ -117,23 +116,17 @@ def _edge(scope: Words, key: tuple[str, int, int], word: str) -> str:
     return f"const {word} = side({given});"
 
 
-def _checks(scope: Words, equation: Equation) -> Iterator[str]:
+def _checks(scope: Words, equation: T.Equation) -> Iterator[str]:
     """A line for each read that sizes alone may take outside its tensor."""
-    ranges = scope.system.ranges.get(equation, {})
-    for ref, guards in reads(equation.right):
-        if guards or ref.name in scope.system.padded:
+    for ref, axis, guards, before, after in axes_read(scope.system, equation):
+        affine, (first, last) = ref.indices[axis], scope.span(scope.system.tensors[ref.name].dims[axis])
+        if guards or any(T.references(affine)):
             continue
-        dims = scope.system.tensors[ref.name].dims
-        for axis, (affine, dim) in enumerate(zip(ref.indices, dims, strict=True)):
-            sides = [s for a, s in scope.system.boundary.get(ref.name, ()) if a == axis]
-            fits = affine.const == 0 or any(s * affine.const > 0 for s in sides)
-            if any(references(affine)) or (shifted(affine, ranges, dim) and fits):
-                continue
-            low, high = (scope.spelled(end) for end in extent(affine, scope.span, ranges))
-            first, last = scope.span(dim)
-            start = scope.spelled(plus(first, Affine((), min([0, *sides]))))
-            stop = scope.spelled(plus(last, Affine((), 1 + max([0, *sides]))))
-            yield f"within({json.dumps(ref.name)}, {low}, {high}, {start}, {stop});"
+        low, high = extent(affine, scope.span, scope.system.ranges.get(equation, {}))
+        first, last = plus(first, T.Affine((), before)), plus(last, T.Affine((), after))
+        if not (sure(difference(low, first)) and sure(difference(last, high))):
+            ends = map(scope.spelled, (low, high, first, plus(last, T.Affine((), 1))))
+            yield f"within({json.dumps(ref.name)}, {', '.join(ends)});"
 
 
 # ── long products taken apart ────────────────────────────────────────────────────────────────

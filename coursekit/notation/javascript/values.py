@@ -1,11 +1,11 @@
 """The text of every kind of expression, and of the equation that it stands in."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from .. import tree as T
-from ..errors import NotationError
 from ..functions import ZERO
 from ..meaning.reach import conditions, unconditional
 from ..tree import Condition, Equation, Expr, Position, Ref, index, references
@@ -33,7 +33,7 @@ class Values(Reads):
     def define(self, equation: Equation) -> None:
         left, right = equation.left, equation.right
         looped = {name for name, _ in self.block.loops}
-        names = [n for a in left.indices for _, n in a.terms if isinstance(n, str) and n not in looped]
+        names = [n for a in left.indices for n in a.names if n not in looped]
         terms = [_sign(term) for term in (right.terms if isinstance(right, T.Add) else (right,))]
         if not any(self.gains(left, names, term) for _, term in terms):
             return self.assign(left, "=", names, right)
@@ -118,18 +118,6 @@ class Values(Reads):
                 return _CALLS[function].format(z=self.put(self.depth, self.value(args[0])))
             case T.Call(function, args):
                 return f"Math.{function}({', '.join(map(self.value, args))})"
-            case T.Sum():
-                return self.total(node)
-            case T.Reduce():
-                return self.reduced(node)
-            case T.Softmax():
-                return self.softmax(node)
-            case T.Apply():
-                return self.apply(node)
-            case T.Concat():
-                return self.joined(node)
-            case T.Flatten():
-                return self.flat(node)
             case Position(affine):
                 return f"({self.affine(affine)})"
             case T.Cases(branches, otherwise):
@@ -138,7 +126,7 @@ class Values(Reads):
                 return _chosen(pairs[::-1], text)
             case T.Iverson(condition):
                 return f"({self.holds(condition)} ? 1 : 0)"
-        raise NotationError(f"JavaScript cannot write {type(node).__name__.lower()} here")
+        return _WHOLE[type(node)](self, node)
 
     def product(self, node: T.Mul) -> str:
         """Factors by the level that they need: the product of the outer ones is made there."""
@@ -272,3 +260,13 @@ def _sign(term: Expr) -> tuple[str, Expr]:
 def _along(left: Ref, term: T.Sum) -> list[str | None]:
     """The index that runs along memory, of each tensor of a sum and of its left side."""
     return [r.indices[-1].plain for r in (left, *references(term.body)) if r.indices]
+
+
+_WHOLE: dict[type, Callable[[Values, Any], str]] = {  # what takes whole axes at once
+    T.Sum: Values.total,
+    T.Reduce: Values.reduced,
+    T.Softmax: Values.softmax,
+    T.Apply: Values.apply,
+    T.Concat: Values.joined,
+    T.Flatten: Values.flat,
+}

@@ -90,9 +90,6 @@ def _shape(system: System, name: str, value: object) -> Shape:
     return tuple(shape)
 
 
-# ── an engine ────────────────────────────────────────────────────────────────────────────────
-
-
 @dataclass(frozen=True)
 class Opaque:
     """A smooth function of vectors: all that it is given counts, and each argument counts otherwise.

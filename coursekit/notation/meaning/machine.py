@@ -254,10 +254,11 @@ class Machine(Extents):
             if self.interval(affine, self.ranges) is None
         ]
         flat, direct = table.flat, linear(*self.offset(ref))
-        far: Callable[[At], int] = lambda at: sum([(spot(at) - low) * step for spot, low, step in looked_up])
         place: Value = lambda at: flat[direct(at)]
         if looked_up:
-            place = lambda at: flat[direct(at) + far(at)]
+            place = lambda at: flat[
+                direct(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])
+            ]
         plain = place
         if ref.name in self.running:
 
@@ -286,7 +287,7 @@ class Machine(Extents):
         return [
             (self.position(affine), span.start, span.stop)
             for affine, span in zip(ref.indices, self.spans(ref), strict=True)
-            if not all(end in span for end in self.interval(affine, self.ranges) or (None,))
+            if not (ends := self.interval(affine, self.ranges)) or ends[0] not in span or ends[1] not in span
         ]
 
     def rows(self, index: str, factors: Sequence[T.Expr]) -> list[Callable[[At], list[float]]]:

@@ -83,9 +83,6 @@ def cheapest(
     return best[(1 << len(parts)) - 1].pairing
 
 
-# ── one sum after another, for what has no arrays ─────────────────────────────────────────────
-
-
 def apart(node: T.Sum) -> bool:
     """Whether a sum over several indices of a product may be taken as several sums."""
     return not conditions(node.body) and set(node.indices) <= T.free_indices(node.body)

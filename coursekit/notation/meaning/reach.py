@@ -19,8 +19,7 @@ def fail(system: System, message: str, span: T.Span = T.NOWHERE) -> NotationErro
 
 def centred(system: System) -> set[str]:
     """The dimensions whose indices run from -(n//2)."""
-    ranges = system.ranges.values() if system.centered else ()
-    return {dim for r in ranges for name, dim in r.items() if name in system.centered}
+    return {dim for r in system.ranges.values() for name, dim in r.items() if name in system.centered}
 
 
 def nth(axis: int) -> str:
@@ -33,8 +32,8 @@ class Extents:
 
     def __init__(self, system: System, sizes: Mapping[str, int]):
         self.system, self.sizes, self.first = system, sizes, dict.fromkeys(sizes, 0)
-        for dim in centred(system) & sizes.keys():
-            self.first[dim] = -(sizes[dim] // 2)
+        if system.centered:
+            self.first |= {dim: -(sizes[dim] // 2) for dim in centred(system) & sizes.keys()}
 
     def span(self, dim: str) -> range:
         """The values of an index over a dimension."""
@@ -70,6 +69,12 @@ def extent(
         first, last = ends if factor > 0 else ends[::-1]
         low, high = plus(low, scaled(first, factor)), plus(high, scaled(last, factor))
     return low, high
+
+
+def sure(gap: T.Affine) -> bool:
+    """Whether an expression of sizes, each at least one, and of their halves is never negative."""
+    least = sum(f for f, atom in gap.terms if isinstance(atom, T.SizeOf)) + gap.const
+    return least >= 0 and all(f > 0 for f, _ in gap.terms)
 
 
 def span(dim: str, centred: bool) -> tuple[T.Affine, T.Affine]:
@@ -145,29 +150,31 @@ class Doubt:
     guards: tuple[Guard, ...]
 
 
-def doubts(system: System, sizes: Mapping[str, int]) -> Iterator[Doubt]:
-    """Reads that leave their tensor for some values of the indices, conditions left aside."""
-    extents = Extents(system, sizes)
-    for equation, ranges in system.ranges.items():
-        for ref, guards in reads(equation.right):
-            if ref.name in system.padded:
-                continue
-            for axis, affine in enumerate(ref.indices):
-                span = extents.span(system.tensors[ref.name].dims[axis])
-                beyond = [steps for side, steps in system.boundary.get(ref.name, ()) if side == axis]
-                low, high = span[0] + min([0, *beyond]), span[-1] + max([0, *beyond])
-                least, most = extents.interval(affine, ranges) or (low, high)
-                if least < low or most > high:
-                    own = tuple(g for g in guards if T.free_indices(g[0]) & T.free_indices(affine))
-                    yield Doubt(equation, ref, axis, low, high, least if least < low else most, own)
+def axes_read(
+    system: System, equation: T.Equation
+) -> Iterator[tuple[T.Ref, int, tuple[Guard, ...], int, int]]:
+    """Each axis at which an equation reads a tensor that is not padded, under which conditions, and how far before and
+    after the axis its boundary holds a value."""
+    for ref, guards in reads(equation.right):
+        for axis in range(len(ref.indices)) if ref.name not in system.padded else ():
+            beyond = [0, *(steps for side, steps in system.boundary.get(ref.name, ()) if side == axis)]
+            yield ref, axis, guards, min(beyond), max(beyond)
 
 
 def check_reads(system: System, sizes: Mapping[str, int]) -> list[Doubt]:
-    """Refuse what leaves its tensor whatever the conditions say; the answer is what the conditions decide."""
-    found = list(doubts(system, sizes))
-    for doubt in found:
-        if not doubt.guards:
-            raise outside(system, sizes, doubt)
+    """The reads that leave their tensor for some values of the indices and that conditions decide; what leaves it
+    whatever they say is refused."""
+    extents, found = Extents(system, sizes), []
+    for equation, ranges in system.ranges.items():
+        for ref, axis, guards, before, after in axes_read(system, equation):
+            affine, span = ref.indices[axis], extents.span(system.tensors[ref.name].dims[axis])
+            low, high = span[0] + before, span[-1] + after
+            least, most = extents.interval(affine, ranges) or (low, high)
+            if least < low or most > high:
+                own = tuple(g for g in guards if T.free_indices(g[0]) & T.free_indices(affine))
+                found.append(Doubt(equation, ref, axis, low, high, least if least < low else most, own))
+                if not own:
+                    raise outside(system, sizes, found[-1])
     return found
 
 

@@ -141,8 +141,9 @@ class _Book:
         dims = self.system.tensors[name].dims
         if len(shape) != len(dims):
             written = f"`{name}[{','.join(dims)}]`" if dims else f"the number `{name}`"
-            message = f"`{name}` has {_count(len(shape))} {tuple(shape)} but is written as {written}"
-            raise fail(self.system, f"{message}, with {_count(len(dims))}", span_of(self.system, name))
+            has, wants = (f"{n} {'axis' if n == 1 else 'axes'}" for n in (len(shape), len(dims)))
+            message = f"`{name}` has {has} {tuple(shape)} but is written as {written}, with {wants}"
+            raise fail(self.system, message, span_of(self.system, name))
         for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
             if size == 0:
                 message = f"`{name}` is empty: its {nth(axis)} (`{dim}`) has length 0"
@@ -228,7 +229,3 @@ class _Book:
                 room = self.sizes[reach.dim] - 1 - bounds[1] if stride > 0 else bounds[0]
                 found.append(max(0, room // abs(stride) + 1))
         return min(found, default=None)
-
-
-def _count(axes: int) -> str:
-    return f"{axes} {'axis' if axes == 1 else 'axes'}"

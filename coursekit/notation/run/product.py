@@ -165,33 +165,31 @@ def scatter(write: "Writer", flat: Flat) -> Value | None:
             continue
         where = write.position(address)
         if LANE not in where.axes:
-            inner = Flat(flat.scale, others, [s for s in flat.summed if s not in where.axes])
-            rest = write.full(write.tensor(_assemble(write, inner)), where.axes)
-            return _add_to_rows(write, name, where, rest, set(flat.summed))
-    return None
-
-
-def _add_to_rows(write: "Writer", name: str, where: Value, rest: Value, summed: set[str]) -> Value:
+            break
+    else:
+        return None
+    inner = Flat(flat.scale, others, [s for s in flat.summed if s not in where.axes])
+    rest = write.full(write.tensor(_assemble(write, inner)), where.axes)
     # There are rows of their own for each index that is kept.
-    kept, gone = ([a for a in where.axes if (a in summed) is sense] for sense in (False, True))
-    others = [a for a in rest.axes if a not in where.axes]
+    kept, gone = ([a for a in where.axes if (a in flat.summed) is sense] for sense in (False, True))
+    axes = [a for a in rest.axes if a not in where.axes]
     rows, start = len(write.values(name)), write.values(name).start
-    to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *others])
-    address = tuple(where.axes.index(a) for a in [*kept, *gone])
+    to_front = tuple(rest.axes.index(a) for a in [*kept, *gone, *axes])
+    order = tuple(where.axes.index(a) for a in [*kept, *gone])
     width = [write.length(a) for a in kept]
     count = prod(width)
 
     def add(x: Tensor, index: Tensor) -> Tensor:
-        x, index = x.permute(to_front), index.permute(address) - start
+        x, index = x.permute(to_front), index.permute(order) - start
         # Addresses outside the range name no row: they are added to one that is thrown away.
         index = torch.where((index >= 0) & (index < rows), index, rows).reshape(count, -1)
         base = torch.arange(count, device=index.device).unsqueeze(1) * (rows + 1)
         tail = x.shape[len(kept) + len(gone) :]
-        into = torch.zeros((count * (rows + 1), *tail), dtype=x.dtype, device=x.device)
+        into = x.new_zeros((count * (rows + 1), *tail))
         total = into.index_add(0, (index + base).reshape(-1), x.reshape(-1, *tail))
         return total.reshape(*width, rows + 1, *tail).narrow(len(kept), 0, rows)
 
-    return Value(f"{write.scope.object(add)}({rest.text}, {where.text})", (*kept, name, *others))
+    return Value(f"{write.scope.object(add)}({rest.text}, {where.text})", (*kept, name, *axes))
 
 
 def product(write: "Writer", node: T.Expr) -> Value:
@@ -247,9 +245,6 @@ def _assemble(write: "Writer", flat: Flat) -> Value:
         return scattered
     guards = [(f.condition, True) for f in flat.factors if isinstance(f, T.Iverson)]
     return write.under(guards, lambda: _contract(write, flat))
-
-
-# ── contraction ──────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(slots=True)

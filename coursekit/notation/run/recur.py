@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from ..code.value import ATOM, Value
-from ..indices import put
 from ..meaning.reach import fail
 from ..meaning.table import strides
 from ..system import Block
@@ -224,8 +223,10 @@ class Frame:
         # Time first: then each step's part lies together in memory.
         left = tuple(sorted((a for a in state.axes if a in needed), key=lambda a: a not in self.looped))
         # Two states are one where the summed indices, whatever they are called, stand at the same places.
-        names = {name: index(f"?{n}") for n, name in enumerate(summed)}
-        name = (put(key, names) if isinstance(key, Ref) else object(), left, before)
+        name, numbers = object(), {name: str(n) for n, name in enumerate(summed)}
+        if isinstance(key, Ref):
+            spelled = [(a.const, *((f, numbers.get(str(i), i)) for f, i in a.terms)) for a in key.indices]
+            name = (key.name, *spelled, left, before)
         group = self.groups.get(name)
         # The product stands where it is first wanted: before the loop, what comes later may not need a line of its own.
         if group is not None and before and re.search(r"\bv\d", weights.text):

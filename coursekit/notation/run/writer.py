@@ -173,10 +173,9 @@ class Writer(Expressions):
 
     def under(self, guards: Sequence[Guard], make: Callable[[], Value]) -> Value:
         self.guards.extend(guards)
-        try:
-            return make()
-        finally:
-            del self.guards[len(self.guards) - len(guards) :]
+        made = make()
+        del self.guards[len(self.guards) - len(guards) :]
+        return made
 
     def safe(self, value: Value) -> Value:
         looped = self.frame.looped if self.frame is not None else frozenset()
@@ -272,16 +271,14 @@ class Writer(Expressions):
 
     def condition(self, node: T.Condition) -> Value:
         """A condition is looked at under those before it, not under itself."""
+        if self.frame is not None and not self.inside(node):
+            return self.frame.hoist(self.outer.condition(node))
         before = [c for c, _ in self.guards]
         own = before.index(node) if node in before else len(before)
         later = self.guards[own:]
         del self.guards[own:]
-        try:
-            if self.frame is not None and not self.inside(node):
-                return self.frame.hoist(self.outer.condition(node))
-            found = super().condition(node)
-        finally:
-            self.guards.extend(later)
+        found = super().condition(node)
+        self.guards.extend(later)
         if found.constant:
             found = Value(f"torch.tensor({found.text}, device=like.device)", kind="truth")
         known = self.lines.set if any(True for _ in T.references(node)) else self.scope.kept
