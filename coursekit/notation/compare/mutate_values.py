@@ -9,7 +9,7 @@ from .. import tree as T
 from ..functions import ONE, TWO
 from ..names import small_of
 from .mutate import Change, rule
-from .sites import Site, bare, complement, factors_of, is_scale, product, put_at, total, without
+from .sites import Site, bare, complement, factors_of, is_scale, product, put_at, those, total, without
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 RECTIFIERS = ("relu", "gelu", "silu", "softplus")
@@ -164,7 +164,7 @@ def missing_factor(site: Site) -> Iterator[Change]:
         if not isinstance(node, T.Sum):
             yield text, rest, factor
             continue
-        kept = _those(node.indices, rest)
+        kept = those(node.indices, rest)
         summed = replace(node, indices=kept, body=rest) if kept else rest
         yield text, summed, factor
         if kept != node.indices and node.where is None:
@@ -178,11 +178,6 @@ def missing_factor(site: Site) -> Iterator[Change]:
         yield "In {t} the division by {0} is missing.", node.above, node.below
         if not is_scale(node.above):
             yield text, T.Div(ONE, node.below), node.above
-
-
-def _those(names: tuple[str, ...], node: T.Expr) -> tuple[str, ...]:
-    """The indices that a node depends on."""
-    return tuple(i for i in names if i in T.free_indices(node))
 
 
 @rule("missing factor", T.Pow)
@@ -206,7 +201,7 @@ def hard_choice(site: Site) -> Iterator[Change]:
     for k, weight in enumerate(node.body.factors if isinstance(node.body, T.Mul) else ()):
         definition = site.definition(weight.name) if isinstance(weight, T.Ref) else None
         if definition is not None and isinstance(definition.right, T.Softmax):
-            others = {i: i + "'" for i in _those(node.indices, weight)}
+            others = {i: i + "'" for i in those(node.indices, weight)}
             largest = T.Reduce("max", tuple(others.values()), T.substitute(weight, others))
             chosen = T.Iverson(T.Compare(weight, "==", largest))
             yield replace(node, body=product(put_at(node.body.factors, k, chosen))), weight
