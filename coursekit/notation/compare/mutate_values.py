@@ -209,11 +209,9 @@ def hard_choice(site: Site) -> Iterator[Change]:
 
 @rule("scale", object)
 def scale(site: Site) -> Iterator[Change]:
-    """A factor made of sizes: left out, squared, or of another size."""
+    """A number left out; one made of sizes squared, without one of them, or of another size."""
     node = site.node
-    if not is_scale(node) or not any(isinstance(n, T.Size) for n in T.walk(node)):
-        return
-    if site.parent is None or is_scale(site.parent):
+    if site.parent is None or not is_scale(node) or is_scale(site.parent):
         return
     below = isinstance(site.parent, T.Div) and site.parent.below is node
 
@@ -223,18 +221,22 @@ def scale(site: Site) -> Iterator[Change]:
     right, text = spoken(node), "You scaled by {0}; it must be {1}."
     if below or isinstance(site.parent, (T.Mul, T.Div)):
         yield "The factor {0} is missing from {t}.", ONE, right
-    factors = node.factors if isinstance(node, T.Mul) else ()
+    own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
+    if not own:
+        return
+    products = [(m, k) for m in T.walk(node) if isinstance(m, T.Mul) for k in range(len(m.factors))]
+
+    def fewer(whole: T.Mul, k: int) -> T.Expr:
+        return T.transform(node, lambda n: product(without(whole.factors, k)) if n == whole else n)
+
     bare = T.transform(node, lambda n: n.args[0] if isinstance(n, T.Call) and n.function == "sqrt" else n)
     squared = bare if bare != node else T.Pow(node, TWO)  # `1/I` for `1/sqrt(I)`
-    for other in (*(product(without(factors, k)) for k in range(len(factors))), squared):
+    for other in (*(fewer(m, k) for m, k in products), squared):
         yield text, other, spoken(other), right
     yield text, T.Div(ONE, node), site.spoken(node if below else T.Div(ONE, node)), right
-    own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
     here = set(site.ranges.values())
     elsewhere = {d for ranges in site.system.ranges.values() for d in ranges.values()} - here
-    elsewhere = {
-        d for d in elsewhere if not {d, small_of(d)} & set(site.ranges)
-    }  # not where it means another
+    elsewhere -= {d for d in elsewhere if {d, small_of(d)} & set(site.ranges)}  # where it means another
     sizes: list[T.Expr] = [*map(T.Size, [*sorted(here - own), *sorted(elsewhere - own)]), TWO]
     if len(own) == 1:  # sqrt(H I) for sqrt(I)
         sizes += [T.Mul((T.Size(dim), T.Size(*own))) for dim in sorted(here - own)]
