@@ -9,8 +9,9 @@ same, so that a comparison has one verdict and one sentence.
 import math
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from random import Random
 from typing import Any
 
@@ -285,19 +286,18 @@ def _weights(seed: int, name: str, wide: int, number: int, long: int) -> list[li
 
 # ── who computes ─────────────────────────────────────────────────────────────────────────────
 
-_made: dict[str, Engine] = {"python": Engine()}
 
-
+@cache
 def engine(name: str | None = None) -> Engine:
     """The engine of that name, `"torch"` or `"python"`; without one, torch where it is installed."""
-    if name not in (None, *_made, "torch"):
-        raise NotationError(f'the engine is "torch" or "python", not {name!r}')
-    if name != "python" and "torch" not in _made:
-        try:
-            from ..run.runner import Torch
-        except ImportError:
-            if name is not None:
-                raise
-            return _made["python"]
-        _made["torch"] = Torch()
-    return _made[name or "torch"]
+    if name is None:
+        with suppress(ImportError):
+            return engine("torch")
+        return engine("python")
+    if name == "torch":
+        from ..run.runner import Torch
+
+        return Torch()
+    if name == "python":
+        return Engine()
+    raise NotationError(f'the engine is "torch" or "python", not {name!r}')

@@ -210,7 +210,7 @@ def hard_choice(site: Site) -> Iterator[Change]:
 @rule("scale", object)
 def scale(site: Site) -> Iterator[Change]:
     """A number left out; one made of sizes squared, without one of them, or of another size."""
-    node = site.node
+    node: T.Expr = site.node
     if site.parent is None or not is_scale(node) or is_scale(site.parent):
         return
     below = isinstance(site.parent, T.Div) and site.parent.below is node
