@@ -209,9 +209,10 @@ def hard_choice(site: Site) -> Iterator[Change]:
 
 @rule("scale", object)
 def scale(site: Site) -> Iterator[Change]:
-    """A number left out; one made of sizes squared, without one of them, or of another size."""
+    """A factor made of sizes: left out, without one of them, squared, or of another size."""
     node: T.Expr = site.node
-    if site.parent is None or not is_scale(node) or is_scale(site.parent):
+    own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
+    if site.parent is None or not own or not is_scale(node) or is_scale(site.parent):
         return
     below = isinstance(site.parent, T.Div) and site.parent.below is node
 
@@ -221,9 +222,6 @@ def scale(site: Site) -> Iterator[Change]:
     right, text = spoken(node), "You scaled by {0}; it must be {1}."
     if below or isinstance(site.parent, (T.Mul, T.Div)):
         yield "The factor {0} is missing from {t}.", ONE, right
-    own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
-    if not own:
-        return
     products = [(m, k) for m in T.walk(node) if isinstance(m, T.Mul) for k in range(len(m.factors))]
 
     def fewer(whole: T.Mul, k: int) -> T.Expr:
