@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from .check.checker import check, suggestion
 from .errors import NotationError
+from .latex import latex
 from .names import small_of
 from .parse.lexer import canonical
 from .parse.parser import parse
@@ -148,8 +149,6 @@ class Equations:
         y[j] &= W[j, K] x[K]
         \\end{aligned}
         """
-        from .latex import latex
-
         return latex(self.program)
 
     def code(self, outputs: str | Sequence[str] | None = None) -> str:
@@ -186,8 +185,6 @@ class Equations:
         return hash(self.program)
 
     def _repr_latex_(self) -> str:
-        from .latex import latex
-
         return f"$$\n{latex(self.program, page=True)}\n$$"
 
     # ── keys in any spelling ─────────────────────────────────────────────────────────────────

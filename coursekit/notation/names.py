@@ -80,6 +80,8 @@ class Name:
     @property
     def text(self) -> str:
         """The canonical ASCII spelling as a tensor's name."""
+        if not (self.accents or self.sups or self.subs):  # most names, without looking further
+            return self.base + "'" * self.primes
         parts = [self.base, *self.accents, *(g.text for g in self.groups)]
         return "_".join(p for p in parts if p) + "'" * self.primes
 

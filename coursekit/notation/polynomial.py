@@ -97,9 +97,8 @@ class Polynomial:
     @property
     def constant(self) -> Fraction | None:
         """The value, if it is a number."""
-        return (
-            Fraction(0) if not self.terms else None if len(self.terms) > 1 or self.names else self.terms[0][1]
-        )
+        value = dict(self.terms).get((), Fraction(0))
+        return value if len(self.terms) == bool(value) else None
 
     def __add__(self, other: Polynomial | Number) -> Polynomial:
         if not isinstance(other, (Polynomial, int, Fraction)):

@@ -537,3 +537,14 @@ def test_a_tensor_of_another_size_is_blamed_where_it_is_used():
     found = compare(system(reference), system(reference.replace("V[S,e]", "K[S,e]")))
     assert (found.kind, found.tensor) == ("wrong tensor", "Z"), found.message
     assert "You used `K[S,e]` in `Z` where `V[S,e]` belongs." in found.message
+
+
+HMM = """
+b[t,i] = sum[j](A[i,j] O[j,w[t+1]] b[t+1,j])
+"""
+
+
+def test_a_word_that_is_read_after_the_last_is_a_word():
+    known = Equations(HMM)
+    assert known.compare(HMM.replace("A[i,j]", "A[j,i]")).kind == "transpose"
+    assert known.compare("b[t,k] = A[k,J] O[J,w[t+1]] b[t+1,J]").equal

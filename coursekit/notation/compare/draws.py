@@ -9,8 +9,9 @@ same, so that a comparison has one verdict and one sentence.
 import math
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from random import Random
 from typing import Any
 
@@ -83,25 +84,26 @@ class Draw:
 
     def outside(self, system: System, name: str, axis: int, away: int) -> Table:
         """A tensor's values `away` steps before (-) or after (+) its range, without that axis."""
-        shape = list(self._shape(system, name))
-        del shape[axis]
-        key = (name, axis, away, *shape)
+        whole = self._shape(system, name)
+        shape = whole[:axis] + whole[axis + 1 :]
+        key, tensor = (name, axis, away, *shape), self.reference.tensors.get(name)
         if key not in self._outside:
-            drawn = _normal(shape, _generator(self.seed, name, axis, away))
-            self._outside[key] = drawn.map(_above_zero) if self.positive else drawn
+            generator = _generator(self.seed, name, axis, away)
+            self._outside[key] = _normal(shape, generator, self.positive)
+            if tensor is not None and tensor.indexes is not None:  # a word before the first is a word
+                words = range(self.sizes[tensor.indexes])
+                self._outside[key] = Table(shape, generator.choices(words, k=math.prod(shape)))
         return self._outside[key]
 
     def corner(self, name: str) -> float:
         """What lies outside two axes at once."""
-        (found,) = _normal((), _generator(self.seed, name, "corner")).flat
-        return _above_zero(found) if self.positive else found
+        return _normal((), _generator(self.seed, name, "corner"), self.positive).flat[0]
 
     def _shape(self, system: System, name: str) -> tuple[int, ...]:
-        for source in (self.values, self.inputs):
-            if name in source and source[name].ndim == len(system.tensors[name].dims):
-                return tuple(source[name].shape)
+        dims, own = system.tensors[name].dims, {**self.inputs, **self.values}.get(name)
+        if own is not None and own.ndim == len(dims):
+            return tuple(own.shape)
         known = self._known(system)
-        dims = system.tensors[name].dims
         if any(d not in known for d in dims):
             raise NotationError(f"the shape of `{name}` before its first step is not known")
         return tuple(known[d] for d in dims)
@@ -135,9 +137,10 @@ def _generator(*key: object) -> Random:
     return Random(zlib.crc32(repr(key).encode()))
 
 
-def _normal(shape: Iterable[int], generator: Random) -> Table:
+def _normal(shape: Iterable[int], generator: Random, positive: bool = False) -> Table:
     shape = tuple(shape)
-    return Table(shape, [generator.gauss(0.0, 1.0) for _ in range(math.prod(shape))])
+    drawn = Table(shape, [generator.gauss(0.0, 1.0) for _ in range(math.prod(shape))])
+    return drawn.map(_above_zero) if positive else drawn
 
 
 def _above_zero(x: float) -> float:
@@ -169,11 +172,11 @@ def _draw(reference: System, number: int, seed: int, functions: Functions, engin
         positive = attempt % 2 == 1
         inputs = {n: _input(reference, n, sizes, (seed, number, attempt), positive) for n in reference.inputs}
         opaque = _opaque(reference, sizes, seed)
-        draw = Draw(seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions, {}, positive)
-        known = (n for n in reference.outputs if all(d in sizes for d in reference.tensors[n].dims))
-        draw.values = {
-            n: Table([sizes[d] for d in reference.tensors[n].dims], []) for n in known
-        }  # their shapes
+        made = ((n, reference.tensors[n].dims) for n in reference.outputs)
+        shapes = {n: Table([sizes[d] for d in dims], []) for n, dims in made if {*dims} <= sizes.keys()}
+        draw = Draw(
+            seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions, shapes, positive
+        )
         try:
             draw.values = draw.run(reference)
         except NotationError as error:
@@ -283,19 +286,18 @@ def _weights(seed: int, name: str, wide: int, number: int, long: int) -> list[li
 
 # ── who computes ─────────────────────────────────────────────────────────────────────────────
 
-_made: dict[str, Engine] = {"python": Engine()}
 
-
+@cache
 def engine(name: str | None = None) -> Engine:
     """The engine of that name, `"torch"` or `"python"`; without one, torch where it is installed."""
-    if name not in (None, *_made, "torch"):
-        raise NotationError(f'the engine is "torch" or "python", not {name!r}')
-    if name != "python" and "torch" not in _made:
-        try:
-            from ..run.runner import Torch
-        except ImportError:
-            if name is not None:
-                raise
-            return _made["python"]
-        _made["torch"] = Torch()
-    return _made[name or "torch"]
+    if name is None:
+        with suppress(ImportError):
+            return engine("torch")
+        return engine("python")
+    if name == "torch":
+        from ..run.runner import Torch
+
+        return Torch()
+    if name == "python":
+        return Engine()
+    raise NotationError(f'the engine is "torch" or "python", not {name!r}')

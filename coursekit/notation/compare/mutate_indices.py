@@ -8,28 +8,27 @@ from itertools import combinations, permutations
 from .. import tree as T
 from ..functions import ONE
 from .mutate import Change, rule
-from .sites import Site, in_order, is_scale, product, put_at
+from .sites import Site, in_order, is_scale, product, put_at, those
 
 # ── softmax ──
 
 
 @rule("softmax index", T.Softmax)
 def softmax_index(site: Site) -> Iterator[Change]:
-    node = site.node
-    right, free = node.indices, sorted(T.free_indices(node.body))
-    must = "it must run over {0}" + (" together." if len(right) > 1 else ".")
+    node, right, free = site.node, site.node.indices, sorted(T.free_indices(site.node.body))
+    together = " together" if len(right) > 1 else ""
     for other in [*((i,) for i in free), *combinations(free, 2)]:
         if set(other) != set(right):
-            alone = " alone" if len(right) > 1 and len(other) == 1 else ""
-            yield (
-                f"You took the softmax over {{1}}{alone}; {must}",
-                replace(node, indices=other),
-                right,
-                other,
-            )
-    if len(right) > 1:
+            alone = " alone" if together and len(other) == 1 else ""
+            text = f"You took the softmax over {{1}}{alone}; it must run over {{0}}{together}."
+            yield text, replace(node, indices=other), right, other
+    if together:
         each = product(tuple(replace(node, indices=(i,)) for i in right))
-        yield f"You multiplied a softmax over each of {{0}}; one softmax {must[3:]}", each, right
+        yield (
+            "You multiplied a softmax over each of {0}; one softmax must run over {0} together.",
+            each,
+            right,
+        )
 
 
 @rule("quotient index", T.Div, kind="softmax index")
@@ -49,13 +48,12 @@ def softmax_of_each_term(site: Site) -> Iterator[Change]:
     node, one = site.node, "one softmax must be taken of the sum."
     if isinstance(node.body, T.Add):
         parts = tuple(replace(node, body=t) for t in node.body.terms)
-        many, count = str(len(parts)), T.Num(Fraction(len(parts)))
-        yield f"You took the mean of {{0}} softmaxes; {one}", T.Div(T.Add(parts), count), many
-        yield f"You added {{0}} softmaxes; {one}", T.Add(parts), many
-        text = f"You multiplied {{0}} softmaxes, and the product is not normalised; {one}"
-        yield text, T.Mul(parts), many
-        text = f"Only the first term is under your softmax; {one}"
-        yield text, T.Add((parts[0], *node.body.terms[1:]))
+        count = T.Num(Fraction(len(parts)))
+        yield f"You took the mean of {len(parts)} softmaxes; {one}", T.Div(T.Add(parts), count)
+        yield f"You added {len(parts)} softmaxes; {one}", T.Add(parts)
+        text = f"You multiplied {len(parts)} softmaxes, and the product is not normalised; {one}"
+        yield text, T.Mul(parts)
+        yield f"Only the first term is under your softmax; {one}", T.Add((parts[0], *node.body.terms[1:]))
 
 
 @rule("missing softmax", T.Softmax)
@@ -250,20 +248,14 @@ def tensors_swapped(site: Site) -> Iterator[Change]:
         for other in site.alike(ref):
             if name < other and other in refs:
                 swapped = T.rename_tensors(site.node, {name: other, other: name})
-                if _sorted(swapped) != _sorted(site.node):  # in a product of the two nothing has changed
+                if T.transform(swapped, _sorted) != T.transform(
+                    site.node, _sorted
+                ):  # in a b nothing has changed
                     yield "tensors swapped| You swapped `{0}` and `{1}` in {t}.", swapped, name, other
 
 
-def _sorted(node: T.Expr) -> T.Expr:
-    """The expression with factors and terms in a fixed order."""
-
-    def sort(n: object) -> object:
-        if isinstance(n, (T.Add, T.Mul)):
-            parts = iter(sorted(T.children(n), key=repr))
-            return T.mapped(n, lambda _: next(parts))
-        return n
-
-    return T.transform(node, sort)
+def _sorted(node: T.N) -> T.N:
+    return type(node)(tuple(sorted(T.children(node), key=repr))) if isinstance(node, (T.Add, T.Mul)) else node
 
 
 @rule("interleaved", T.Flatten)
@@ -285,7 +277,7 @@ def sum_scope(site: Site) -> Iterator[Change]:
     """`(sum a)(sum b)` for `sum (a b)`."""
     node = site.node
     factors = node.body.factors if isinstance(node.body, T.Mul) else ()
-    own = [tuple(i for i in node.indices if i in T.free_indices(f)) for f in factors]
+    own = [those(node.indices, f) for f in factors]
     parts = [o for f, o in zip(factors, own, strict=True) if not is_scale(f)]
     if len(parts) > 1 and all(parts):
         each = (replace(node, indices=o, body=f) if o else f for f, o in zip(factors, own, strict=True))

@@ -9,7 +9,7 @@ from .. import tree as T
 from ..functions import ONE, TWO
 from ..names import small_of
 from .mutate import Change, rule
-from .sites import Site, bare, complement, factors_of, is_scale, product, put_at, total, without
+from .sites import Site, bare, complement, factors_of, is_scale, product, put_at, those, total, without
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 RECTIFIERS = ("relu", "gelu", "silu", "softplus")
@@ -164,7 +164,7 @@ def missing_factor(site: Site) -> Iterator[Change]:
         if not isinstance(node, T.Sum):
             yield text, rest, factor
             continue
-        kept = _those(node.indices, rest)
+        kept = those(node.indices, rest)
         summed = replace(node, indices=kept, body=rest) if kept else rest
         yield text, summed, factor
         if kept != node.indices and node.where is None:
@@ -178,11 +178,6 @@ def missing_factor(site: Site) -> Iterator[Change]:
         yield "In {t} the division by {0} is missing.", node.above, node.below
         if not is_scale(node.above):
             yield text, T.Div(ONE, node.below), node.above
-
-
-def _those(names: tuple[str, ...], node: T.Expr) -> tuple[str, ...]:
-    """The indices that a node depends on."""
-    return tuple(i for i in names if i in T.free_indices(node))
 
 
 @rule("missing factor", T.Pow)
@@ -206,7 +201,7 @@ def hard_choice(site: Site) -> Iterator[Change]:
     for k, weight in enumerate(node.body.factors if isinstance(node.body, T.Mul) else ()):
         definition = site.definition(weight.name) if isinstance(weight, T.Ref) else None
         if definition is not None and isinstance(definition.right, T.Softmax):
-            others = {i: i + "'" for i in _those(node.indices, weight)}
+            others = {i: i + "'" for i in those(node.indices, weight)}
             largest = T.Reduce("max", tuple(others.values()), T.substitute(weight, others))
             chosen = T.Iverson(T.Compare(weight, "==", largest))
             yield replace(node, body=product(put_at(node.body.factors, k, chosen))), weight
@@ -214,11 +209,10 @@ def hard_choice(site: Site) -> Iterator[Change]:
 
 @rule("scale", object)
 def scale(site: Site) -> Iterator[Change]:
-    """A factor made of sizes: left out, squared, or of another size."""
-    node = site.node
-    if not is_scale(node) or not any(isinstance(n, T.Size) for n in T.walk(node)):
-        return
-    if site.parent is None or is_scale(site.parent):
+    """A factor made of sizes: left out, without one of them, squared, or of another size."""
+    node: T.Expr = site.node
+    own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
+    if site.parent is None or not own or not is_scale(node) or is_scale(site.parent):
         return
     below = isinstance(site.parent, T.Div) and site.parent.below is node
 
@@ -228,18 +222,19 @@ def scale(site: Site) -> Iterator[Change]:
     right, text = spoken(node), "You scaled by {0}; it must be {1}."
     if below or isinstance(site.parent, (T.Mul, T.Div)):
         yield "The factor {0} is missing from {t}.", ONE, right
-    factors = node.factors if isinstance(node, T.Mul) else ()
+    products = [(m, k) for m in T.walk(node) if isinstance(m, T.Mul) for k in range(len(m.factors))]
+
+    def fewer(whole: T.Mul, k: int) -> T.Expr:
+        return T.transform(node, lambda n: product(without(whole.factors, k)) if n == whole else n)
+
     bare = T.transform(node, lambda n: n.args[0] if isinstance(n, T.Call) and n.function == "sqrt" else n)
     squared = bare if bare != node else T.Pow(node, TWO)  # `1/I` for `1/sqrt(I)`
-    for other in (*(product(without(factors, k)) for k in range(len(factors))), squared):
+    for other in (*(fewer(m, k) for m, k in products), squared):
         yield text, other, spoken(other), right
     yield text, T.Div(ONE, node), site.spoken(node if below else T.Div(ONE, node)), right
-    own = {site.system.aliases.get(n.name, n.name) for n in T.walk(node) if isinstance(n, T.Size)}
     here = set(site.ranges.values())
     elsewhere = {d for ranges in site.system.ranges.values() for d in ranges.values()} - here
-    elsewhere = {
-        d for d in elsewhere if not {d, small_of(d)} & set(site.ranges)
-    }  # not where it means another
+    elsewhere -= {d for d in elsewhere if {d, small_of(d)} & set(site.ranges)}  # where it means another
     sizes: list[T.Expr] = [*map(T.Size, [*sorted(here - own), *sorted(elsewhere - own)]), TWO]
     if len(own) == 1:  # sqrt(H I) for sqrt(I)
         sizes += [T.Mul((T.Size(dim), T.Size(*own))) for dim in sorted(here - own)]

@@ -5,21 +5,20 @@ from dataclasses import replace
 
 from ..tree import Affine, And, Compare, Ref, SizeOf, Sum, index, references, transform
 from .mutate import Change, code, rule
-from .sites import Site
+from .sites import Site, put_at
 
 
 @rule("shifted index", Ref, says="You read {new} in {t}; it must be {right}: the index is shifted.")
 def shifted_index(site: Site) -> Iterator[Ref]:
     """A step of time too early or too late."""
-    looped = {name for block in site.system.blocks for name, _ in block.loops}
+    timed = {name for block in site.system.blocks for name, _ in block.loops}
     reads = (r for e in site.system.ranges for r in references(e.right))
-    timed = {_lone(a) for r in reads for a in r.indices if a.const} | looped
+    timed |= {i for r in reads for a in r.indices if a.const and len(a.terms) == 1 for i in a.names}
     timed |= {i for i in site.ranges if i[:1] in "tT"}
     for at, affine in enumerate(site.node.indices):
-        names = {atom for _, atom in affine.terms if isinstance(atom, str)}
         if affine.terms and all(isinstance(atom, SizeOf) for _, atom in affine.terms):
             yield _with_index(site.node, at, Affine(()))  # the first for the last
-        if affine.const or names & timed or len(affine.terms) > 1:
+        if affine.const or timed.intersection(affine.names) or len(affine.terms) > 1:
             steps = [-affine.const, -2 * affine.const] if affine.const else []  # now, and the other way
             for step in (*steps, 1, -1):
                 yield _with_index(site.node, at, replace(affine, const=affine.const + step))
@@ -28,27 +27,23 @@ def shifted_index(site: Site) -> Iterator[Ref]:
 @rule("shifted index", says="You read every tensor in {t} at the step itself; they must be {0}.")
 def shifts_left_out(site: Site) -> Iterator[Change]:
     """Every tensor read now, where each is read a step before or after."""
-    shifted = [r for r in references(site.node) if any(a.const and _lone(a) for a in r.indices)]
+    shifted = [r for r in references(site.node) if any(a.const and len(a.terms) == 1 for a in r.indices)]
     if len(shifted) > 1:
-        still = lambda n: replace(n, const=0) if isinstance(n, Affine) and _lone(n) else n
+        still = lambda n: replace(n, const=0) if isinstance(n, Affine) and len(n.terms) == 1 else n
         yield transform(site.node, still), " and ".join(code(r) for r in dict.fromkeys(shifted))
 
 
 @rule("shifted index", Ref, says="The window is off its centre: you read {new}; it must be {right}.")
 def window_off_centre(site: Site) -> Iterator[Ref]:
     """A window that begins one place too early or too late on every axis."""
-    old = site.node.indices
-    for step in (1, -1) if sum(len(a.terms) > 1 for a in old) > 1 else ():
-        moved = tuple(replace(a, const=a.const + step) if len(a.terms) > 1 else a for a in old)
-        yield replace(site.node, indices=moved)
-
-
-def _lone(affine: Affine) -> object:
-    return affine.terms[0][1] if len(affine.terms) == 1 else None
+    windows = [k for k, a in enumerate(site.node.indices) if len(a.terms) > 1]
+    for step in (1, -1) if len(windows) > 1 else ():
+        later = lambda a, step=step: replace(a, const=a.const + step)
+        yield next(_on_some_axes(site.node, windows, later))
 
 
 def _with_index(ref: Ref, at: int, affine: Affine) -> Ref:
-    return replace(ref, indices=(*ref.indices[:at], affine, *ref.indices[at + 1 :]))
+    return replace(ref, indices=put_at(ref.indices, at, affine))
 
 
 def _on_some_axes(ref: Ref, axes: list[int], change: Callable[[Affine], Affine]) -> Iterator[Ref]:
@@ -67,7 +62,7 @@ def stride(site: Site) -> Iterator[Ref]:
         stepping = lambda a, step=step: replace(a, terms=tuple((step * c // abs(c), i) for c, i in a.terms))
         yield from _on_some_axes(site.node, axes, stepping)
     turned = lambda a: replace(
-        a, terms=tuple(zip((c for c, _ in a.terms[::-1]), (i for _, i in a.terms), strict=True))
+        a, terms=tuple((c, i) for (c, _), (_, i) in zip(a.terms[::-1], a.terms, strict=True))
     )
     yield from _on_some_axes(site.node, axes, turned)  # `3*t+d` for `t+3*d`
 

@@ -170,6 +170,11 @@ def put_at(items: tuple[T.N, ...], at: int, new: T.N) -> tuple[T.N, ...]:
     return (*items[:at], new, *items[at + 1 :])
 
 
+def those(names: tuple[str, ...], node: Expr) -> tuple[str, ...]:
+    """The indices that a node depends on."""
+    return tuple(i for i in names if i in T.free_indices(node))
+
+
 def factors_of(node: Expr) -> tuple[Expr, ...]:
     return node.factors if isinstance(node, T.Mul) else (node,)
 

@@ -187,11 +187,11 @@ class Given:
             raise NotationError(f"`{of}` is given, so it has no derivative")
         read = {r.name for r in references(equation)}
         said = (s for s in self.system.program.statements if isinstance(s, T.Directive))
+        said = (s for s in said if s.word in ("pad", "size", "centered"))
         kept = [replace(s, names=tuple(n for n in s.names if s.word != "pad" or n in read)) for s in said]
         rest = [Ref(x, _fresh(self.ranks[x], f"w{k}_")) for k, x in enumerate(wrt) if x not in read]
         sums = [T.Sum(tuple(a.plain or "" for a in r.indices), r) if r.indices else r for r in rest]
         right = T.Add((equation.right, *(T.Mul((ZERO, s)) for s in sums))) if sums else equation.right
-        kept = [s for s in kept if s.word in ("pad", "size", "centered")]
         return check(Program((*kept, replace(equation, right=right))), broadcast=True)
 
 
