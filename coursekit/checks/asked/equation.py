@@ -115,10 +115,9 @@ def _defines(system: Equations, wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in system.outputs:
             has = ", ".join(f"`{n}`" for n in system.outputs)
-            sentence = f"Your equations define {has}; `{name}` is asked for."
-            if any(n.startswith(f"{name}_") for n in system.outputs):
-                sentence += f" Its indices stand in square brackets: `{name}[…]`."
-            stop("missing", sentence)
+            near = any(n.startswith(f"{name}_") for n in system.outputs)
+            more = f" Its indices stand in square brackets: `{name}[…]`." if near else ""
+            stop("missing", f"Your equations define {has}; `{name}` is asked for.{more}")
 
 
 def _apply(name: str, function: Callable[..., Tensor], *args: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from ..judging.cases import Case, Missing, cases_of, split
+from ..judging.cases import Case, cases_of, split
 from ..judging.counting import Count, count
 from ..judging.student import Stopped, check, listed, name_of, run, stop, upper
 from ..judging.tensors import close, dtype_of, read
@@ -86,8 +86,8 @@ def _right(
     rights = expected if isinstance(expected, Mapping) else {returns[0]: expected}
     given = split(value, returns, name_of(answer))
     for part, right_one in rights.items():
-        if isinstance(missing := given[part], Missing):
-            raise Stopped(missing.result)
+        if isinstance(missing := given[part], Stopped):
+            raise missing
         like = right_one.detach().double()
         noun = f"`{part}`" if len(returns) > 1 else f"what {name_of(answer)} returns"
         if not close(read(given[part], like, noun), like, dtype_of(given[part])):

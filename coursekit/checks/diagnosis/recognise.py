@@ -11,7 +11,6 @@ from functools import cache
 
 from torch import Tensor
 
-from ..judging.cases import Missing
 from ..judging.outcome import outcome_of
 from ..judging.student import Stopped, upper
 from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
@@ -56,7 +55,7 @@ def _judged(
     measured: Measured | None,
 ) -> Result:
     """One part, in every case; what is known of the question tells how it is wrong."""
-    if absent := next((value for value in answers if isinstance(value, Missing)), None):
+    for absent in (value for value in answers if isinstance(value, Stopped)):
         return absent.result
     rights, outcomes = all_rights[part], (outcome_of(list(answers)),)
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from .mathml import mathml
@@ -53,19 +54,12 @@ def text(result: Result) -> str:
     lines = [f"{_look(result)[0]} {plain(result.sentence)}"]
     if result.parts:
         lines.append("    " + "  ".join(f"{'✓' if p.ok else '✗'} {name}" for name, p in result.parts.items()))
-    if result.block:
-        lines += ["    " + line for line in result.block.splitlines()]
-    lines += ["    " + line for line in _columns(result)]
+    table = [list(result.columns)] * bool(result.columns) + [[number(c) for c in row] for row in result.rows]
+    widths = [max(map(len, column)) for column in zip_longest(*table, fillvalue="")]
+    rows = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False)).rstrip() for row in table)
+    lines += ["    " + line for line in (*result.block.splitlines(), *rows)]
     lines += [f"    hint: {plain(hint)}" for hint in result.hints if not result.ok]
     return "\n".join(lines)
-
-
-def _columns(result: Result) -> list[str]:
-    table = [list(result.columns)] * bool(result.columns) + [[number(c) for c in row] for row in result.rows]
-    if not table:
-        return []
-    widths = [max(len(row[n]) for row in table if n < len(row)) for n in range(max(map(len, table)))]
-    return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False)).rstrip() for row in table]
 
 
 def show(result: Result) -> bool:
@@ -104,9 +98,7 @@ def html(result: Result) -> str:
         )
     if result.rows:
         body.append(_table(result))
-    if not result.ok:
-        body.append(_hints(result.hints))
-    return "".join(body) + "</div>"
+    return "".join(body) + ("" if result.ok else _hints(result.hints)) + "</div>"
 
 
 def equations(lines: Sequence[tuple[str, str, bool]], given: str) -> str:
