@@ -315,9 +315,8 @@ def _calls(node: ast.Call) -> Iterator[Change]:  # noqa: C901 - a case for each 
         yield _slip(node.args[0], wrong_way if name == "reversed" else _LEFT_OUT)
     if len(node.args) > 1:
         first, second, *rest = node.args
-        yield _slip(
-            called(second, first, *rest), _TURN if name == "outer" else "Two arguments are exchanged."
-        )
+        said = _TURN if name == "outer" else "Two arguments are exchanged."
+        yield _slip(called(second, first, *rest), said)
 
 
 def _last(node: ast.Call) -> ast.expr:

@@ -51,9 +51,8 @@ def instructor_notebook(source: Source, course: Course, named: bool = True) -> n
             text = complete(cell.source, question, source.name, info["points"])
             text = speaking(text, key if _said(course, source.name) else "", question.hints)
             if question.mistakes:  # what the hidden tests need to name a wrong answer
-                planted = [
-                    (m.name, m.sentence, without_markers(m.answer)) for m in question.mistakes if named
-                ]
+                told = question.mistakes if named else []
+                planted = [(m.name, m.sentence, without_markers(m.answer)) for m in told]
                 body = "\n".join(f"    {item!r}," for item in planted)
                 more = f"MISTAKES = checks.planted({question.id!r}, [\n{body}\n], globals())"
                 text = text.replace(BEGIN_HIDDEN, f"{BEGIN_HIDDEN}\n{more}", 1)

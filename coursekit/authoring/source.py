@@ -153,9 +153,7 @@ class _Reader:
         solution = with_solution(block.body)
         binds = re.compile(rf"^{re.escape(name)} = ", re.MULTILINE)
         if binds.search(inside_markers(solution)) and not binds.search(outside_markers(solution)):
-            solution = (
-                f"{name} = ...\n{solution}"  # bound in what students get as well: nothing is ever undefined
-            )
+            solution = f"{name} = ...\n{solution}"  # bound for students as well: nothing is ever undefined
         self.questions.append(Question(name, block.line, solution, chapter))
         self._cell(block, name, solution, solution=True)
 

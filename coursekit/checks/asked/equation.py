@@ -258,9 +258,8 @@ class _Run:
 
     def _agrees(self, system: Equations) -> bool:
         runs = (self._run(system, case) for case in self.hosted)
-        return all(
-            close(r[n], right[n]) for r, right in zip(runs, self.rights, strict=True) for n in self.wanted
-        )
+        pairs = zip(runs, self.rights, strict=True)
+        return all(close(run[n], right[n]) for run, right in pairs for n in self.wanted)
 
     def _outputs(self, system: Equations, case: Case) -> dict[str, Tensor]:
         try:

@@ -83,9 +83,8 @@ def compared_finding(compared: Comparison) -> Finding:
     it is known what kind of mistake it is, and in which tensor."""
     own = OWN.get(compared.kind or "", "")
     spot = f" in `{compared.tensor}`" if compared.tensor else ""
-    return Finding(
-        compared.kind or "different", own and f"{own}{spot}.", compared.sentence or compared.message
-    )
+    whole = compared.sentence or compared.message
+    return Finding(compared.kind or "different", own and f"{own}{spot}.", whole)
 
 
 # What a kind of mistake says of the student's own equations; without a word here a page says that they are not right.

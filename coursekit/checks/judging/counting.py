@@ -137,9 +137,8 @@ class _Counting(Watch):
 
 def _distinct(tensor: Tensor) -> int:
     """How many numbers a tensor holds: an expanded axis repeats the same ones."""
-    return prod(
-        size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride or size == 1
-    )
+    axes = zip(tensor.shape, tensor.stride(), strict=True)
+    return prod(size for size, stride in axes if stride or size == 1)
 
 
 def _storage(tensor: Tensor) -> int:

@@ -1,14 +1,9 @@
 """A mistake opens its own sentence: the outcome of a wrong answer is the key that its sentence is locked with.
 
-At release, where the author's mistakes are known:
-
-    seen = {m.name: result of the visible check on m's answer for m in mistakes}
-    boxes = lock([(m.name, m.sentence, seen[m.name].outcomes) for m in mistakes], salt="bptt/grads_t")
-
-In the notebook, `checks.gradients(…).named(boxes)`: whoever makes the mistake holds its key, and nobody else can
-read the sentence. Nothing of the answer is in the boxes. They are text, about 60 bytes and the sentence a mistake:
-in the notebook itself, or in the package, `coursekit/checks/said/bptt.json` ({question: boxes}), and then the
-notebook says `.named("bptt/grads_t")`.
+Release runs each of the author's mistakes through the visible check and makes `boxes = lock([(name, sentence,
+outcomes), …], salt="bptt/grads_t")`. In the notebook, `checks.gradients(…).named(boxes)`: whoever makes the mistake
+holds its key, and nobody else can read the sentence. Nothing of the answer is in the boxes. They are text, in the
+notebook or in the package, `coursekit/checks/said/bptt.json`; then the notebook says `.named("bptt/grads_t")`.
 
 An outcome is what the answer comes to on the visible cases: numbers, or a normal form, a chosen set, an error. Of
 many numbers the norm and a few fixed projections are kept, each in buckets wide against float32's rounding; where

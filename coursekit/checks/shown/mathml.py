@@ -20,15 +20,7 @@ _SIGNS = {
     "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "sum": "∑", "prod": "∏", "ldots": "…", "circ": "∘",
 }  # fmt: skip
 _SPACES = {",": ".17em", ";": ".28em", "quad": "1em", "qquad": "2em", "!": "0", " ": ".3em", ":": ".22em"}
-_ACCENTS = {
-    "hat": "^",
-    "tilde": "~",
-    "bar": "¯",
-    "widehat": "^",
-    "widetilde": "~",
-    "overline": "¯",
-    "vec": "→",
-}
+_ACCENTS = {"hat": "^", "tilde": "~", "bar": "¯", "vec": "→", "widehat": "^", "widetilde": "~"}
 # What a command makes of its arguments.
 _MADE = {
     **dict.fromkeys(("frac", "dfrac", "tfrac"), "<mfrac>{0}{1}</mfrac>"),

@@ -77,10 +77,11 @@ def show(result: Result) -> bool:
 def html(result: Result) -> str:
     # The colour is in borders and tints: the words and marks have the page's own ink, which is readable on any page.
     mark, colour, name = _look(result)
-    body = [
-        f'<div role="status" style="border-left:4px solid rgb({colour});background:rgba({colour},.09);'
-        f'padding:.6em .9em;margin:.3em 0;border-radius:0 6px 6px 0;max-width:52em;line-height:1.5">'
-    ]
+    frame = (
+        f"border-left:4px solid rgb({colour});background:rgba({colour},.09);padding:.6em .9em;margin:.3em 0;"
+    )
+    frame += "border-radius:0 6px 6px 0;max-width:52em;line-height:1.5"
+    body = [f'<div role="status" style="{frame}">']
     if result.reading:
         body.append(f'<div style="overflow:auto hidden;padding-bottom:.4em">{result.reading}</div>')
     body.append(
@@ -88,9 +89,8 @@ def html(result: Result) -> str:
         f"{_prose(result.sentence)}</div>"
     )
     if result.parts:
-        body.append(
-            f'<div style="margin-top:.4em">{" ".join(_chip(n, p) for n, p in result.parts.items())}</div>'
-        )
+        chips = " ".join(_chip(name, part) for name, part in result.parts.items())
+        body.append(f'<div style="margin-top:.4em">{chips}</div>')
     if result.block:
         body.append(
             f'<pre style="margin:.5em 0 0;padding:.5em .7em;background:rgba(128,128,128,.12);color:inherit;'
@@ -153,12 +153,9 @@ def _table(result: Result) -> str:
         f'<{(tag := "th" if c else "td")} style="{cell};font-weight:400;opacity:.7">{escape(c)}</{tag}>'
         for c in result.columns
     )
-    rows = "".join(
-        '<tr style="background:transparent">'
-        + "".join(f'<td style="{cell};font-family:monospace">{_prose(number(c))}</td>' for c in row)
-        + "</tr>"
-        for row in result.rows
-    )
+    td = f'<td style="{cell};font-family:monospace">'
+    lines = ("".join(f"{td}{_prose(number(c))}</td>" for c in row) for row in result.rows)
+    rows = "".join(f'<tr style="background:transparent">{line}</tr>' for line in lines)
     top = f"<thead><tr>{head}</tr></thead>" if head else ""
     return (
         '<div style="overflow-x:auto" tabindex="0"><table style="border:0;border-collapse:collapse;margin:.5em 0 0;'

@@ -131,11 +131,8 @@ class Result:
         return told.telling(self.slips) if told.kind in PLAIN else told
 
     def named(self, boxes: str) -> Result:
-        """This result with the sentence of the named mistake that the answer makes, where it makes one.
-
-        `boxes` are the question's locked sentences (see `locked`): the text itself, or "assignment/question" for
-        those that the package keeps. Only the outcome of the mistake opens its sentence.
-        """
+        """This result with the sentence of the named mistake that the answer makes, where it makes one; `boxes` are the
+        question's locked sentences (see `locked`), or "assignment/question" for those that the package keeps."""
         boxes = boxes if "$" in boxes else kept(boxes)
         found = [] if not boxes or self.ok or self.mistake else unlock(boxes, self.outcomes)
         slips = tuple(one for one in found if one.name.startswith(SLIP))
