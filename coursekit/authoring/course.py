@@ -1,7 +1,5 @@
 """Where the course lies and what it is called: read once, from `_config.yml` at its root."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile
@@ -48,7 +46,7 @@ class Course:
     root: Path
 
     @classmethod
-    def find(cls, start: Path | str = ".") -> Course:
+    def find(cls, start: Path | str = ".") -> "Course":
         """The course that `start` lies in: the nearest folder up with `_config.yml` and `solutions/`."""
         start = Path(start).resolve()
         for folder in (start, *start.parents):

@@ -156,13 +156,11 @@ def _compared(
             continue
         if made:
             return mistaken(mistake.name, mistake.sentence)
-    numbers = (compared.got, compared.expected)
-    shown = None not in numbers and compared.index is not None
-    entry = f"{compared.tensor}[{','.join(map(str, compared.index or ()))}]"
-    return Result(
-        False, (compared_finding(compared),), ("entry", "yours", "right") if shown else (),
-        ((entry, *numbers),) if shown else (),
-    )  # fmt: skip
+    numbers, columns = (compared.got, compared.expected), ("entry", "yours", "right")
+    if None in numbers or compared.index is None:
+        return Result(False, (compared_finding(compared),))
+    entry = f"{compared.tensor}[{','.join(map(str, compared.index))}]"
+    return Result(False, (compared_finding(compared),), columns, ((entry, *numbers),))
 
 
 def _table(value: object) -> Table:

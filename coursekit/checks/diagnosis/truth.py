@@ -11,9 +11,9 @@ from torch import Tensor
 
 from ..judging.cases import Case
 from ..judging.outcome import as_torch
-from ..judging.student import Stopped
+from ..judging.student import stop
 from ..judging.tensors import at, close, unflatten
-from ..shown.result import Finding, wrong
+from ..shown.result import Finding
 from .bent import Backward, Key
 
 STEP = 6e-6  # the cube root of float64's rounding: the best step of a central difference
@@ -104,10 +104,8 @@ def agreed(truth: Truth) -> None:
             slope, expected = truth.difference(target, entry), float(gradient[entry])
             if abs(slope - expected) > 1e-4 * float(flat.max()) + 100 * noise:
                 own = "This check cannot judge: autograd and central differences disagree about the loss itself, for "
-                own += f"`{target.part}`{at(entry)}. Does it detach or change a tensor?"
-                columns = ("entry", "autograd", "by central differences")
-                row = (f"{target.part}{at(entry)[4:]}", expected, slope)
-                raise Stopped(wrong("oracle", own=own, columns=columns, rows=(row,)))
+                own += f"`{target.part}`{at(entry)}: {expected:.6g} and {slope:.6g}. Does it detach or change a tensor?"
+                stop("oracle", own)
 
 
 def _taking(loss: Callable[..., Tensor], case: Case) -> Callable[[Case], Tensor]:

@@ -4,8 +4,6 @@ The panel has no script and no style sheet: inline styles alone survive Lab's sa
 a static page. Its colours are tints over whatever the page has, so it needs no knowledge of light or dark.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from html import escape
@@ -43,14 +41,14 @@ def plain(sentence: str) -> str:
     return sentence.replace("`", "")
 
 
-def _look(result: Result) -> tuple[str, str, str]:
+def _look(result: "Result") -> tuple[str, str, str]:
     """The mark, its colour and its name for a reader who does not see it."""
     if result.kind == "form":
         return "◦", GREY, "read, and judged later"
     return ("✓", GREEN, "right") if result.ok else ("✗", RED, "not right yet")
 
 
-def text(result: Result) -> str:
+def text(result: "Result") -> str:
     lines = [f"{_look(result)[0]} {plain(result.sentence)}"]
     if result.parts:
         lines.append("    " + "  ".join(f"{'✓' if p.ok else '✗'} {name}" for name, p in result.parts.items()))
@@ -62,7 +60,7 @@ def text(result: Result) -> str:
     return "\n".join(lines)
 
 
-def show(result: Result) -> bool:
+def show(result: "Result") -> bool:
     """Display the panel where a notebook's kernel runs; False in a terminal."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
@@ -74,7 +72,7 @@ def show(result: Result) -> bool:
     return True
 
 
-def html(result: Result) -> str:
+def html(result: "Result") -> str:
     # The colour is in borders and tints: the words and marks have the page's own ink, which is readable on any page.
     mark, colour, name = _look(result)
     frame = (
@@ -137,7 +135,7 @@ def _prose(sentence: str) -> str:
     return "".join(p if n % 2 == 0 else f'<code style="{style}">{p}</code>' for n, p in enumerate(pieces))
 
 
-def _chip(name: str, part: Result) -> str:
+def _chip(name: str, part: "Result") -> str:
     colour = GREEN if part.ok else RED
     shape = f' <span style="opacity:.7">{part.reading}</span>' if part.reading else ""
     return (
@@ -147,7 +145,7 @@ def _chip(name: str, part: Result) -> str:
     )
 
 
-def _table(result: Result) -> str:
+def _table(result: "Result") -> str:
     cell = "padding:.1em 1.2em .1em 0;text-align:left;border:0;background:transparent;color:inherit"
     head = "".join(
         f'<{(tag := "th" if c else "td")} style="{cell};font-weight:400;opacity:.7">{escape(c)}</{tag}>'
