@@ -23,7 +23,7 @@ from coursekit import checks
 from coursekit.authoring.course import Course
 from coursekit.authoring.release import instructor_notebook, settings
 from coursekit.authoring.source import Variant, read, without_markers
-from coursekit.authoring.visible import _run
+from coursekit.checks.asked.notebook import run_cell
 from coursekit.checks.shown.result import Finding
 from coursekit.grading.assignment import master
 from coursekit.grading.prove import TINY, _definitions
@@ -77,7 +77,7 @@ def tried(path: Path) -> Counter:
 def _told(text: str, scope: dict) -> object:
     """The value of a test cell: a result, or points."""
     try:
-        return _run(text, scope)
+        return run_cell(text, scope)
     except checks.CheckFailed as failed:
         return failed.result
     except Exception as error:

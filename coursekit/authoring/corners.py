@@ -27,18 +27,16 @@ def recorded(function: Callable[..., Any], seen: dict[str, list[Any]]) -> Callab
     def call(*args: Any, **kwargs: Any) -> Any:
         bound = takes.bind(*args, **kwargs)
         bound.apply_defaults()
-        plain = {name: _plain(value) for name, value in bound.arguments.items()}
+        given = bound.arguments.items()
+        plain = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in given}
         for name, value in plain.items():
-            facts = [repr(value)[:2000], _shape(value), _zero(value), _repeats(value)]
+            repeats = len(set(value)) < len(value) if _words(value) else None
+            facts = [repr(value)[:2000], _shape(value), _zero(value), repeats]
             inside = {n: value in other for n, other in plain.items() if _words(other) and type(value) is int}
             seen.setdefault(name, []).append([*facts, inside])
         return function(*args, **kwargs)
 
     return call
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _shape(value: Any) -> list[int] | None:
@@ -64,18 +62,22 @@ def _words(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(type(item) is int for item in value)
 
 
-def _repeats(value: Any) -> bool | None:
-    return len(set(value)) < len(value) if _words(value) else None
-
-
 def narrow(seen: dict[str, list[Any]], solution: str) -> Iterator[str]:
     """What the calls leave out, a few words each."""
     every = [call for calls in seen.values() for call in calls]
     if _BATCH.search(solution) and not any(1 in (shape or ()) for _, shape, *_ in every):
         yield "no batch is ever of one"
-    if _divides(solution) and not any(zero for _, _, zero, *_ in every):
+    nodes = list(ast.walk(ast.parse(solution)))
+    below = [n.right for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)]
+    # What is divided by depends on the numbers, and not on sizes alone.
+    divides = not all(isinstance(n, ast.Constant) or _SIZES.search(ast.unparse(n)) for n in below)
+    if divides and not any(zero for _, _, zero, *_ in every):
         yield "no argument is ever zero"
-    looked_for = _looked_for(solution)
+    places = [n.slice for n in nodes if isinstance(n, ast.Subscript)]
+    equal = (ast.Eq, ast.NotEq, ast.In, ast.NotIn)
+    places += [n for n in nodes if isinstance(n, ast.Compare) and isinstance(n.ops[0], equal)]
+    # The names that are used as an index or held against another value.
+    looked_for = {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
     for name, calls in seen.items():
         values, shapes, _, repeats, inside = zip(*calls, strict=True)
         if len(set(values)) == 1:
@@ -84,28 +86,9 @@ def narrow(seen: dict[str, list[Any]], solution: str) -> Iterator[str]:
             yield f"{name} has always the same shape"
         if len(found := {r for r in repeats if r is not None}) == 1:
             yield f"{name} has {'always' if True in found else 'never'} the same twice"
-        for other in sorted({o for places in inside for o in places} if name in looked_for else ()):
-            if len(found := {places[other] for places in inside if other in places}) == 1:
+        for other in sorted(set().union(*inside) if name in looked_for else ()):
+            if len(found := {lists[other] for lists in inside if other in lists}) == 1:
                 yield f"{name} is {'always' if True in found else 'never'} in {other}"
-
-
-def _looked_for(solution: str) -> set[str]:
-    """The names that are used as an index or held against another value."""
-    places: list[ast.AST] = []
-    for node in ast.walk(ast.parse(solution)):
-        match node:
-            case ast.Subscript():
-                places.append(node.slice)
-            case ast.Compare(_, [ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn(), *_]):
-                places.append(node)
-    return {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
-
-
-def _divides(solution: str) -> bool:
-    """By something that depends on the numbers, and not on sizes alone."""
-    nodes = [n for n in ast.walk(ast.parse(solution)) if isinstance(n, ast.BinOp)]
-    by = [n.right for n in nodes if isinstance(n.op, ast.Div) and not isinstance(n.right, ast.Constant)]
-    return not all(_SIZES.search(ast.unparse(node)) for node in by)
 
 
 _TENSORS: dict[str, Callable[[Any], Any]] = {
@@ -148,7 +131,12 @@ def text_forms(text: str) -> Iterator[tuple[str, str]]:
     except NotationError:
         return
     yield "LaTeX", equations.latex()
-    yield "LaTeX with subscripts", _subscripted(text)
+    # `W_hG[j,I]` as it stands on paper, `W^{hG}_{j,I}`.
+    paper = re.sub(r"\b(softmax|sum)\[([^\]]*)\]", lambda m: f"{_BOUND[m[1]]}_{{{m[2]}}}", text)
+    scripts = lambda m: m[1] + m[3] + (f"^{{{m[2]}}}" if m[2] else "") + f"_{{{m[4]}}}"
+    while (inner := _INDEXED.sub(scripts, paper)) != paper:  # a lookup stands in another's brackets
+        paper = inner
+    yield "LaTeX with subscripts", paper
     kept = [row for row in text.splitlines() if not row.strip().startswith(("pad ", "centered "))]
     if len(kept) < len(text.splitlines()):
         yield "left-out lines", "\n".join(kept)
@@ -157,15 +145,6 @@ def text_forms(text: str) -> Iterator[tuple[str, str]]:
 
 _BOUND = {"softmax": r"\operatorname{softmax}", "sum": r"\sum"}
 _INDEXED = re.compile(r"\b([A-Za-z]\w*?)(?:_([A-Za-z0-9]+))?('?)\[([^\[\]]*)\]")
-
-
-def _subscripted(text: str) -> str:
-    """`W_hG[j,I]` as it stands on paper, `W^{hG}_{j,I}`."""
-    text = re.sub(r"\b(softmax|sum)\[([^\]]*)\]", lambda m: f"{_BOUND[m[1]]}_{{{m[2]}}}", text)
-    paper = lambda m: m[1] + m[3] + (f"^{{{m[2]}}}" if m[2] else "") + f"_{{{m[4]}}}"
-    while (inner := _INDEXED.sub(paper, text)) != text:  # a lookup stands in another's brackets
-        text = inner
-    return text
 
 
 def _relettered(text: str, equations: Equations) -> str:

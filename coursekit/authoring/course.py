@@ -1,7 +1,5 @@
 """Where the course lies and what it is called: read once, from `_config.yml` at its root."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import tempfile
@@ -21,9 +19,8 @@ class CourseError(Expected):
     """The course folder is not usable; the message says what to do."""
 
 
-NOWHERE = (
-    "https://course.invalid"  # nobody can own it; `coursekit publish` puts the true address in its place
-)
+# Nobody can own it; `coursekit publish` puts the true address in its place.
+NOWHERE = "https://course.invalid"
 PAGES = "gh-pages"
 
 
@@ -49,7 +46,7 @@ class Course:
     root: Path
 
     @classmethod
-    def find(cls, start: Path | str = ".") -> Course:
+    def find(cls, start: Path | str = ".") -> "Course":
         """The course that `start` lies in: the nearest folder up with `_config.yml` and `solutions/`."""
         start = Path(start).resolve()
         for folder in (start, *start.parents):
@@ -130,9 +127,8 @@ class Course:
 
 
 SAMPLE = Path(__file__).with_name("sample")
-RENAMED = {
-    "gitignore.txt": ".gitignore"
-}  # what would act here, or be taken for this package's code, is a .txt
+# What would act here, or be taken for this package's code, is a .txt.
+RENAMED = {"gitignore.txt": ".gitignore"}
 TITLE = "COURSE"  # stands for the folder's name
 
 
@@ -149,9 +145,7 @@ def new(folder: Path) -> Path:
                 name = RENAMED.get(path.name, path.name.removesuffix(".txt"))
                 text = path.read_text(encoding="utf-8").replace(TITLE, home.name)
                 write(made / path.relative_to(SAMPLE).with_name(name), text)
-            home.mkdir(
-                exist_ok=True
-            )  # it may be the folder that the user stands in, which must not be replaced
+            home.mkdir(exist_ok=True)  # the user may stand in it: it must not be replaced
             for child in made.iterdir():
                 child.rename(home / child.name)
     except OSError as error:

@@ -14,6 +14,7 @@ A test and the forms belong to the answer above them.
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 SOLUTION, HIDDEN = "### SOLUTION", "### HIDDEN TESTS"
@@ -63,19 +64,12 @@ def with_solution(text: str) -> str:
         start, indent = marks[0], rows[marks[0]][: -len(SOLUTION)]
         del rows[start]
     else:
-        start, indent = _after_docstring(text)
+        start, indent = 0, ""
+        with suppress(SyntaxError, ValueError):  # said better where the released cell is looked at
+            last = ast.parse(text).body[-1:]
+            if last and isinstance(last[0], ast.FunctionDef) and ast.get_docstring(last[0]) is not None:
+                start, indent = last[0].body[0].end_lineno or 0, "    "
     return "\n".join([*rows[:start], indent + BEGIN_SOLUTION, *rows[start:], indent + END_SOLUTION])
-
-
-def _after_docstring(text: str) -> tuple[int, str]:
-    """The line after which a function's answer begins, and its indent; 0 for a value."""
-    try:
-        (*_, last) = ast.parse(text).body
-    except (SyntaxError, ValueError):
-        return 0, ""  # said better where the released cell is looked at
-    if isinstance(last, ast.FunctionDef) and ast.get_docstring(last) is not None:
-        return last.body[0].end_lineno or 0, "    "
-    return 0, ""
 
 
 def with_hidden(text: str) -> str:

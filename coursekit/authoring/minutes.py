@@ -39,10 +39,8 @@ def minutes(source: Source) -> float:
 
 def work(question: Question) -> float:
     """The work on one question, its statement once read; an author knows better where something has to run."""
-    if question.minutes:
-        return question.minutes
     first, each = MINUTES[kind(question)]
-    return first + each * _pieces(question)
+    return question.minutes or first + each * _pieces(question)
 
 
 def kind(question: Question) -> str:

@@ -106,16 +106,21 @@ def mutants(solution: str) -> dict[str, str]:
     numbered."""
     tree = ast.parse(solution)
     open_rows = _open(solution)
-    defines = any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in tree.body)
-    values = [] if defines else [s for s in tree.body if not _literal(s)]
-    computed = {id(node) for statement in values for node in ast.walk(statement)}
+    computed: set[int] = set()  # nodes of a value that is reckoned, and not written down
+    if not any(isinstance(node, (ast.FunctionDef, ast.ClassDef)) for node in tree.body):
+        for statement in tree.body:
+            try:
+                ast.literal_eval(statement.value)  # type: ignore[attr-defined]
+            except (AttributeError, ValueError):
+                computed |= set(map(id, ast.walk(statement)))
     found: dict[str, str] = {}
     for node, change, text in _changed_at(tree, _mutants):
         if getattr(node, "lineno", 0) not in open_rows:
             continue
         if id(node) in computed and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
             continue  # of a value it does not matter how it was computed
-        label = change.label or f"{_words(node)} -> {_words(change.new)}"
+        new = "nothing" if isinstance(change.new, ast.Pass) else ast.unparse(change.new)
+        label = change.label or f"{ast.unparse(node)} -> {new}"
         again = sum(name == label or name.startswith(f"{label} (") for name in found)
         found[f"{label} ({again + 1})" if again else label] = text
     return found
@@ -178,14 +183,6 @@ def _changed_at(
                 yield node, change, text
 
 
-def _literal(statement: ast.stmt) -> bool:
-    try:
-        ast.literal_eval(statement.value)  # type: ignore[attr-defined]
-    except (AttributeError, ValueError):
-        return False
-    return True
-
-
 def _places(parent: ast.AST) -> Iterator[tuple[Callable[[ast.AST], None], ast.AST]]:
     """Each child, with the function that puts another in its place."""
     if isinstance(parent, ast.UnaryOp) and isinstance(parent.operand, ast.Constant):
@@ -197,10 +194,6 @@ def _places(parent: ast.AST) -> Iterator[tuple[Callable[[ast.AST], None], ast.AS
                     yield partial(value.__setitem__, at), child
         elif isinstance(value, ast.AST):
             yield partial(setattr, parent, name), value
-
-
-def _words(node: ast.AST) -> str:
-    return "nothing" if isinstance(node, ast.Pass) else ast.unparse(node)
 
 
 def _mutants(node: ast.AST) -> Iterator[Change]:
@@ -322,9 +315,8 @@ def _calls(node: ast.Call) -> Iterator[Change]:  # noqa: C901 - a case for each 
         yield _slip(node.args[0], wrong_way if name == "reversed" else _LEFT_OUT)
     if len(node.args) > 1:
         first, second, *rest = node.args
-        yield _slip(
-            called(second, first, *rest), _TURN if name == "outer" else "Two arguments are exchanged."
-        )
+        said = _TURN if name == "outer" else "Two arguments are exchanged."
+        yield _slip(called(second, first, *rest), said)
 
 
 def _last(node: ast.Call) -> ast.expr:

@@ -65,16 +65,13 @@ def _address(course: Course, public: Addresses, tree: Path) -> None:
         raise CourseError("the book has no wheel; build it with `coursekit book`")
     # A build number may follow a wheel's version, and is no part of it: so a student never gets an old one.
     version, rest = wheel.name.split("-py3-", 1)
-    named = wheel.with_name(f"{version}-0{_digest(wheel)[:12]}-py3-{rest}")
+    with zipfile.ZipFile(wheel) as archive:
+        parts = sorted((info.filename, archive.read(info)) for info in archive.infolist())
+    content = hashlib.sha256(b"\0".join(name.encode() + b"\0" + data for name, data in parts)).hexdigest()
+    named = wheel.with_name(f"{version}-0{content[:12]}-py3-{rest}")
     wheel.rename(named)
     _swap(tree, f"{course.written.site}/wheels/{wheel.name}", f"{public.site}/wheels/{named.name}")
     _swap(tree, course.written.site, public.site)
-
-
-def _digest(wheel: Path) -> str:
-    with zipfile.ZipFile(wheel) as archive:
-        parts = sorted((info.filename, archive.read(info)) for info in archive.infolist())
-    return hashlib.sha256(b"\0".join(name.encode() + b"\0" + data for name, data in parts)).hexdigest()
 
 
 def _swap(tree: Path, old: str, new: str) -> None:
@@ -97,7 +94,8 @@ def found_answers(course: Course, tree: Path) -> Iterator[tuple[str, str]]:
         if private := PRIVATE & set(path.relative_to(tree).parts):
             yield str(path.relative_to(tree)), f"`{private.pop()}`"
     sources = [read(course.source(name)) for name in course.assignments()]
-    hidden = list(chain.from_iterable(map(_hidden, sources)))
+    tests = (test for source in sources for question in source.questions for test in question.tests.items())
+    hidden = [(name, text) for name, test in tests if len(text := fold(inside_markers(test))) > 40]
     texts = ((str(path.relative_to(tree)), text) for path, text in _texts(tree))
     for where, text in chain(texts, *map(_inside, tree.glob("wheels/*.whl"))):
         folded = fold(html.unescape(_TAG.sub("", text)) if where.endswith(".html") else text)
@@ -118,13 +116,6 @@ def _inside(wheel: Path) -> Iterator[tuple[str, str]]:
     with zipfile.ZipFile(wheel) as archive:
         for name in (name for name in archive.namelist() if not name.startswith(SAMPLE)):
             yield f"wheels/{wheel.name}:{name}", archive.read(name).decode("utf-8", "replace")
-
-
-def _hidden(source: Source) -> Iterator[tuple[str, str]]:
-    for question in source.questions:
-        for name, test in question.tests.items():
-            if len(text := fold(inside_markers(test))) > 40:
-                yield name, text
 
 
 def commit(course: Course, tree: Path) -> str:
@@ -192,15 +183,11 @@ def _answers(question: Question) -> Iterator[str]:
 
 
 def _secrets(source: Source) -> Iterator[tuple[int, str]]:
-    hidden: list[tuple[int, str]] = []
     for question in source.questions:
-        answers = [question.solution, *(m.answer for m in question.mistakes)]
-        hidden += [(question.line, text) for text in (*answers, *question.tests.values())]
+        answers = [question.solution, *(m.answer for m in question.mistakes), *question.tests.values()]
+        rows = (row for text in answers for row in inside_markers(text).splitlines())
+        yield from ((question.line, row.strip()) for row in rows if len(_WORD.findall(row)) >= _SHORT)
         yield from ((question.line, mistake.sentence) for mistake in question.mistakes)
-    for line, text in hidden:
-        for row in inside_markers(text).splitlines():
-            if len(_WORD.findall(row)) >= _SHORT:
-                yield line, row.strip()
 
 
 def fold(text: str) -> str:

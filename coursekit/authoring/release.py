@@ -26,11 +26,18 @@ from .course import Course
 from .fences import BEGIN_HIDDEN, without_markers
 from .minutes import in_words
 from .publish import leaks
-from .source import DEFAULTS, Question, Source, SourceError, read
+from .source import DEFAULTS, Source, SourceError, read
 from .visible import boxes, complete, made_from, speaking
 
 STUB = "# YOUR CODE HERE\n..."  # what a student's cell says instead of the solution: it runs, and answers nothing
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+COPIES = (
+    "A function that you write leaves what it is given as it was: work on a copy, and return what is new."
+)
+CLOSING = """## Before you hand in
+
+Save the notebook, then run this cell. It runs everything once more from the top, as the grader will, shows the points \
+that the visible checks give, and hands you the file to upload."""
 
 
 def instructor_notebook(source: Source, course: Course, named: bool = True) -> nbformat.NotebookNode:
@@ -43,21 +50,27 @@ def instructor_notebook(source: Source, course: Course, named: bool = True) -> n
             question, key = owner[info["grade_id"]], f"{source.name}/{info['grade_id']}"
             text = complete(cell.source, question, source.name, info["points"])
             text = speaking(text, key if _said(course, source.name) else "", question.hints)
-            cell.source = _with_mistakes(text, question, named) if BEGIN_HIDDEN in text else text
-    takes = f"{source.points:g} points; about {in_words(source)}, once the chapters are read. "
-    takes += (
-        "A function that you write leaves what it is given as it was: work on a copy, and return what is new."
-    )
+            if question.mistakes:  # what the hidden tests need to name a wrong answer
+                told = question.mistakes if named else []
+                planted = [(m.name, m.sentence, without_markers(m.answer)) for m in told]
+                body = "\n".join(f"    {item!r}," for item in planted)
+                more = f"MISTAKES = checks.planted({question.id!r}, [\n{body}\n], globals())"
+                text = text.replace(BEGIN_HIDDEN, f"{BEGIN_HIDDEN}\n{more}", 1)
+            cell.source = text
+    takes = f"{source.points:g} points; about {in_words(source)}, once the chapters are read. {COPIES}"
     first = opening(course, f"notebooks/{source.name}/{source.name}.ipynb", f"\n\n{takes}")
-    notebook.cells = [*first, *notebook.cells, *_closing()]
-    notebook.metadata = nbformat.from_dict(
-        {
-            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-            "colab": {"name": f"{source.name}.ipynb", "provenance": []},
-            "coursekit": {"assignment": source.name},
-        }
-    )
+    closing = [
+        nbformat.v4.new_markdown_cell(CLOSING, id="closing"),
+        _locked("finish", "checks.whole_notebook()"),
+    ]
+    notebook.cells = [*first, *notebook.cells, *closing]
+    metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+        "colab": {"name": f"{source.name}.ipynb", "provenance": []},
+        "coursekit": {"assignment": source.name},
+    }
+    notebook.metadata = nbformat.from_dict(metadata)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
 
@@ -66,18 +79,6 @@ def _said(course: Course, name: str) -> Path | None:
     """Where the package keeps the locked sentences of an assignment; None for a course that is not its own."""
     folder = course.root / "coursekit" / "checks" / "said"
     return folder / f"{name}.json" if folder.is_dir() else None
-
-
-def _with_mistakes(text: str, question: Question, named: bool) -> str:
-    """Give the hidden tests their `MISTAKES`: what they need to name a wrong answer."""
-    if not question.mistakes:
-        return text
-    planted = [(m.name, m.sentence, without_markers(m.answer)) for m in question.mistakes if named]
-    body = "\n".join(f"    {item!r}," for item in planted)
-    statement = f"MISTAKES = checks.planted({question.id!r}, [\n{body}\n], globals())"
-    rows = text.split("\n")
-    at = next(n for n, row in enumerate(rows) if BEGIN_HIDDEN in row)
-    return "\n".join([*rows[: at + 1], statement, *rows[at + 1 :]])
 
 
 def opening(course: Course, path: str, more: str = "") -> list[nbformat.NotebookNode]:
@@ -100,15 +101,6 @@ def opening(course: Course, path: str, more: str = "") -> list[nbformat.Notebook
     return [nbformat.v4.new_markdown_cell(badge + more, id="colab"), _locked("setup", install)]
 
 
-def _closing() -> list[nbformat.NotebookNode]:
-    text = (
-        "## Before you hand in\n\n"
-        "Save the notebook, then run this cell. It runs everything once more from the top, as the grader will, shows "
-        "the points that the visible checks give, and hands you the file to upload."
-    )
-    return [nbformat.v4.new_markdown_cell(text, id="closing"), _locked("finish", "checks.whole_notebook()")]
-
-
 def _locked(name: str, source: str) -> nbformat.NotebookNode:
     info = {**DEFAULTS, "locked": True, "grade_id": name}
     cell: nbformat.NotebookNode = nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": info})
@@ -128,10 +120,9 @@ def _generate(root: Path, name: str, below: str = "") -> Path:
     Only what is below a course's root is entered in its gradebook: nbgrader takes seconds to make one.
     """
     config = settings()
-    config.CourseDirectory = Config(
-        root=str(root), db_url=f"sqlite:///{root / 'gradebook.db'}", assignment_id=name,
-        source_directory=f"{below}source", release_directory=f"{below}release",
-    )  # fmt: skip
+    folders = {"source_directory": f"{below}source", "release_directory": f"{below}release"}
+    database = f"sqlite:///{root / 'gradebook.db'}"
+    config.CourseDirectory = Config(root=str(root), db_url=database, assignment_id=name, **folders)
     config.GenerateAssignment.force = True
     config.GenerateAssignment.no_database, config.SaveCells.enabled = not below, bool(below)
     converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
@@ -156,17 +147,6 @@ class _Ear(logging.Handler):
             self.reason = message.splitlines()[-1]
 
 
-def _finish(notebook: nbformat.NotebookNode) -> str:
-    """The released notebook as text, the same at every build."""
-    for cell in notebook.cells:
-        cell.metadata.pop("deletable", None)
-        if cell.metadata.get("nbgrader", {}).get("locked"):
-            cell.metadata["editable"] = False
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    return f"{nbformat.writes(notebook, version=4, sort_keys=True)}\n"
-
-
 def build(path: Path, course: Course, scratch: Path) -> str:
     """The released notebook's text for one source; `scratch` is a folder that may be filled."""
     source = read(path)
@@ -182,26 +162,26 @@ def build(path: Path, course: Course, scratch: Path) -> str:
     except NbGraderException as error:
         raise SourceError(path, 1, f"nbgrader refused it: {error}") from error
     released = nbformat.read(made / f"{source.name}.ipynb", as_version=4)
-    _stubs_are_python(source, released)
-    text = _finish(released)
+    lines = {q.id: q.line for q in source.questions}
+    for cell in released.cells:
+        cell.metadata.pop("deletable", None)
+        info = cell.metadata.get("nbgrader", {})
+        if info.get("locked"):
+            cell.metadata["editable"] = False
+        if cell.cell_type != "code":
+            continue
+        cell.outputs, cell.execution_count = [], None
+        try:  # a solution cut out of the middle of an expression leaves a cell that no student could run
+            ast.parse(cell.source if info.get("grade_id") in lines else "")
+        except SyntaxError as error:
+            message = f"without its solution `{info['grade_id']}` is not Python ({error.msg}); "
+            message += "put whole statements inside the markers"
+            raise SourceError(source.path, lines[info["grade_id"]], message) from error
+    text = f"{nbformat.writes(released, version=4, sort_keys=True)}\n"
     for line, word in leaks(source, text):
         message = f"the released notebook would still say `{word}`; keep it inside the markers"
         raise SourceError(path, line, message)
     return text
-
-
-def _stubs_are_python(source: Source, released: nbformat.NotebookNode) -> None:
-    """A solution cut out of the middle of an expression leaves a cell that no student could run."""
-    lines = {q.id: q.line for q in source.questions}
-    for cell in released.cells:
-        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if cell.cell_type == "code" and grade_id in lines:
-            try:
-                ast.parse(cell.source)
-            except SyntaxError as error:
-                message = f"without its solution `{grade_id}` is not Python ({error.msg}); "
-                message += "put whole statements inside the markers"
-                raise SourceError(source.path, lines[grade_id], message) from error
 
 
 def release(
@@ -216,10 +196,16 @@ def release(
     for name in names or []:
         if name not in known:
             raise SourceError(course.source(name), 1, "there is no such source file")
-    stale = [name for name in names or known if not _fresh(course, name)]
+    stamps = {name: course.build / "release" / f".{name}.stamp" for name in names or known}
+    stale = [
+        name
+        for name, stamp in stamps.items()
+        if not all(path.exists() for path in (stamp, course.released(name), course.root / "gradebook.db"))
+        or stamp.read_text() != _made_from(course, name)
+    ]
     staged: list[tuple[str, str, Path]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in names or known:
+        for name in stamps:
             if name in stale:
                 scratch = Path(folder) / name
                 text = build(course.source(name), course, scratch)
@@ -232,8 +218,8 @@ def release(
             _lock_sentences(course, name)
             shutil.copytree(instructor, course.build / "source" / name, dirs_exist_ok=True)
             _generate(course.root, name, "_build/")
-            _stamp(course, name).write_text(_made_from(course, name))
-    return [course.released(name) for name in names or known]
+            stamps[name].write_text(_made_from(course, name))
+    return [course.released(name) for name in stamps]
 
 
 def _lock_sentences(course: Course, name: str) -> None:
@@ -244,17 +230,6 @@ def _lock_sentences(course: Course, name: str) -> None:
     known = json.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
     if (known.get(""), known.get("#")) != (made_from(source), _code()):
         write(target, json.dumps({"#": _code(), **boxes(source, known)}, indent=0, sort_keys=True) + "\n")
-
-
-def _stamp(course: Course, name: str) -> Path:
-    return course.build / "release" / f".{name}.stamp"
-
-
-def _fresh(course: Course, name: str) -> bool:
-    """Nothing that the release is made from has changed since, and nobody has touched what was made."""
-    stamp = _stamp(course, name)
-    there = (stamp, course.released(name), course.root / "gradebook.db")
-    return all(path.exists() for path in there) and stamp.read_text() == _made_from(course, name)
 
 
 def _made_from(course: Course, name: str) -> str:

@@ -26,31 +26,34 @@ def _class(source: Source, released: Path) -> Iterator[tuple[str, str]]:
     chance = random.Random(0)
     names = iter(NAMES.split(" "))
 
-    def file(notebook: nbformat.NotebookNode) -> str:
-        return f"{nbformat.writes(notebook)}\n"
+    def file(more: Mapping[str, str]) -> str:
+        return f"{nbformat.writes(answered(released, {**right, **more}))}\n"
 
-    yield f"{next(names)}.ipynb", file(answered(released, right))
+    yield f"{next(names)}.ipynb", file({})
     yield f"Copy of {next(names)}.ipynb", as_colab_saves(answered(released, right))
     other = {q.id: chance.choice(q.right).answer for q in source.questions if q.right}
-    yield f"{next(names)}.ipynb", file(answered(released, {**right, **other}))
+    yield f"{next(names)}.ipynb", file(other)
     for count in (1, 2, 3, 5):
-        wrong = dict(right)
-        for question in chance.sample([q for q in source.questions if q.mistakes], count):
-            wrong[question.id] = chance.choice(question.mistakes).answer
-        yield f"{next(names)}.ipynb", file(answered(released, wrong))
+        asked = chance.sample([q for q in source.questions if q.mistakes], count)
+        yield f"{next(names)}.ipynb", file({q.id: chance.choice(q.mistakes).answer for q in asked})
     yield f"{next(names)}.ipynb", released.read_text(encoding="utf-8")  # blank
     yield f"{next(names)}.ipynb", _without_marks(answered(released, right))
     yield f"{next(names)} (1).ipynb", _with_lost_cells(answered(released, right))
-    yield f"{next(names)}.ipynb", file(answered(released, {**right, **_misbehaving(source)}))
-    yield f"{next(names)}.ipynb", file(answered(released, right))[:5000]  # the upload broke off
+    first, second, third = (q.id for q in source.questions[:3])
+    misbehaving = {  # answers that loop, die and reach for what is not theirs
+        first: f"def {first}(*args, **kwargs):\n    while True:\n        pass",
+        second: f"import os\ndef {second}(*args, **kwargs):\n    os._exit(0)",
+        third: f"def {third}(*args, **kwargs):\n    return open('/etc/shadow').read()",
+    }
+    yield f"{next(names)}.ipynb", file(misbehaving)
+    yield f"{next(names)}.ipynb", file({})[:5000]  # the upload broke off
 
 
 def _without_marks(notebook: nbformat.NotebookNode) -> str:
-    raw = json.loads(nbformat.writes(notebook))
-    raw["cells"] = [{**cell, "metadata": {}} for cell in raw["cells"]]
+    raw = json.loads(nbformat.writes(notebook)) | {"nbformat_minor": 4}
     for cell in raw["cells"]:
         del cell["id"]
-    raw["nbformat_minor"] = 4
+        cell["metadata"] = {}
     return json.dumps(raw)
 
 
@@ -63,16 +66,6 @@ def _with_lost_cells(notebook: nbformat.NotebookNode) -> str:
     lost = [*tests[::2], answers[1], answers[-1]]
     notebook.cells = [c for c in cells if not any(c is gone for gone in lost)]
     return str(nbformat.writes(notebook))
-
-
-def _misbehaving(source: Source) -> dict[str, str]:
-    """Answers that loop, die and reach for what is not theirs."""
-    first, second, third = (q.id for q in source.questions[:3])
-    return {
-        first: f"def {first}(*args, **kwargs):\n    while True:\n        pass",
-        second: f"import os\ndef {second}(*args, **kwargs):\n    os._exit(0)",
-        third: f"def {third}(*args, **kwargs):\n    return open('/etc/shadow').read()",
-    }
 
 
 def answered(released: Path | str, answers: Mapping[str, str]) -> nbformat.NotebookNode:

@@ -40,11 +40,7 @@ from .fences import (
 )
 
 RESERVED = ("setup", "finish")  # the cells that `release` puts around every notebook
-FORMS: dict[str, type] = {
-    **dict.fromkeys(("mistakes", "right", "also", "hints"), list),
-    "equal": dict,
-    "minutes": int,
-}
+FORMS = {"mistakes": list, "right": list, "also": list, "hints": list, "equal": dict, "minutes": int}
 DEFAULTS = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
 _CHOSEN = re.compile(r"checks\.(choice|ordering)\(")
 
@@ -119,8 +115,11 @@ def read(path: Path) -> Source:
     if declared is not None and float(declared) != total:
         message = f"the heading promises {declared:g} points and the cells add up to {total:g}"
         raise SourceError(path, 1, f"{message}; mend one of them")
-    for number, cell in enumerate(reader.cells):
-        cell["id"] = _cell_id(cell, number)
+    for number, cell in enumerate(
+        reader.cells
+    ):  # the same id at every build: nbformat would draw a random one
+        mark = f"{number}|{cell.metadata.get('nbgrader', {}).get('grade_id', '')}|{cell.cell_type}"
+        cell["id"] = hashlib.sha256(mark.encode()).hexdigest()[:8]
     return Source(path.parent.name, path, v4.new_notebook(cells=reader.cells), reader.questions)
 
 
@@ -138,8 +137,11 @@ class _Reader:
             known = _listed(f"{{{kind}}}" for kind in KINDS)
             raise self.error(block, f"there is no fence `{{{block.kind}}}`; there are {known}")
         if not block.closed:
-            message = f"the fence `{{{block.kind}}}` is never closed; add a line of three backquotes"
-            raise self.error(block, message)
+            raise self.error(
+                block, f"the fence `{{{block.kind}}}` is never closed; add a line of three backquotes"
+            )
+        if block.kind in ("test", "forms") and not self.questions:
+            raise self.error(block, f"`{{{block.kind}}}` stands before any answer; move it below its own")
         getattr(self, f"_{block.kind}")(block)
 
     def error(self, block: Block, message: str) -> SourceError:
@@ -148,7 +150,10 @@ class _Reader:
     def _answer(self, block: Block) -> None:
         self.complete()
         name, chapter = self._words(block, 1, 2)
-        solution = _bound(name, with_solution(block.body))
+        solution = with_solution(block.body)
+        binds = re.compile(rf"^{re.escape(name)} = ", re.MULTILINE)
+        if binds.search(inside_markers(solution)) and not binds.search(outside_markers(solution)):
+            solution = f"{name} = ...\n{solution}"  # bound for students as well: nothing is ever undefined
         self.questions.append(Question(name, block.line, solution, chapter))
         self._cell(block, name, solution, solution=True)
 
@@ -161,7 +166,7 @@ class _Reader:
 
     def _test(self, block: Block) -> None:
         points, name = self._words(block, 1, 2)
-        question = self._latest(block)
+        question = self.questions[-1]
         name = name or f"test_{question.id}"
         text = with_hidden(block.body)
         question.tests[name] = text
@@ -174,7 +179,7 @@ class _Reader:
         self._cell(block, name, block.body, locked=True)
 
     def _forms(self, block: Block) -> None:
-        question = self._latest(block)
+        question = self.questions[-1]
         told: dict[str, Any] = dict(_yaml(self.path, block) or {})
         for part, items in told.items():
             if part not in FORMS:
@@ -189,7 +194,7 @@ class _Reader:
         question.right += self._variants(block, "right", told.get("right", []), question)
         question.right += [Variant(f"also {v!r}", _valued(question, v)) for v in told.get("also", [])]
 
-    def _variants(self, block: Block, part: str, items: list[Any], question: Question) -> Iterator[Variant]:
+    def _variants(self, block: Block, part: str, items: list[Any], question: Question) -> Iterator[Variant]:  # noqa: C901
         for item in items:
             (name, said), *_ = item.items()
             sentence, answer, changes = "", item.get("answer"), item.get("change", [])
@@ -207,7 +212,9 @@ class _Reader:
             if answer is None:
                 answer = question.solution
                 for change in changes if isinstance(changes, list) else [changes]:
-                    old, new = _change(change)
+                    old, _, new = str(change).partition(" -> ")
+                    if isinstance(change, dict):  # they have several lines
+                        old, new = str(change.get("old", "")), str(change.get("new", ""))
                     if answer.count(old) != 1:
                         times = f"exactly once in the solution, and stands {answer.count(old)} times"
                         raise self.error(block, f"{name!r}: `{old}` must stand {times}")
@@ -226,16 +233,11 @@ class _Reader:
             forms = _same_choice(question)
             question.right = [Variant(f"written {form!r}", _valued(question, form)) for form in forms]
 
-    def _latest(self, block: Block) -> Question:
-        if not self.questions:
-            raise self.error(block, f"`{{{block.kind}}}` stands before any answer; move it below its own")
-        return self.questions[-1]
-
     def _words(self, block: Block, fewest: int, most: int) -> tuple[str, ...]:
         if not fewest <= len(block.words) <= most:
             wanted = f"{fewest} to {most} words" if fewest < most else f"{fewest} word"
-            message = f"`{{{block.kind}}}` takes {wanted} and has {len(block.words)}: its name, its points"
-            raise self.error(block, message)
+            has = f"`{{{block.kind}}}` takes {wanted} and has {len(block.words)}"
+            raise self.error(block, f"{has}: its name, its points")
         return (*block.words, *[""] * (most - len(block.words)))
 
     def _number(self, block: Block, word: str) -> float:
@@ -245,9 +247,10 @@ class _Reader:
             raise self.error(block, f"the points are {word!r}; write a number, as in `{{test}} 1`") from None
 
     def _cell(self, block: Block, name: str, text: str, **info: Any) -> None:
-        if name in self.lines:
-            message = f"grade_id `{name}` stands on line {self.lines[name]} already; give this cell its own"
-            raise self.error(block, message)
+        if line := self.lines.get(name):
+            raise self.error(
+                block, f"grade_id `{name}` stands on line {line} already; give this cell its own"
+            )
         if name in RESERVED:
             raise self.error(block, f"grade_id `{name}` is a cell that release adds; choose another name")
         self.lines[name] = block.line
@@ -259,21 +262,6 @@ class _Reader:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def _bound(name: str, text: str) -> str:
-    """The answer cell with its name bound in what students get as well: nothing is ever undefined."""
-    binds = re.compile(rf"^{re.escape(name)} = ", re.MULTILINE)
-    bare = binds.search(inside_markers(text)) and not binds.search(outside_markers(text))
-    return f"{name} = ...\n{text}" if bare else text
-
-
-def _change(change: Any) -> tuple[str, str]:
-    """`"old -> new"`, or the two by name where they have several lines."""
-    if isinstance(change, dict):
-        return str(change.get("old", "")), str(change.get("new", ""))
-    old, _, new = str(change).partition(" -> ")
-    return old, new
 
 
 def _valued(question: Question, value: Any) -> str:
@@ -302,9 +290,3 @@ def _yaml(path: Path, block: Block) -> Any:
     except yaml.YAMLError as error:
         message = f"`{block.kind}` is not YAML: {str(error).splitlines()[0]}"
         raise SourceError(path, block.line, message) from error
-
-
-def _cell_id(cell: nbformat.NotebookNode, number: int) -> str:
-    """The same id at every build: nbformat would draw a random one."""
-    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-    return hashlib.sha256(f"{number}|{grade_id}|{cell.cell_type}".encode()).hexdigest()[:8]

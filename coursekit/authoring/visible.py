@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from .. import checks
+from ..checks.asked.notebook import run_cell
 from ..checks.shown.locked import SLIP, Outcome, digest, lock
 from ..checks.shown.result import PLAIN
 from ..notation.formulas.closed_form import ClosedForm
@@ -36,13 +37,11 @@ def complete(text: str, question: Question, name: str, points: float) -> str:
     shown, mark, written = text.partition(BEGIN_HIDDEN)
     if "SOLUTION" not in shown:
         return text
-    tree = ast.parse(shown)
-    last = tree.body[-1]
-    assert isinstance(last, ast.Expr)
-    rows = shown.splitlines()
+    tree, rows = ast.parse(shown), shown.splitlines()
+    last: Any = tree.body[-1]
     above, asked = rows[: last.lineno - 1], "\n".join(rows[last.lineno - 1 :])
     scored = isinstance(last.value, ast.Call) and getattr(last.value.func, "attr", "") == "score"
-    call = last.value.func.value if scored else last.value  # type: ignore[attr-defined]
+    call = last.value.func.value if scored else last.value
     visible = ast.unparse(_Seen(_hidden_away(tree, question, name)).visit(call))
     if mark:  # the author wrote a hidden test of its own
         return "\n".join([*above, visible, mark + written])
@@ -123,18 +122,14 @@ def left_to_the_grader(text: str) -> bool:
 
 def speaking(text: str, key: str, hints: list[str]) -> str:
     """The test whose visible check opens the sentences kept under `key`, and has hints to show."""
-    rows = text.splitlines()
-    end = next((n for n, row in enumerate(rows) if BEGIN_HIDDEN in row), len(rows))
-    body = ast.parse("\n".join(rows[:end])).body
-    if not body or not isinstance(body[-1], ast.Expr) or not isinstance(body[-1].value, ast.Call):
+    shown, mark, hidden = text.partition(BEGIN_HIDDEN)
+    last = ast.parse(shown).body[-1:]
+    if not last or not isinstance(last[0], ast.Expr) or not isinstance(last[0].value, ast.Call):
         return text
     more = f".named({key!r})" if key else ""
     more += f".hinted({hints!r})" if hints else ""
-    line = (body[-1].end_lineno or 1) - 1
-    encoded = rows[line].encode()
-    at = body[-1].end_col_offset or 0
-    rows[line] = (encoded[:at] + more.encode() + encoded[at:]).decode()
-    return "\n".join(rows)
+    call = shown.rstrip()
+    return f"{call}{more}{shown[len(call) :]}{mark}{hidden}"
 
 
 def made_from(source: Source) -> str:
@@ -175,7 +170,8 @@ def boxes(source: Source, kept: Mapping[str, str] = MappingProxyType({})) -> dic
                     if "everything" not in question.equal and "checks.operations(" not in text:
                         tried += _slips(text, cell.source.partition(BEGIN_HIDDEN)[0], question, tried, scope)
                     found[grade_id] = lock(tried, salt)
-                _run(text, scope)
+                with redirect_stdout(StringIO()):
+                    run_cell(text, scope)
             elif cell.cell_type == "code":
                 with redirect_stdout(StringIO()):
                     exec(without_markers(cell.source), scope)
@@ -211,21 +207,14 @@ def _likely(asked: str, question: Question, scope: dict[str, Any]) -> Iterator[t
         for sentence, slip in equation_slips(right[question.id]):
             yield sentence, _valued(question, slip)
     elif "checks.closed_form(" in asked:
-        value, names = right[question.id], re.findall(r"symbols=\[(.*?)\]|symbols = \[(.*?)\]", asked)
-        symbols = [
-            name.strip(" '\"") for found in names for name in "".join(found).split(",") if name.strip()
-        ]
-        entries = value.items() if isinstance(value, Mapping) else [("", value)]
-        each = [
-            [
-                (said, _valued(question, {key: slip} if key else slip))
-                for said, slip in formula_slips(formula, names)
-            ]
-            for names in [list(dict.fromkeys(symbols))]
-            for key, formula in entries
-        ]
-        for row in zip_longest(*each):  # of each entry the likeliest ones
-            yield from filter(None, row)
+        value, named = right[question.id], re.findall(r"symbols ?= ?\[(.*?)\]", asked)
+        symbols = [name.strip(" '\"") for name in ",".join(named).split(",") if name.strip()]
+        entries = value if isinstance(value, Mapping) else {"": value}
+        each = [formula_slips(formula, [*dict.fromkeys(symbols)]) for formula in entries.values()]
+        for row in zip_longest(*each, fillvalue=("", "")):  # of each entry the likeliest ones
+            for key, (said, slip) in zip(entries, row, strict=True):
+                if said:
+                    yield said, _valued(question, {key: slip} if key else slip)
 
 
 def _told(text: str, answer: str, scope: dict[str, Any]) -> Any:
@@ -233,15 +222,7 @@ def _told(text: str, answer: str, scope: dict[str, Any]) -> Any:
     own = dict(scope)
     try:
         exec(without_markers(answer), own)
-        return _run(text, own)
+        with redirect_stdout(StringIO()):
+            return run_cell(text, own)
     except Exception:  # noqa: BLE001  an answer that stops before the check is told by its error
         return None
-
-
-def _run(text: str, scope: dict[str, Any]) -> Any:
-    """Run a cell; the value of its last line."""
-    *above, last = ast.parse(text).body
-    shown = last.value if isinstance(last, ast.Expr) else None
-    with redirect_stdout(StringIO()):
-        exec(compile(ast.Module([*above, *([] if shown else [last])], []), "<test>", "exec"), scope)
-        return eval(compile(ast.Expression(shown), "<test>", "eval"), scope) if shown else None

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from coursekit.checks.shown import locked
 from coursekit.checks.shown.locked import Named, Outcome, hours, lock, unlock
 
 SALT = "bptt/grads_t"
@@ -111,7 +110,7 @@ def test_one_core_needs_more_than_an_hour_for_a_number_of_seven_digits(monkeypat
     # Each guess that `hours` counts costs one scrypt of 16 MiB, and nothing cheaper would do.
     costs, scrypt = [], hashlib.scrypt
     monkeypatch.setattr(hashlib, "scrypt", lambda *a, **k: costs.append(k["n"] * k["r"]) or scrypt(*a, **k))
-    next(locked._keys("a fresh salt", guess))
+    lock([("guessed", "A guess.", [guess])], "a fresh salt")
     assert costs == [2**14 * 8]
 
 

@@ -122,10 +122,7 @@ SHOWN = 3  # edges that one sentence names
 
 @check
 def edges(
-    answer: object,
-    expected: Iterable[Sequence[str]] | None = None,
-    *,
-    optional: Iterable[Sequence[str]] = (),
+    answer: object, expected: Iterable[Sequence[str]] | None = None, *, optional: Iterable[Sequence[str]] = ()
 ) -> Result:
     """Is this the graph? Edges are `("h0", "h1")`, `("h0", "h1", "H")` or text, `"h0 -> h1 : H"`.
 

@@ -48,10 +48,8 @@ def derivation(
             good = sum(s.good and not _still(s) for s in lines)
             parts |= {f"{head}, step {n}": reached for n in range(2, max(good, steps - good) + 1)}
     shown = "\n".join(f"{_MARKS.get(s.verdict, '✗')} {s.line}: {s.text}" for s in found)
-    praise = (
-        "Your derivation is right: on random tensors each line gives the same numbers as the line before it."
-    )
-    result = combine(parts, praise)
+    praise = "on random tensors each line gives the same numbers as the line before it."
+    result = combine(parts, f"Your derivation is right: {praise}")
     said = tuple(replace(outcome, part="") for outcome in result.outcomes)  # on whichever line it stands
     return replace(result, block=shown, outcomes=said[:1])
 
@@ -87,13 +85,10 @@ def _reached(steps: Sequence[Step], head: str, using: Sequence[str] | None, fewe
     """Whether a chain was begun, and brought to its end step by step."""
     if not steps:
         return wrong("missing", own=f"`{head}` is not derived: begin a line with it.")
-    left = [] if using is None else sorted(steps[-1].reads - set(using))
-    if left:
+    if left := [] if using is None else sorted(steps[-1].reads - set(using)):
         words = " and ".join(f"`{n}`" for n in left)
-        return wrong(
-            "unfinished", own=f"The derivation of `{head}` is not at its end: {words} still stands in it."
-        )
+        own = f"The derivation of `{head}` is not at its end: {words} still stands in it."
+        return wrong("unfinished", own=own)
     if (count := sum(not _still(s) for s in steps)) < fewest:
-        own = f"`{head}` has {count} of at least {fewest} lines: show the steps between."
-        return wrong("steps", own=own)
+        return wrong("steps", own=f"`{head}` has {count} of at least {fewest} lines: show the steps between.")
     return right(f"`{head}` is derived.")

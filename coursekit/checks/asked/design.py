@@ -4,10 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..judging.outcome import as_torch, coarse, outcome_of
-from ..judging.student import Stopped, check, name_of, run, stop, stopped, unanswered, upper
+from ..judging.student import Stopped, check, describe, name_of, run, stop, stopped, unanswered, upper
 from ..shown.result import Result, combine, right, wrong
-
-SINGLE = 2e-5  # what float32 may cost
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def near(first: object, second: object, within: float = 1e-9) -> bool:
 
     both = [torch.as_tensor(value) for value in (first, second)]
     if any(tensor.dtype == torch.float32 for tensor in both):
-        within = max(within, SINGLE)
+        within = max(within, 2e-5)  # what it may cost
     a, b = (tensor.double() for tensor in both)
     return a.shape == b.shape and bool(((a - b).abs() <= within * b.abs().max().clamp_min(1.0)).all())
 
@@ -90,8 +88,7 @@ def _try(
     except Stopped:
         raise
     except Exception as error:  # the test could not use what it was given
-        reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:120]}"
-        return wrong("untried", own=f"{wanted.sentence} (It could not be tried: {reason}.)")
+        return wrong("untried", own=f"{wanted.sentence} (It could not be tried: {describe(error)})")
     holds, rows = seen if isinstance(seen, tuple) else (seen, ())
     if bool(holds):
         return right(f"It has the property “{wanted.name}”.")

@@ -115,10 +115,9 @@ def _defines(system: Equations, wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in system.outputs:
             has = ", ".join(f"`{n}`" for n in system.outputs)
-            sentence = f"Your equations define {has}; `{name}` is asked for."
-            if any(n.startswith(f"{name}_") for n in system.outputs):
-                sentence += f" Its indices stand in square brackets: `{name}[…]`."
-            stop("missing", sentence)
+            near = any(n.startswith(f"{name}_") for n in system.outputs)
+            more = f" Its indices stand in square brackets: `{name}[…]`." if near else ""
+            stop("missing", f"Your equations define {has}; `{name}` is asked for.{more}")
 
 
 def _apply(name: str, function: Callable[..., Tensor], *args: Tensor) -> Tensor:
@@ -157,13 +156,11 @@ def _compared(
             continue
         if made:
             return mistaken(mistake.name, mistake.sentence)
-    numbers = (compared.got, compared.expected)
-    shown = None not in numbers and compared.index is not None
-    entry = f"{compared.tensor}[{','.join(map(str, compared.index or ()))}]"
-    return Result(
-        False, (compared_finding(compared),), ("entry", "yours", "right") if shown else (),
-        ((entry, *numbers),) if shown else (),
-    )  # fmt: skip
+    numbers, columns = (compared.got, compared.expected), ("entry", "yours", "right")
+    if None in numbers or compared.index is None:
+        return Result(False, (compared_finding(compared),))
+    entry = f"{compared.tensor}[{','.join(map(str, compared.index))}]"
+    return Result(False, (compared_finding(compared),), columns, ((entry, *numbers),))
 
 
 def _table(value: object) -> Table:
@@ -259,9 +256,8 @@ class _Run:
 
     def _agrees(self, system: Equations) -> bool:
         runs = (self._run(system, case) for case in self.hosted)
-        return all(
-            close(r[n], right[n]) for r, right in zip(runs, self.rights, strict=True) for n in self.wanted
-        )
+        pairs = zip(runs, self.rights, strict=True)
+        return all(close(run[n], right[n]) for run, right in pairs for n in self.wanted)
 
     def _outputs(self, system: Equations, case: Case) -> dict[str, Tensor]:
         try:

@@ -90,19 +90,17 @@ def _judged(
         return _counted(form, oracle, at)
     if expected is None:
         return formed(f"Your formula was read as `{form}`.")
+    outcomes = _outcomes(form)
     if is_digest(expected, "formula"):
-        try:
-            same = matches(Outcome(text=formula_text(form)), str(expected))
-        except NotationError as error:
-            return unreadable(error, "other")
-        plain = wrong("other", own=f"`{form}` is not right.", outcomes=_outcomes(form))
+        plain = wrong("other", own=f"`{form}` is not right.", outcomes=outcomes)
+        same = any(matches(outcome, str(expected)) for outcome in outcomes)
         return right(f"`{form}` is right.") if same else plain
     compared = ClosedForm(str(expected), symbols).compare(form)
     if compared.equal:
         return right(f"`{form}` is right.")
     kind = compared.kind or "different"
     own = _FORM.get(kind, "Your formula is not the right one.")
-    return wrong(kind, own=own, whole=compared.message, outcomes=_outcomes(form))
+    return wrong(kind, own=own, whole=compared.message, outcomes=outcomes)
 
 
 def _typeset(text: str, symbols: Sequence[str]) -> str:

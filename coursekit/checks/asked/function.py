@@ -11,9 +11,9 @@ from ..diagnosis.instead import Instead
 from ..diagnosis.recognise import Measured, Suspects, judge
 from ..diagnosis.truth import Truth, agreed, explanation, targets_of
 from ..judging.by_hand import by_hand_alone, measured
-from ..judging.cases import Case, Missing, collect, float64, on_host, split
+from ..judging.cases import Case, collect, float64, on_host, split
 from ..judging.outcome import matching
-from ..judging.student import check, name_of, stop
+from ..judging.student import Stopped, check, name_of, stop
 from ..shown.result import Result
 
 
@@ -38,7 +38,7 @@ def function(
         with torch.no_grad():
             values = split(oracle(*(case[name] for name in (takes or case))), returns, "the oracle")
         for part in returns:
-            if isinstance(values[part], Missing):
+            if isinstance(values[part], Stopped):
                 raise ValueError(f"the oracle returns no {part!r}")
         return {part: torch.as_tensor(value).detach().double() for part, value in values.items()}
 

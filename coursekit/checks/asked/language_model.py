@@ -95,11 +95,8 @@ def _inside(thing: object) -> Iterable[object]:
     if isinstance(thing, types.FunctionType):
         named = [thing.__globals__.get(name) for name in thing.__code__.co_names]
         cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-        return [
-            *(n for n in named if not isinstance(n, types.ModuleType)),
-            *cells,
-            *(thing.__defaults__ or ()),
-        ]
+        named = [n for n in named if not isinstance(n, types.ModuleType)]
+        return [*named, *cells, *(thing.__defaults__ or ())]
     if isinstance(thing, type):
         return [value for name, value in vars(thing).items() if not name.startswith("__")]
     # torch's own switches of a module (training, hooks) are no knowledge.

@@ -85,9 +85,8 @@ def _fresh(sources: list[str], seconds: float) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", __name__]
     given = json.dumps(sources).encode()
     try:
-        output = subprocess.run(
-            command, input=given, capture_output=True, env=environment, timeout=seconds
-        ).stdout
+        done = subprocess.run(command, input=given, capture_output=True, env=environment, timeout=seconds)
+        output = done.stdout
     except subprocess.TimeoutExpired as late:
         output = late.stdout or b""
     return [json.loads(line) for line in output.decode().splitlines() if line.endswith("}")]
@@ -169,9 +168,8 @@ def run_cell(source: str, scope: dict[str, Any], name: str = "cell") -> Any:
     tree = ast.parse(re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.MULTILINE), name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), scope)
-    return (
-        eval(compile(ast.Expression(last.value), name, "eval"), scope) if isinstance(last, ast.Expr) else None
-    )
+    value = ast.Expression(last.value if isinstance(last, ast.Expr) else ast.Constant(None))
+    return eval(compile(ast.fix_missing_locations(value), name, "eval"), scope)
 
 
 if __name__ == "__main__":

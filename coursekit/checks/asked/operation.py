@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from ..judging.cases import Case, Missing, cases_of, split
+from ..judging.cases import Case, cases_of, split
 from ..judging.counting import Count, count
 from ..judging.student import Stopped, check, listed, name_of, run, stop, upper
 from ..judging.tensors import close, dtype_of, read
@@ -52,10 +52,8 @@ def operations(
             _right(answer, counted.value, oracle(**case), case, returns)
     name, totals = name_of(answer), [c.multiply_adds for c in counts]
     if not all(totals):
-        stop(
-            "uncounted",
-            f"No multiply-adds were seen in {name}: does it compute with the tensors it is given?",
-        )
+        seen = f"No multiply-adds were seen in {name}"
+        stop("uncounted", f"{seen}: does it compute with the tensors it is given?")
     most, exact = _each(at_most, cases), _each(exactly, cases)
     fault = next(_faults(name, totals, [c.entries for c in counts], most, exact, grows or inf), None)
     numbers: dict[str, Any] = {"columns": ("operator", "multiply-adds"), "rows": tuple(counts[-1].by.items())}
@@ -86,8 +84,8 @@ def _right(
     rights = expected if isinstance(expected, Mapping) else {returns[0]: expected}
     given = split(value, returns, name_of(answer))
     for part, right_one in rights.items():
-        if isinstance(missing := given[part], Missing):
-            raise Stopped(missing.result)
+        if isinstance(missing := given[part], Stopped):
+            raise missing
         like = right_one.detach().double()
         noun = f"`{part}`" if len(returns) > 1 else f"what {name_of(answer)} returns"
         if not close(read(given[part], like, noun), like, dtype_of(given[part])):
@@ -123,9 +121,8 @@ def _faults(
     yield from _growth("operations", f"The work of {name} grows", totals, [grows] * len(totals))
     bounds = exact or most or entries
     if any(number > ENTRIES * bound for number, bound in zip(entries, bounds, strict=True)):
-        yield Finding(
-            "operations", f"{upper(name)} computes {_number(max(entries))} entries, far more than it needs."
-        )
+        far = f"{upper(name)} computes {_number(max(entries))} entries, far more than it needs."
+        yield Finding("operations", far)
     limits = (
         [min(grows, 1.25 * after / before) for before, after in pairwise(bounds)]
         if exact or most

@@ -63,9 +63,7 @@ class Backward:
     def gradients(self, mode: AbstractContextManager[object]) -> dict[str, Tensor]:
         leaves = list(self.leaves.values())
         with mode:
-            found = torch.autograd.grad(
-                self.value, leaves, retain_graph=True, allow_unused=True, materialize_grads=True
-            )
+            found = torch.autograd.grad(self.value, leaves, retain_graph=True, materialize_grads=True)
         return dict(zip(self.leaves, found, strict=True))
 
     @cached_property

@@ -5,6 +5,7 @@ it calls that is what the student did.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations, islice
 from time import process_time
@@ -39,20 +40,17 @@ def nearby(
         for change in islice(mutations(answer.system), MOST):
             if process_time() - begun > SECONDS:
                 break
-            try:
-                if not likely(change) or not right(mended := Equations(change.program)):
-                    continue
-                compared = mended.compare(answer, outputs=outputs)
-            except Exception:
-                continue  # it cannot be run on these sizes; the plain sentence must come all the same
-            if compared.kind not in UNTOLD:
-                return compared_finding(compared)
+            with suppress(
+                Exception
+            ):  # one may not run on these sizes; the plain sentence must come all the same
+                if likely(change) and right(mended := Equations(change.program)):
+                    compared = mended.compare(answer, outputs=outputs)
+                    if compared.kind not in UNTOLD:
+                        return compared_finding(compared)
         for sentence, program in _exchanged(answer):
-            try:
+            with suppress(Exception):
                 if right(Equations(program)):
                     return Finding("exchanged", sentence, sentence)
-            except Exception:
-                continue
     idle = [name for name in needed() if name not in answer.inputs]
     if not idle:
         return None
@@ -83,9 +81,8 @@ def compared_finding(compared: Comparison) -> Finding:
     it is known what kind of mistake it is, and in which tensor."""
     own = OWN.get(compared.kind or "", "")
     spot = f" in `{compared.tensor}`" if compared.tensor else ""
-    return Finding(
-        compared.kind or "different", own and f"{own}{spot}.", compared.sentence or compared.message
-    )
+    whole = compared.sentence or compared.message
+    return Finding(compared.kind or "different", own and f"{own}{spot}.", whole)
 
 
 # What a kind of mistake says of the student's own equations; without a word here a page says that they are not right.

@@ -11,7 +11,6 @@ from functools import cache
 
 from torch import Tensor
 
-from ..judging.cases import Missing
 from ..judging.outcome import matching, outcome_of
 from ..judging.student import Stopped, upper
 from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
@@ -56,7 +55,7 @@ def _judged(
     measured: Measured | None,
 ) -> Result:
     """One part, in every case; what is known of the question tells how it is wrong."""
-    if absent := next((value for value in answers if isinstance(value, Missing)), None):
+    for absent in (value for value in answers if isinstance(value, Stopped)):
         return absent.result
     rights, outcomes = all_rights[part], (outcome_of(list(answers)),)
     try:
@@ -100,17 +99,15 @@ def recognise(pairs: Pairs, others: Rights, given: Cases, suspects: Suspects | N
     off = [n for n, pair in enumerate(pairs) if not close(*pair)]  # a case of one may hide a mistake
     every, pairs = pairs, [pairs[n] for n in off]
     given = [given[n] for n in off] if given else ()
-    found = (
-        _first(_FIRST, pairs) or _factor(pairs, [sizes_of(case) for case in given]) or _first(_TURNED, pairs)
-    )
+    sizes = [sizes_of(case) for case in given]
+    found = _first(_FIRST, pairs) or _factor(pairs, sizes) or _first(_TURNED, pairs)
     if found is None and suspects is not None:
         found = suspects([a for a, _ in every])
     for name, rights in others.items() if found is None else ():
         if all(close(a, rights[n]) for n, (a, _) in zip(off, pairs, strict=True)):
             return Finding("swapped", f"is what belongs to `{name}`.")
-    found = (
-        found or _product(pairs, given) or _first(_SUMMED, pairs) or _slice(pairs) or _first(_HOLES, pairs)
-    )
+    found = found or _product(pairs, given) or _first(_SUMMED, pairs)
+    found = found or _slice(pairs) or _first(_HOLES, pairs)
     if found is None and len(off) < len(every):
         only = "is right in some of the cases and wrong in others: what differs between them?"
         found = Finding("case", f"{only} Does a size, or another of their numbers, stand in your answer?")
@@ -249,9 +246,8 @@ def _product(pairs: Pairs, given: Cases) -> Finding | None:
                 if all(close(product(g, t), a) for a, g, t in each):
                     return Finding("extra factor", f"has a product too many: with {words.format(name)}.")
                 if all(close(product(a, t), g) for a, g, t in each):
-                    return Finding(
-                        "missing factor", "lacks a product.", f"lacks a product: with {words.format(name)}."
-                    )
+                    whole = f"lacks a product: with {words.format(name)}."
+                    return Finding("missing factor", "lacks a product.", whole)
             except RuntimeError:  # the sizes do not allow it
                 continue
     return None
@@ -269,9 +265,8 @@ def _slice(pairs: Pairs) -> Finding | None:
         return Finding("entry", f"is right but for one entry, another one in each case (here {here}).")
     for axis, index in enumerate(off[0][0].tolist()):
         if all(_axis(g, axis) for _, g in pairs) and all(bool((e[:, axis] == index).all()) for e in off):
-            return Finding(
-                "slice", f"is wrong only where its axis {axis} is {index}; the rest of it is right."
-            )
+            said = f"is wrong only where its axis {axis} is {index}; the rest of it is right."
+            return Finding("slice", said)
     return None
 
 

@@ -10,15 +10,14 @@ import torch
 from torch import Tensor
 
 from ..judging.cases import Case
-from ..judging.student import Stopped
+from ..judging.outcome import as_torch
+from ..judging.student import stop
 from ..judging.tensors import at, close, unflatten
-from ..shown.result import Finding, wrong
+from ..shown.result import Finding
 from .bent import Backward, Key
 
 STEP = 6e-6  # the cube root of float64's rounding: the best step of a central difference
 PROBES = 4  # entries of each gradient where autograd itself is checked
-
-_TARGET = re.compile(r"(\w+)(?:\[(\w+)\])?")
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,9 @@ class Target:
 
 
 def targets_of(wrt: Iterable[str] | Mapping[str, str]) -> list[Target]:
-    pairs = wrt.items() if isinstance(wrt, Mapping) else ((name, name) for name in wrt)
     targets = []
-    for part, text in pairs:
-        match = _TARGET.fullmatch(text)
+    for part, text in (wrt if isinstance(wrt, Mapping) else {name: name for name in wrt}).items():
+        match = re.fullmatch(r"(\w+)(?:\[(\w+)\])?", text)
         if match is None:
             raise ValueError(f"wrt names a variable, `U`, or a row of one, `L[x]`; not {text!r}")
         targets.append(Target(part, match[1], match[2]))
@@ -106,20 +104,13 @@ def agreed(truth: Truth) -> None:
             slope, expected = truth.difference(target, entry), float(gradient[entry])
             if abs(slope - expected) > 1e-4 * float(flat.max()) + 100 * noise:
                 own = "This check cannot judge: autograd and central differences disagree about the loss itself, for "
-                own += f"`{target.part}`{at(entry)}. Does it detach or change a tensor?"
-                columns = ("entry", "autograd", "by central differences")
-                row = (f"{target.part}{at(entry)[4:]}", expected, slope)
-                raise Stopped(wrong("oracle", own=own, columns=columns, rows=(row,)))
+                own += f"`{target.part}`{at(entry)}: {expected:.6g} and {slope:.6g}. Does it detach or change a tensor?"
+                stop("oracle", own)
 
 
 def _taking(loss: Callable[..., Tensor], case: Case) -> Callable[[Case], Tensor]:
     """The loss as a function of a whole case: it receives the variables that its signature names."""
     parameters = inspect.signature(loss).parameters.values()
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        return lambda variables: loss(**{n: _torch(v) for n, v in variables.items()})
-    names = [p.name for p in parameters if p.name in case]
-    return lambda variables: loss(**{n: _torch(variables[n]) for n in names})
-
-
-def _torch(value: object) -> object:
-    return torch.as_tensor(value) if type(value).__module__ == "numpy" else value
+    everything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    names = [n for n in case if everything or any(p.name == n for p in parameters)]
+    return lambda variables: loss(**{n: as_torch(variables[n]) for n in names})

@@ -7,26 +7,19 @@ makes fits.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from ..shown.result import Result, wrong
+from ..shown.result import wrong
 from .outcome import outcome_of
 from .student import Stopped, a_thing, listed, name_of, run, stop, upper
 
 Case = Mapping[str, object]
 NOTE = " (gradient checks need float64, which this device does not have: they ran on one that has it)"
-
-
-@dataclass(frozen=True)
-class Missing:
-    """A part that is not in what the function returned."""
-
-    result: Result
 
 
 def any_seed() -> int:
@@ -43,16 +36,12 @@ def cases_of(given: Case | Sequence[Case]) -> list[dict[str, object]]:
 
 
 def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
-    """What stands for each part: a dict by key, a tuple by position, a single value as it is."""
+    """What stands for each part: a dict by key, a tuple by position, a single value as it is. What lacks is Stopped."""
     if isinstance(value, Mapping):
         extra = [f"`{key}`" for key in value if key not in parts]
         has = f"; it has {listed(extra)} instead" if extra else ""
-        return {
-            part: value[part] if part in value else Missing(
-                wrong("missing", own=f"There is no `{part}` in what {name} returns{has}.")
-            )
-            for part in parts
-        }  # fmt: skip
+        lacks = {p: wrong("missing", own=f"There is no `{p}` in what {name} returns{has}.") for p in parts}
+        return {part: value[part] if part in value else Stopped(lacks[part]) for part in parts}
     if len(parts) == 1:
         return {parts[0]: value[0] if isinstance(value, tuple) and len(value) == 1 else value}
     if hasattr(value, "tolist"):  # several numbers in one array

@@ -7,7 +7,6 @@ counts them. Entrywise work (gates, activations) is counted apart, as it is in t
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from math import prod
 from typing import Any
 
@@ -105,7 +104,7 @@ class _Counting(Watch):
             if whole is not NotImplemented:
                 return whole
         out = func(*args, **kwargs)
-        if packet.__name__.rstrip("_") not in _MOVED and not _is_view(func):
+        if packet.__name__.rstrip("_") not in _MOVED and not func.is_view:
             outputs = out if isinstance(out, (tuple, list)) else (out,)
             self.entries += sum(t.numel() for t in outputs if isinstance(t, Tensor) and t.is_floating_point())
         if rule is not None:
@@ -136,17 +135,10 @@ class _Counting(Watch):
             self._add(packet, found[1])
 
 
-@cache
-def _is_view(func: Any) -> bool:
-    returns = func._schema.returns
-    return bool(returns) and all(r.alias_info is not None and not r.alias_info.is_write for r in returns)
-
-
 def _distinct(tensor: Tensor) -> int:
     """How many numbers a tensor holds: an expanded axis repeats the same ones."""
-    return prod(
-        size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride or size == 1
-    )
+    axes = zip(tensor.shape, tensor.stride(), strict=True)
+    return prod(size for size, stride in axes if stride or size == 1)
 
 
 def _storage(tensor: Tensor) -> int:

@@ -130,9 +130,7 @@ def run(function: object, /, *args: object, **kwargs: object) -> object:
             said = f"{upper(name)} changes its {which} in place"
             stop("changed", f"{said}: what a function is given must stay as it was, so work on a copy.")
     if unanswered(value):
-        code = getattr(
-            function, "__code__", None
-        )  # where the body is `...` it names nothing and does nothing
+        code = getattr(function, "__code__", None)  # a body of `...` names nothing and does nothing
         unwritten = code is not None and not code.co_names and len(code.co_code) <= 8
         stop("empty", empty if unwritten else f"{upper(name)} returns nothing: does it end with `return`?")
     return value

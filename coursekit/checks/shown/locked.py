@@ -1,14 +1,9 @@
 """A mistake opens its own sentence: the outcome of a wrong answer is the key that its sentence is locked with.
 
-At release, where the author's mistakes are known:
-
-    seen = {m.name: result of the visible check on m's answer for m in mistakes}
-    boxes = lock([(m.name, m.sentence, seen[m.name].outcomes) for m in mistakes], salt="bptt/grads_t")
-
-In the notebook, `checks.gradients(…).named(boxes)`: whoever makes the mistake holds its key, and nobody else can
-read the sentence. Nothing of the answer is in the boxes. They are text, about 60 bytes and the sentence a mistake:
-in the notebook itself, or in the package, `coursekit/checks/said/bptt.json` ({question: boxes}), and then the
-notebook says `.named("bptt/grads_t")`.
+Release runs each of the author's mistakes through the visible check and makes `boxes = lock([(name, sentence,
+outcomes), …], salt="bptt/grads_t")`. In the notebook, `checks.gradients(…).named(boxes)`: whoever makes the mistake
+holds its key, and nobody else can read the sentence. Nothing of the answer is in the boxes. They are text, in the
+notebook or in the package, `coursekit/checks/said/bptt.json`; then the notebook says `.named("bptt/grads_t")`.
 
 An outcome is what the answer comes to on the visible cases: numbers, or a normal form, a chosen set, an error. Of
 many numbers the norm and a few fixed projections are kept, each in buckets wide against float32's rounding; where
@@ -25,6 +20,7 @@ from base64 import b85decode, b85encode
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BytesIO
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -76,7 +72,7 @@ def lock(mistakes: Iterable[tuple[str, str, Sequence[Outcome]]], salt: str) -> s
         secret = hashlib.sha256(b"\0".join((b"sentence", salt.encode(), plain))).digest()[:_ID]
         if plain not in bodies:
             bodies[plain] = len(bodies)
-            sealed.append(_seal(secret, plain))
+            sealed.append(_seal(secret, _mix(secret, plain)))
         number = bodies[plain]
         if number > 255:
             raise ValueError("one question can lock at most 256 sentences")
@@ -93,7 +89,8 @@ def unlock(boxes: str, outcomes: Sequence[Outcome]) -> list[Named]:
     salt, records, bodies = _read(boxes)
     found: dict[Named, list[str]] = {}  # a mistake, and the parts whose outcome opened its box
     for outcome in outcomes:
-        for key in _keys(salt, outcome):
+        for token in islice(_tokens(outcome, salt), MOST):
+            key = _key(salt, token, outcome)
             opened = [m for r in records if r[:_TAG] == _tag(key) and (m := _open(key, r[_TAG:], bodies))]
             for mistake in opened:
                 found.setdefault(mistake, []).append(outcome.part)
@@ -123,11 +120,11 @@ def _told(found: dict[Named, list[str]], outcomes: Sequence[Outcome]) -> list[Na
         return whole if len(whole) == 1 else []
     shown = []
     while found:
-        best = max(len(parts) for parts in found.values())
-        leading = [m for m, parts in found.items() if len(parts) == best]
-        here = set(found[leading[0]])
-        if not any(set(found[m]) & here for m in leading[1:]):
-            shown.append(Named(leading[0].name, leading[0].sentence, tuple(found[leading[0]])))
+        best = max(map(len, found.values()))
+        first, *leading = [m for m, parts in found.items() if len(parts) == best]
+        here = set(found[first])
+        if not any(set(found[m]) & here for m in leading):
+            shown.append(Named(first.name, first.sentence, tuple(found[first])))
         found = {m: left for m, parts in found.items() if (left := [p for p in parts if p not in here])}
     return shown
 
@@ -158,16 +155,9 @@ def buckets(number: float, reach: float, width: float = 0.0) -> list[int]:
     return list(dict.fromkeys(math.floor((number + step) / wide) for step in (0, -reach, reach)))
 
 
-def _cost(outcome: Outcome) -> int:
-    return QUICK if len(outcome.numbers) >= MANY and outcome.reach is None else SLOW
-
-
-def _keys(salt: str, outcome: Outcome) -> Iterator[bytes]:
-    return (_key(salt, token, outcome) for token in islice(_tokens(outcome, salt), MOST))
-
-
 def _key(salt: str, token: str, outcome: Outcome) -> bytes:
-    return hashlib.sha256(slow(salt, token, _cost(outcome)) + outcome.part.encode()).digest()
+    cost = QUICK if len(outcome.numbers) >= MANY and outcome.reach is None else SLOW
+    return hashlib.sha256(slow(salt, token, cost) + outcome.part.encode()).digest()
 
 
 def _tokens(outcome: Outcome, salt: str) -> Iterator[str]:
@@ -202,26 +192,20 @@ def _features(numbers: Sequence[float], salt: str) -> list[float]:
 def _read(boxes: str) -> tuple[str, list[bytes], list[bytes]]:
     try:
         mark, salt, text = boxes.split("$")
-        packed = b85decode(text.replace('"', "$"))
-        count, size = int.from_bytes(packed[:2], "big"), _TAG + _ID + 1
-        records = [packed[2 + n * size : 2 + (n + 1) * size] for n in range(count)]
-        bodies, at = [], 2 + count * size
-        while at < len(packed):
-            length = int.from_bytes(packed[at : at + 2], "big")
-            bodies.append(packed[at + 2 : at + 2 + length])
-            at += 2 + length
+        packed = BytesIO(b85decode(text.replace('"', "$")))
     except (AttributeError, ValueError):
         mark = ""
     if mark != "said":
         raise ValueError("these are no locked sentences: they are made by `coursekit release`")
-    return salt, records, bodies
+    records = [packed.read(_TAG + _ID + 1) for _ in range(int.from_bytes(packed.read(2), "big"))]
+    return salt, records, [*iter(lambda: packed.read(int.from_bytes(packed.read(2), "big")), b"")]
 
 
 def _open(key: bytes, record: bytes, bodies: Sequence[bytes]) -> Named | None:
     for number, body in enumerate(bodies):
         secret = _mix(key + bytes([number]), record)
-        if secret[_ID] == number and (plain := _unseal(secret[:_ID], body)) is not None:
-            name, parts, sentence = plain.decode().split("\n", 2)
+        if secret[_ID] == number and hmac.compare_digest(body, _seal(secret[:_ID], body[8:])):
+            name, parts, sentence = _mix(secret[:_ID], body[8:]).decode().split("\n", 2)
             return Named(name, sentence, tuple(parts.split("\0")))
     return None
 
@@ -230,15 +214,8 @@ def _tag(key: bytes) -> bytes:
     return hashlib.sha256(b"tag" + key).digest()[:_TAG]
 
 
-def _seal(secret: bytes, plain: bytes) -> bytes:
-    hidden = _mix(secret, plain)
+def _seal(secret: bytes, hidden: bytes) -> bytes:
     return hmac.digest(secret, hidden, "sha256")[:8] + hidden
-
-
-def _unseal(secret: bytes, body: bytes) -> bytes | None:
-    mark, hidden = body[:8], body[8:]
-    good = hmac.compare_digest(mark, hmac.digest(secret, hidden, "sha256")[:8])
-    return _mix(secret, hidden) if good else None
 
 
 def _mix(key: bytes, data: bytes) -> bytes:

@@ -20,11 +20,15 @@ _SIGNS = {
     "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "sum": "∑", "prod": "∏", "ldots": "…", "circ": "∘",
 }  # fmt: skip
 _SPACES = {",": ".17em", ";": ".28em", "quad": "1em", "qquad": "2em", "!": "0", " ": ".3em", ":": ".22em"}
-_ACCENTS = {
-    "hat": "^", "tilde": "~", "bar": "¯", "vec": "→", "dot": "˙",
-    "widehat": "^", "widetilde": "~", "overline": "¯",
+_ACCENTS = {"hat": "^", "tilde": "~", "bar": "¯", "vec": "→", "widehat": "^", "widetilde": "~"}
+# What a command makes of its arguments.
+_MADE = {
+    **dict.fromkeys(("frac", "dfrac", "tfrac"), "<mfrac>{0}{1}</mfrac>"),
+    "sqrt": "<msqrt>{0}</msqrt>", "underset": "<munder>{1}{0}</munder>",
+    **{name: f'<mover accent="true">{{0}}<mo>{sign}</mo></mover>' for name, sign in _ACCENTS.items()},
+    **{name: f'<mspace width="{width}"></mspace>' for name, width in _SPACES.items()},
+    **{name: f"<mo>{sign}</mo>" for name, sign in _SIGNS.items()},
 }  # fmt: skip
-_STYLED = ("mathit", "mathbf", "mathbb", "mathcal")
 
 
 def mathml(latex: str) -> str:
@@ -69,12 +73,10 @@ class _Reader:
         below = above = ""
         while self.peek() in ("_", "^", "'"):
             sign = self.take()
-            if sign == "'":
-                above += "<mo>′</mo>"
-            elif sign == "_":
+            if sign == "_":
                 below = self.argument()
             else:
-                above += self.argument()
+                above += "<mo>′</mo>" if sign == "'" else self.argument()
         if not below and not above:
             return base
         wide = base in ("<mo>∑</mo>", "<mo>∏</mo>")
@@ -86,13 +88,6 @@ class _Reader:
             return self.element()
         self.take()
         return _row(self.until("}"))
-
-    def words(self) -> str:
-        """The text of an argument, letter by letter as it was written."""
-        if self.peek() != "{":
-            return self.take()
-        self.take()
-        return "".join(iter(lambda: self.take().replace("}", ""), ""))
 
     def element(self) -> str:
         token = self.take()
@@ -113,39 +108,30 @@ class _Reader:
         return f"<mo{still}>{escape('−' if token == '-' else token)}</mo>"
 
     def command(self, word: str) -> str:
-        if word in ("frac", "dfrac", "tfrac"):
-            return f"<mfrac>{self.argument()}{self.argument()}</mfrac>"
-        if word == "sqrt":
-            return f"<msqrt>{self.argument()}</msqrt>"
-        if word == "underset":
-            below, base = self.argument(), self.argument()
-            return f"<munder>{base}{below}</munder>"
-        if word in _ACCENTS:
-            return f'<mover accent="true">{self.argument()}<mo>{_ACCENTS[word]}</mo></mover>'
-        if word in _STYLED:
-            return f"<mi>{escape(self.words())}</mi>"
+        if word in _MADE:
+            return _MADE[word].format(*(self.argument() for n in (0, 1) if f"{{{n}}}" in _MADE[word]))
+        if word in ("mathit", "mathbf", "mathbb", "mathcal"):  # the text of the argument, letter by letter
+            letters = self.take()
+            if letters == "{":
+                letters = "".join(iter(lambda: self.take().replace("}", ""), ""))
+            return f"<mi>{escape(letters)}</mi>"
         if word in ("left", "right", "big", "Big", "bigl", "bigr"):
             sign = self.take().lstrip("\\")
             return f"<mo>{escape('' if sign == '.' else sign)}</mo>"
-        if word in _SPACES:
-            return f'<mspace width="{_SPACES[word]}"></mspace>'
-        if word in _SIGNS:
-            return f"<mo>{_SIGNS[word]}</mo>"
         return f"<mi>{_LETTERS.get(word) or _greek(word) or escape(word)}</mi>"
 
     def table(self, name: str) -> str:
         rows: list[list[str]] = [[""]]
-        end = f"\\end{{{name}}}"
-        while (token := self.peek()) and token != end:
+        while (token := self.peek()) and token != f"\\end{{{name}}}":
             if token == "&":
-                self.take()
                 rows[-1].append("")
             elif token == "\\\\":
-                self.take()
                 rows.append([""])
             else:
                 rows[-1][-1] += self.scripted()
+                continue
+            self.take()
         self.take()
-        cells = ["".join(f"<mtd>{cell}</mtd>" for cell in row) for row in rows]
+        cells = ("".join(f"<mtd>{cell}</mtd>" for cell in row) for row in rows)
         made = f"<mtable>{''.join(f'<mtr>{row}</mtr>' for row in cells)}</mtable>"
         return f"<mrow><mo>{{</mo>{made}</mrow>" if name == "cases" else made

@@ -4,11 +4,10 @@ The panel has no script and no style sheet: inline styles alone survive Lab's sa
 a static page. Its colours are tints over whatever the page has, so it needs no knowledge of light or dark.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from .mathml import mathml
@@ -42,33 +41,26 @@ def plain(sentence: str) -> str:
     return sentence.replace("`", "")
 
 
-def _look(result: Result) -> tuple[str, str, str]:
+def _look(result: "Result") -> tuple[str, str, str]:
     """The mark, its colour and its name for a reader who does not see it."""
     if result.kind == "form":
         return "◦", GREY, "read, and judged later"
     return ("✓", GREEN, "right") if result.ok else ("✗", RED, "not right yet")
 
 
-def text(result: Result) -> str:
+def text(result: "Result") -> str:
     lines = [f"{_look(result)[0]} {plain(result.sentence)}"]
     if result.parts:
         lines.append("    " + "  ".join(f"{'✓' if p.ok else '✗'} {name}" for name, p in result.parts.items()))
-    if result.block:
-        lines += ["    " + line for line in result.block.splitlines()]
-    lines += ["    " + line for line in _columns(result)]
+    table = [list(result.columns)] * bool(result.columns) + [[number(c) for c in row] for row in result.rows]
+    widths = [max(map(len, column)) for column in zip_longest(*table, fillvalue="")]
+    rows = ("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False)).rstrip() for row in table)
+    lines += ["    " + line for line in (*result.block.splitlines(), *rows)]
     lines += [f"    hint: {plain(hint)}" for hint in result.hints if not result.ok]
     return "\n".join(lines)
 
 
-def _columns(result: Result) -> list[str]:
-    table = [list(result.columns)] * bool(result.columns) + [[number(c) for c in row] for row in result.rows]
-    if not table:
-        return []
-    widths = [max(len(row[n]) for row in table if n < len(row)) for n in range(max(map(len, table)))]
-    return ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False)).rstrip() for row in table]
-
-
-def show(result: Result) -> bool:
+def show(result: "Result") -> bool:
     """Display the panel where a notebook's kernel runs; False in a terminal."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
@@ -80,13 +72,14 @@ def show(result: Result) -> bool:
     return True
 
 
-def html(result: Result) -> str:
+def html(result: "Result") -> str:
     # The colour is in borders and tints: the words and marks have the page's own ink, which is readable on any page.
     mark, colour, name = _look(result)
-    body = [
-        f'<div role="status" style="border-left:4px solid rgb({colour});background:rgba({colour},.09);'
-        f'padding:.6em .9em;margin:.3em 0;border-radius:0 6px 6px 0;max-width:52em;line-height:1.5">'
-    ]
+    frame = (
+        f"border-left:4px solid rgb({colour});background:rgba({colour},.09);padding:.6em .9em;margin:.3em 0;"
+    )
+    frame += "border-radius:0 6px 6px 0;max-width:52em;line-height:1.5"
+    body = [f'<div role="status" style="{frame}">']
     if result.reading:
         body.append(f'<div style="overflow:auto hidden;padding-bottom:.4em">{result.reading}</div>')
     body.append(
@@ -94,9 +87,8 @@ def html(result: Result) -> str:
         f"{_prose(result.sentence)}</div>"
     )
     if result.parts:
-        body.append(
-            f'<div style="margin-top:.4em">{" ".join(_chip(n, p) for n, p in result.parts.items())}</div>'
-        )
+        chips = " ".join(_chip(name, part) for name, part in result.parts.items())
+        body.append(f'<div style="margin-top:.4em">{chips}</div>')
     if result.block:
         body.append(
             f'<pre style="margin:.5em 0 0;padding:.5em .7em;background:rgba(128,128,128,.12);color:inherit;'
@@ -104,9 +96,7 @@ def html(result: Result) -> str:
         )
     if result.rows:
         body.append(_table(result))
-    if not result.ok:
-        body.append(_hints(result.hints))
-    return "".join(body) + "</div>"
+    return "".join(body) + ("" if result.ok else _hints(result.hints)) + "</div>"
 
 
 def equations(lines: Sequence[tuple[str, str, bool]], given: str) -> str:
@@ -145,7 +135,7 @@ def _prose(sentence: str) -> str:
     return "".join(p if n % 2 == 0 else f'<code style="{style}">{p}</code>' for n, p in enumerate(pieces))
 
 
-def _chip(name: str, part: Result) -> str:
+def _chip(name: str, part: "Result") -> str:
     colour = GREEN if part.ok else RED
     shape = f' <span style="opacity:.7">{part.reading}</span>' if part.reading else ""
     return (
@@ -155,18 +145,15 @@ def _chip(name: str, part: Result) -> str:
     )
 
 
-def _table(result: Result) -> str:
+def _table(result: "Result") -> str:
     cell = "padding:.1em 1.2em .1em 0;text-align:left;border:0;background:transparent;color:inherit"
     head = "".join(
         f'<{(tag := "th" if c else "td")} style="{cell};font-weight:400;opacity:.7">{escape(c)}</{tag}>'
         for c in result.columns
     )
-    rows = "".join(
-        '<tr style="background:transparent">'
-        + "".join(f'<td style="{cell};font-family:monospace">{_prose(number(c))}</td>' for c in row)
-        + "</tr>"
-        for row in result.rows
-    )
+    td = f'<td style="{cell};font-family:monospace">'
+    lines = ("".join(f"{td}{_prose(number(c))}</td>" for c in row) for row in result.rows)
+    rows = "".join(f'<tr style="background:transparent">{line}</tr>' for line in lines)
     top = f"<thead><tr>{head}</tr></thead>" if head else ""
     return (
         '<div style="overflow-x:auto" tabindex="0"><table style="border:0;border-collapse:collapse;margin:.5em 0 0;'

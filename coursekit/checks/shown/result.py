@@ -120,21 +120,19 @@ class Result:
 
     def looked(self) -> Result:
         """This result with what a longer look finds; where that is nothing, with the slip that it was known by."""
-        found = self.look() if self.look is not None and not self.mistake else None
-        if found is not None:
+        if self.mistake:
+            return self
+        if self.look is not None and (found := self.look()) is not None:
             return replace(self, findings=(found,), look=None)
         parts = {name: part.looked() for name, part in self.parts.items()}
         told = self
-        if not self.mistake and any(part is not self.parts[name] for name, part in parts.items()):
+        if any(part is not self.parts[name] for name, part in parts.items()):
             told = replace(self, parts=parts, findings=combine(parts, "").findings)
         return told.telling(self.slips) if told.kind in PLAIN else told
 
     def named(self, boxes: str) -> Result:
-        """This result with the sentence of the named mistake that the answer makes, where it makes one.
-
-        `boxes` are the question's locked sentences (see `locked`): the text itself, or "assignment/question" for
-        those that the package keeps. Only the outcome of the mistake opens its sentence.
-        """
+        """This result with the sentence of the named mistake that the answer makes, where it makes one; `boxes` are the
+        question's locked sentences (see `locked`), or "assignment/question" for those that the package keeps."""
         boxes = boxes if "$" in boxes else kept(boxes)
         found = [] if not boxes or self.ok or self.mistake else unlock(boxes, self.outcomes)
         slips = tuple(one for one in found if one.name.startswith(SLIP))
@@ -145,14 +143,11 @@ class Result:
         if not found:
             return self
         explained = {part.partition(NESTED)[0]: mistake for mistake in found for part in mistake.parts}
-        failed = {name: part for name, part in self.parts.items() if not part.ok}
-        whole = "" in explained or (len(found) == 1 and all(name in explained for name in failed))
-        parts = dict(self.parts)
-        for name, part in failed.items():
-            if name in explained:
-                parts[name] = part._saying([explained[name]])
-        mine = self._saying(found, parts=parts)
-        return mine if whole or not parts else replace(mine, findings=combine(parts, "").findings)
+        failed = [name for name, part in self.parts.items() if not part.ok]
+        whole = "" in explained or (len(found) == 1 and explained.keys() >= set(failed))
+        told = {name: self.parts[name]._saying([explained[name]]) for name in failed if name in explained}
+        mine = self._saying(found, parts={**self.parts, **told})
+        return mine if whole or not self.parts else replace(mine, findings=combine(mine.parts, "").findings)
 
     def _saying(self, found: Sequence[Named], **more: Any) -> Result:
         findings = tuple(Finding("mistake", mistake.sentence) for mistake in found)
