@@ -27,9 +27,6 @@ CONVENTIONAL = {
 }  # fmt: skip
 _SERVED = {"call", "getattr", "getitem", "len", "iter", "next"}  # what a candidate may do to a test's object
 _DRAWING = _SERVED - {"getattr", "len"}
-_ACCOUNT = {
-    "status": str, "error": str, "seconds": float, "outputs": list, "names": list, "line": int, "type": str,
-}  # fmt: skip
 _BUILT_IN = ("builtins", "numpy", "collections", "torch._C")
 
 
@@ -89,12 +86,13 @@ class Desk(Peer):
 
     def run(self, source: str) -> dict[str, Any]:
         """Run a cell over there; its account of it is at least of the right form."""
-        reply = self.command("run", source)
-        if type(reply) is not dict or any(type(reply.get(key)) is not kind for key, kind in _ACCOUNT.items()):
-            raise self.misbehaved("an account of a cell of the wrong form")
-        if reply["status"] not in ("ok", "error", "timeout"):
-            raise self.misbehaved("an unknown status")
-        return reply
+        match reply := self.command("run", source):
+            case {
+                "status": "ok" | "error" | "timeout", "error": str(), "type": str(), "line": int(),
+                "seconds": float(), "outputs": list(), "names": list(),
+            } if type(reply) is dict:  # fmt: skip
+                return reply
+        raise self.misbehaved("an account of a cell of the wrong form")
 
     def misbehaved(self, why: str) -> BaseException:
         self.fault = ChannelError(why, "malformed")

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from .. import wire
 
@@ -122,12 +122,14 @@ class Keeper:
 
     def lend(self, value: Any) -> Any:
         """The value with every tensor of real numbers in it kept here; all else goes as it is."""
-        if isinstance(value, Tensor) and value.is_floating_point():
-            self.upload += UPLOAD * value.numel()
-            return self.keep(value.detach().clone(), hidden=True)
-        if type(value) in (list, tuple):
-            return type(value)(map(self.lend, value))
-        return {key: self.lend(item) for key, item in value.items()} if type(value) is dict else value
+
+        def lend(tensor: Tensor) -> Any:
+            if not tensor.is_floating_point():
+                return tensor
+            self.upload += UPLOAD * tensor.numel()
+            return self.keep(tensor.detach().clone(), hidden=True)
+
+        return tree_map_only(Tensor, lend, value)
 
     def keep(self, tensor: Tensor, hidden: bool) -> Kept:
         if tensor.dtype not in DTYPE_NAMES:
@@ -236,7 +238,7 @@ class Keeper:
             self.over = TOO_MUCH
         elif not is_view(func):
             # By plain numbers among the arguments a result can be larger than what went in.
-            numbers = [abs(n) for n in leaves((args, kwargs)) if type(n) in (int, float) and n == n]
+            numbers = [abs(n) for n in tree_leaves((args, kwargs)) if type(n) in (int, float) and n == n]
             bound = prod(max(1, t.numel()) for t in tensors) * prod(min(max(1.0, n), 1e18) for n in numbers)
             if bound > LARGEST:
                 apart = _meta(kwargs) if tensors else {**kwargs, "device": "meta"}
@@ -278,18 +280,8 @@ def _tamed(packet: str, name: str, args: list[Any]) -> tuple[str, str, list[Any]
     return packet, name, args
 
 
-def leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from leaves(item)
-    else:
-        yield value
-
-
 def tensors_of(value: Any) -> Iterator[Tensor]:
-    return (leaf for leaf in leaves(value) if isinstance(leaf, Tensor))
+    return (leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor))
 
 
 def _meta(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._C import _functorch
+from torch.utils._pytree import tree_map_only
 
 from coursekit.checks.judging.counting import Watch
 
@@ -195,9 +196,7 @@ class Line(Watch):
 
     def _lifted(self, value: Any) -> Any:
         """The student's own tensors among the arguments go over as constants."""
-        if isinstance(value, Tensor) and not isinstance(value, Lent):
-            return self.constant(value)
-        return [self._lifted(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return tree_map_only(Tensor, lambda t: t if isinstance(t, Lent) else self.constant(t), value)
 
 
 def _named(value: Any) -> Any:
