@@ -76,7 +76,7 @@ def as_csv(entries: list[Entry], refused: Mapping[str, str] | None = None) -> st
     rows: list[list[object]] = [["student", "score", "max_score", "status", *columns.values()]]
     for entry in entries:
         scores = {q.key: points(q.score) for q in entry.questions if not q.waiting}
-        status = "waiting" if entry.status == "graded" and entry.waiting else entry.status
+        status = "flagged" if entry.flags else "waiting" if entry.waiting else "graded"
         cells = [scores.get(key, "") for key in columns]
         rows.append([entry.student, points(entry.score), points(entry.max_score), status, *cells])
     graded = {entry.student for entry in entries}
