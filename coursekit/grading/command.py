@@ -190,6 +190,11 @@ def _shared(record: Record, entries: list[Entry]) -> list[Entry]:
     for person in (people := record.term.people()):
         if person.group and person.student in found:
             groups[person.group].append(found[person.student])
+    for entry in entries:
+        if match := NUMBERED.fullmatch(
+            entry.student
+        ):  # Moodle's download has a folder a group, with its number
+            groups[match["name"]].append(entry)
     together = record.term.told("together", entries[0].assignment) if entries else {}
     for entry in entries:
         for member in json.loads(together.get(entry.student, "[]")):

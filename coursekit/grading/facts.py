@@ -78,7 +78,7 @@ class Master:
         return tuple(fold(cell.released) for cell in self.cells)
 
     @cached_property
-    def questions(self) -> tuple[tuple[MasterCell | None, tuple[MasterCell, ...]], ...]:
+    def questions(self) -> list[tuple[MasterCell | None, list[MasterCell]]]:
         """Each answer cell with the cells that grade it: the tests below it, or itself where a person does."""
         found: list[tuple[MasterCell | None, list[MasterCell]]] = [(None, [])]
         tested = found[0]
@@ -88,7 +88,7 @@ class Master:
                 tested = found[-1] if cell.kind == "code" else tested  # no test reads an essay
             elif cell.role == "test":
                 tested[1].append(cell)
-        return tuple((answer, tuple(graders)) for answer, graders in found)
+        return found
 
     @cached_property
     def answer_of(self) -> dict[str, str]:
@@ -288,11 +288,8 @@ class Entry:
     def moved(self, other: "Entry") -> list[str]:
         """What each question has in the other that it has not here, as `test_x 2 → 0`."""
         mine, theirs = ({q.id: q.score for q in one.questions} for one in (self, other))
-        return [
-            f"{name} {points(mine.get(name, 0))} → {points(theirs.get(name, 0))}"
-            for name in dict.fromkeys((*mine, *theirs))
-            if mine.get(name, 0) != theirs.get(name, 0)
-        ]
+        both = {name: (mine.get(name, 0.0), theirs.get(name, 0.0)) for name in (*mine, *theirs)}
+        return [f"{name} {points(old)} → {points(new)}" for name, (old, new) in both.items() if old != new]
 
     def given(self, hands: Mapping[Key, ByHand]) -> "Entry":
         """The entry with the points and comments that a person has given since."""
@@ -320,11 +317,11 @@ class Entry:
 Printed = dict[str, list[CellOutcome]]  # by notebook: what became of its cells; pictures in base 64
 
 
-def printed_from_plain(data: Mapping[str, list[dict[str, Any]]] | None) -> Printed:
-    return {
-        name: [CellOutcome(**output_from_plain(_known(CellOutcome, cell))) for cell in cells]
-        for name, cells in (data or {}).items()
-    }
+def printed_from_plain(data: Mapping[str, list[dict[str, Any]]]) -> Printed:
+    def cell(kept: dict[str, Any]) -> CellOutcome:
+        return CellOutcome(**output_from_plain(_known(CellOutcome, kept)))
+
+    return {name: list(map(cell, cells)) for name, cells in data.items()}
 
 
 def titles(entries: Iterable[Entry]) -> dict[Key, str]:

@@ -190,6 +190,16 @@ def test_no_grade_ever_reaches_another_students_row(given_class):
     assert len(filled.written) + len(filled.left) == len(finals), "what is not written is listed"
 
 
+def test_the_number_of_a_group_of_moodle_is_no_participants_number():
+    """mod/assign/classes/downloader.php: where groups hand in, a folder has the group's name and number."""
+    sheet = "Identifier,Full name,Group,Grade\nParticipant 3,Ada,Team A,\nParticipant 7,Kurt,Team B,\n"
+    with pytest.raises(GradingError, match="none of the graded students"):
+        fill_moodle(sheet, {"Team A (7)": Final(5, 10)})
+    filled = fill_moodle(sheet, {"Team A (7)": Final(5, 10), "Kurt (7)": Final(3, 10)})
+    assert filled.written == ["Kurt (7)"]
+    assert [row[3] for row in rows(filled.text)[1:]] == ["", "3"]
+
+
 @st.composite
 def moodle_classes(draw):
     """A Moodle class: participants' numbers, ID numbers and addresses that share digits, some missing or twice."""

@@ -352,16 +352,17 @@ def test_who_handed_in_by_moodle_is_not_missing_though_moodle_numbers_them_anew(
     shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
     options = Options(tmp_path)
     with Record(options.gradebook_url) as record, record.engine.begin() as connection:
-        for student in ("Ada L (301)", "John S (303)", "Jo P (304)", "Jo P (305)"):
+        for student in ("Ada L (301)", "John S (303)", "Jo P (304)", "Jo P (305)", "Team A (9)"):
             row = {"student": student, "assignment": "sums", "record": graded_entry(student, "sums")}
             connection.execute(insert(GRADED).values(**row, digest="d", outputs="{}"))
-    class_list = (
-        "Vorname,Nachname,E-Mail\nAda,L,a@x\nJohn,S,b@x\nJohn,S,c@x\nJo,P,d@x\nJo,P,e@x\nLise,M,f@x\n"
-    )
+    class_list = "Vorname,Nachname,E-Mail,Gruppen\nAda,L,a@x\nJohn,S,b@x\nJohn,S,c@x\nJo,P,d@x\nJo,P,e@x\n"
+    class_list += "Lise,M,f@x\nMax,B,g@x,Team A\n"
     with options.record() as record:
         record.term.enrol(read_roster(class_list))
     (sums,) = status(None, options)
     assert sums.missing == ["b@x", "c@x", "f@x"], "of two of one name it cannot be told which"
+    export("sums", tmp_path / "all.csv", "csv", None, options)
+    assert "\ng@x,10," in (tmp_path / "all.csv").read_text(), "whose group has a folder gets its grade"
 
 
 def test_a_grade_that_was_cut_off_in_the_gradebook_is_a_sentence(tmp_path, empty_gradebook):

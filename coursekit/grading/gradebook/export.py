@@ -76,7 +76,7 @@ def as_csv(entries: list[Entry], refused: Mapping[str, str] | None = None) -> st
     rows: list[list[object]] = [["student", "score", "max_score", "status", *columns.values()]]
     for entry in entries:
         scores = {q.key: points(q.score) for q in entry.questions if not q.waiting}
-        status = "waiting" if entry.status == "graded" and entry.waiting else entry.status
+        status = "flagged" if entry.flags else "waiting" if entry.waiting else "graded"
         cells = [scores.get(key, "") for key in columns]
         rows.append([entry.student, points(entry.score), points(entry.max_score), status, *cells])
     graded = {entry.student for entry in entries}
@@ -162,7 +162,11 @@ def _fill(
     for n in range(1, len(rows)):
         for key in keys[n]:
             where[key].add(n)
-    places = {student: _places(student, where) for student in finals}
+    named: dict[str, set[int]] = defaultdict(set)
+    for n, row in enumerate(rows):
+        for cell in row:
+            named[cell.strip()].add(n)
+    places = {student: _places(student, where, named) for student in finals}
     claims = Counter(n for found in places.values() for n in found)
     if not claims:
         raise GradingError(f"none of the graded students is in the {what}: is it that of another course?")
@@ -190,10 +194,15 @@ def _fill(
     return filled
 
 
-def _places(student: str, where: Mapping[tuple[str, str], set[int]]) -> set[int]:
-    """The rows that have this student's id: the number that the system gave, or else the id as a whole."""
+def _places(
+    student: str, where: Mapping[tuple[str, str], set[int]], named: Mapping[str, set[int]]
+) -> set[int]:
+    """The rows that have this student's id: the number that the system gave, or else the id as a whole. Moodle numbers
+    groups as well: a number whose row has not the name, while others have it, is not a student's."""
     match = NUMBERED.fullmatch(student)
-    return (where.get(("number", match["number"])) if match else None) or where.get(("id", student), set())
+    numbered = where.get(("number", match["number"]), set()) if match else set()
+    others = named.get(match["name"], set()) if match else set()
+    return (set() if others and not others & numbered else numbered) or where.get(("id", student), set())
 
 
 def _column(titles: list[str], names: set[str], head: list[str], what: str, wanted: str) -> int:

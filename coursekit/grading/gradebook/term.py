@@ -23,9 +23,7 @@ from .tables import ASSIGNMENT, FACTS, rows
 
 _GROUPS = ("grup", "group", "groep")  # how the word for them begins, in small letters
 _NUMBERS = ("id number", "id-nummer", "numéro d", "número de id", "codice id", "id-nr")
-_POLICY = re.compile(
-    r"(?P<percent>\d+(?:\.\d+)?)\s*%\s*(?:a|per)\s*(?P<unit>hour|day)(?:\s*after\s*(?P<grace>\d+)\s*h)?"
-)
+_POLICY = re.compile(r"(\d+(?:\.\d+)?)\s*%\s*(?:a|per)\s*(hour|day)(?:\s*after\s*(\d+)\s*h)?")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Lateness:
         match = _POLICY.fullmatch(text.strip())
         if text and not match:
             raise GradingError(f"{text!r} is not a late policy; write for example '10% a day after 1h'")
-        return cls(float(match["percent"]), match["unit"], float(match["grace"] or 0)) if match else cls()
+        return cls(float(match[1]), match[2], float(match[3] or 0)) if match else cls()
 
     def penalty(self, student: str, score: float, when: datetime.datetime | None) -> float:
         due = self.extensions.get(student, self.due)
