@@ -10,7 +10,6 @@ import importlib
 import inspect
 import json
 import re
-import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
@@ -69,11 +68,10 @@ class Api(Block):
 
     def _text(self, box: nodes.Element, thing: object) -> nodes.Element:
         """The docstring as it was written: an indented block in it is code, and so is an example."""
-        indented: Callable[[re.Match[str]], str] = lambda found: (
-            textwrap.indent(found[0].rstrip(), "    ") + "\n"
-        )
-        text = re.sub(r"(?m)^>>>.*\n?(?:.+\n?)*", indented, inspect.getdoc(thing) or "")
-        lines = [_line(line) for line in text.splitlines()]
+        lines: list[str] = []
+        for n, part in enumerate(re.split(r"(?m)^(>>>.*\n?(?:.+\n?)*)", inspect.getdoc(thing) or "")):
+            own = part.splitlines()
+            lines += ["```python", *own, "```", ""] if n % 2 else map(_line, own)
         self.state.nested_parse(StringList(lines, source=str(thing)), self.content_offset, box)
         return box
 

@@ -1,7 +1,8 @@
 """Input guards: one sentence that names the tensor, the shape it has and the shape it needs.
 
     B, T = need_shape("x", x, "B T K", K=self.inputs)      # the sizes that were not given, in order
-    V, d, D = need_tensors("L V d, H D D, I d D", L, H, I)  # several that belong together: all of this page
+    V, d, D = need_shapes("L V d, H D D, I d D", L, H, I)  # several, whose sizes must agree
+    V, d, D = need_tensors("L V d, H D D, I d D", L, H, I)  # and which are finite, of one dtype, on one device
     B, T = need_ids("w", w, "B T", below=V)                # whole numbers, 0 <= w < V
     need_finite("x", x)                                    # no NaN, no infinity
     need_like("h", h, "x", x)                              # one dtype, one device
@@ -45,18 +46,24 @@ def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[i
     return tuple(size for word, size in found.items() if word not in sizes)
 
 
-def need_tensors(patterns: str, *tensors: Tensor, **sizes: int) -> tuple[int, ...]:
-    """Tensors that belong together, "name pattern" for each: a size that one has found is given for those after it,
-    all are finite, and have the dtype and the device of the first."""
+def need_shapes(patterns: str, *tensors: Tensor, **sizes: int) -> tuple[int, ...]:
+    """`need_shape` for each "name pattern"; a size that one tensor has found is given for those after it."""
     known = dict(sizes)
-    first, *_ = names = [text.partition(" ")[0] for text in patterns.split(", ")]
-    for name, text, tensor in zip(names, patterns.split(", "), tensors, strict=True):
-        free = [word for word in dict.fromkeys(text.split()[1:]) if word != "..." and word not in known]
-        known |= zip(free, need_shape(name, tensor, text.partition(" ")[2], **known), strict=True)
-    for name, tensor in zip(names, tensors, strict=True):
-        need_like(name, tensor, first, tensors[0])
-        need_finite(name, tensor)
+    for text, tensor in zip(patterns.split(", "), tensors, strict=True):
+        name, _, pattern = text.partition(" ")
+        free = [word for word in dict.fromkeys(pattern.split()) if word != "..." and word not in known]
+        known |= zip(free, need_shape(name, tensor, pattern, **known), strict=True)
     return tuple(size for name, size in known.items() if name not in sizes)
+
+
+def need_tensors(patterns: str, *tensors: Tensor, **sizes: int) -> tuple[int, ...]:
+    """As `need_shapes`, for tensors of finite numbers that have the dtype and the device of the first."""
+    names = [text.partition(" ")[0] for text in patterns.split(", ")]
+    found = need_shapes(patterns, *tensors, **sizes)
+    for name, tensor in zip(names, tensors, strict=True):
+        need_like(name, tensor, names[0], tensors[0])
+        need_finite(name, tensor)
+    return found
 
 
 def need_ids(name: str, tensor: Tensor, pattern: str, below: int, **sizes: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_shape, need_tensors
+from .guards import BadInput, need_shape, need_shapes
 from .patterns import LOCAL, attend, check_pattern
 
 
@@ -26,7 +26,7 @@ def local_attention(
     """
     if pattern not in LOCAL:
         raise BadInput(f"pattern is {pattern!r}; local attention needs one of {', '.join(LOCAL)}")
-    T, _, _ = need_tensors("Query ... T I, Key ... T I, Value ... T C", Query, Key, Value)
+    T, _, _ = need_shapes("Query ... T I, Key ... T I, Value ... T C", Query, Key, Value)
     w = check_pattern(pattern, T, w)
     if allowed is None:
         allowed = torch.ones(T, dtype=torch.bool, device=Query.device)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_shape, need_tensors
+from .guards import BadInput, need_shape, need_shapes
 
 
 class Pattern(NamedTuple):
@@ -84,7 +84,7 @@ def attend(Query: Tensor, Key: Tensor, Value: Tensor, mask: Tensor | None = None
 
     Query (...,T1,I), Key and Value (...,T2,I), mask broadcastable to (...,T1,T2) -> h (...,T1,I), alpha.
     """
-    T1, I, T2, _ = need_tensors("Query ... T1 I, Key ... T2 I, Value ... T2 C", Query, Key, Value)
+    T1, I, T2, _ = need_shapes("Query ... T1 I, Key ... T2 I, Value ... T2 C", Query, Key, Value)
     scores = (Query / sqrt(I)) @ Key.transpose(-1, -2)
     if mask is not None:
         if mask.dim() < 2 or mask.shape[-1] != T2 or mask.shape[-2] not in (1, T1):
