@@ -12,6 +12,7 @@ from ..diagnosis.instead import Instead
 from ..diagnosis.truth import Truth, agreed, explanation, targets_of
 from ..judging.by_hand import by_hand_alone, measured
 from ..judging.cases import Case, cases_of, collect
+from ..judging.mistakes import matching
 from ..judging.precision import float64, on_host
 from ..judging.student import check, stop
 from ..shown.result import Result, combine
@@ -41,7 +42,8 @@ def gradients(
     names = [target.part for target in targets]
     cases, moved = float64(cases_of(given))
     truth = [Truth(loss, case, targets) for case in on_host(cases)]
-    agreed(truth[0])
+    if not matching():  # the loss is the same, and was looked at
+        agreed(truth[0])
     with by_hand_alone(answer) if by_hand else nullcontext():
         answers = collect(answer, cases, takes, names)
     rights = {name: [t.gradients[name] for t in truth] for name in names}

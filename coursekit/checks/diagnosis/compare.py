@@ -9,6 +9,7 @@ from functools import cache
 from torch import Tensor
 
 from ..judging.cases import Missing
+from ..judging.mistakes import matching
 from ..judging.outcome import outcome_of
 from ..judging.student import Stopped, upper
 from ..judging.tensors import at, close, dtype_of, low_precision, read, worst
@@ -62,6 +63,8 @@ def _judge(
     pairs = list(zip(tensors, rights, strict=True))
     if all(close(a, g, dtype_of(raw)) for raw, (a, g) in zip(answers, pairs, strict=True)):
         return right(f"{upper(noun)} is right.", reading=shape_of(tensors[0]))
+    if matching():
+        return Result(False, (Finding("other", "is not right.", of=noun),), outcomes=outcomes)
     number = next(n for n, (a, g) in enumerate(pairs) if not close(a, g, dtype_of(answers[n])))
     entry = worst(*pairs[number])
     columns: tuple[str, ...] = ("entry", "yours", "right")

@@ -8,6 +8,13 @@ from dataclasses import dataclass
 from ..shown.locked import Named, alike
 from ..shown.result import Result
 
+_matching: list[Result] = []  # the wrong results whose mistakes are tried
+
+
+def matching() -> bool:
+    """Whether this check is one of a named mistake, asked what its answer comes to: nobody reads why it is wrong."""
+    return bool(_matching)
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -38,7 +45,11 @@ def recognised(result: Result, mistakes: Sequence[Mistake], again: Callable[[obj
                 )
             if names == failed:
                 return result.telling([Named(m.name, m.sentence, ("",))])
-    tried = [(m.name, m.sentence, again(wrong).outcomes) for m, wrong in wrongs if result.outcomes]
+    _matching.append(result)
+    try:
+        tried = [(m.name, m.sentence, again(wrong).outcomes) for m, wrong in wrongs if result.outcomes]
+    finally:
+        _matching.pop()
     return result.telling(alike(result.outcomes, tried))
 
 
