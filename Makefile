@@ -23,8 +23,8 @@ help:  ## list the targets
 demo: .venv/.installed  ## set up, build the book, grade a sample class, say where to look
 	@$(COURSEKIT) demo
 
-test: .venv/.installed browser  ## set up, then lint, types and every test
-	@$(MAKE) --no-print-directory -j2 lint book
+test: .venv/.installed  ## set up, then lint, types and every test
+	@$(MAKE) --no-print-directory -j3 lint book browser
 	@$(PYTEST) $(TESTS)
 
 check: .venv/.installed  ## the inner loop: lint, types, and the tests that are not slow
