@@ -23,17 +23,16 @@ from .gradebook import export as exports
 from .gradebook.export import NUMBERED, Final, fill_canvas, fill_moodle
 from .gradebook.record import Change, Record
 from .gradebook.term import in_utc
-from .gradescope import autograder_zip
 from .pages.feedback import feedback
 from .pages.frame import file_name
 from .pages.report import term_page
 from .pages.shelf import Shelf
 from .pipeline import Grading, works
-from .run.warm import Warm
 from .submissions.collect import CANVAS, MOODLE, Collection, Submission, collect
 
 if TYPE_CHECKING:
     from .run.cluster import Cluster
+    from .run.warm import Warm
 
 
 @dataclass(frozen=True)
@@ -107,6 +106,8 @@ def run(
                 from .run.cluster import Cluster
 
                 return opened.enter_context(Cluster(options.dask, **how))
+            from .run.warm import Warm
+
             jobs, hidden = options.jobs or len(os.sched_getaffinity(0)), private_folders(options.course)
             return opened.enter_context(Warm(jobs=jobs, hidden=hidden, **how))
 
@@ -228,6 +229,8 @@ def export(
     if form == "gradescope-zip":
         return write(to, autograder_zip(options.course, name, options.unsafe)), []
     with options.record() as record:
+        from .gradescope import autograder_zip
+
         entries, refused = _shared(record, record.graded(name)), record.term.told("refused")
     if form == "gradescope":
         for entry in entries:
