@@ -144,11 +144,12 @@ def publish(
 @app.command()
 def doctor(
     device: Annotated[bool, Option("--device", help="Prove that work for a GPU is graded here.")] = False,
+    course: CourseOption = Path("."),
 ) -> None:
     """Tell what this machine has, and what is missing for what."""
     from .doctor import examine, examine_device
 
-    findings = list(examine_device() if device else examine())
+    findings = list(examine_device() if device else examine(course))
     width = max(len(f.part) for f in findings)
     for finding in findings:
         mark = MARKS[True] if finding.ok else "[yellow]–[/]"
