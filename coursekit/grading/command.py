@@ -187,21 +187,23 @@ def json_records(graded: Graded) -> str:
 def _shared(record: Record, entries: list[Entry]) -> list[Entry]:
     """The entries of an assignment, and for every other member of a group a copy of what one of them handed in."""
     found = {entry.student: entry for entry in entries}
+    # Who is in several groups shares with whoever is in all of them, or by a folder that has the name of one: Moodle's
+    # download has a folder a group, with its number.
     groups: dict[str, list[Entry]] = defaultdict(list)
+    folders: dict[str, list[Entry]] = defaultdict(list)
     for person in (people := record.term.people()):
         if person.group and person.student in found:
             groups[person.group].append(found[person.student])
     for entry in entries:
-        if match := NUMBERED.fullmatch(
-            entry.student
-        ):  # Moodle's download has a folder a group, with its number
-            groups[match["name"]].append(entry)
+        if match := NUMBERED.fullmatch(entry.student):
+            folders[match["name"]].append(entry)
     together = record.term.told("together", entries[0].assignment) if entries else {}
     for entry in entries:
         for member in json.loads(together.get(entry.student, "[]")):
             found.setdefault(member, replace(entry, student=member))
     for person in people:
-        if best := max(groups[person.group], key=lambda entry: entry.score, default=None):
+        theirs = groups[person.group] + [entry for name in person.groups for entry in folders[name]]
+        if best := max(theirs, key=lambda entry: entry.score, default=None):
             found.setdefault(person.student, replace(best, student=person.student))
     return record.penalised(list(found.values()))
 
@@ -227,10 +229,10 @@ def export(
     Gives the file, and a sentence for each grade that was not written into it.
     """
     if form == "gradescope-zip":
-        return write(to, autograder_zip(options.course, name, options.unsafe)), []
-    with options.record() as record:
         from .gradescope import autograder_zip
 
+        return write(to, autograder_zip(options.course, name, options.unsafe)), []
+    with options.record() as record:
         entries, refused = _shared(record, record.graded(name)), record.term.told("refused")
     if form == "gradescope":
         for entry in entries:
@@ -315,7 +317,8 @@ def whole_term(options: Options) -> Path:
 class Standing:
     assignment: str
     entries: list[Entry]
-    missing: list[str]  # of the class list, without a work; [] where there is no list
+    missing: list[str] | None  # of the class list, without a work; None where there is no list
+    strangers: list[str]  # who handed in and is not in the class list
     refused: dict[str, str]
     due: str
 
@@ -326,6 +329,7 @@ def status(name: str | None, options: Options) -> list[Standing]:
     with options.record() as record:
         people, refused = record.term.people(), record.term.told("refused")
         called = Counter(person.name for person in people)
+        listed = {known for p in people for known in (p.student, p.name, *p.groups)}
         known = record.assignments(ungraded=True)
         if name is not None and name not in known:
             has = ", ".join(known) or "none"
@@ -337,6 +341,11 @@ def status(name: str | None, options: Options) -> list[Standing]:
             handed = Counter(match["name"] for match in map(NUMBERED.fullmatch, done) if match)
             absent = [p for p in people if p.student not in done]
             missing = [p.student for p in absent if not (p.name and called[p.name] <= handed[p.name])]
+            who = [entry.student for entry in entries] if people else []
+            strangers = [one for one in who if not listed & {one, NUMBERED.sub(r"\g<name>", one)}]
             due = record.term.lateness(assignment).due
-            found.append(Standing(assignment, entries, missing, refused, in_utc(due) if due else ""))
+            shown = in_utc(due) if due else ""
+            found.append(
+                Standing(assignment, entries, missing if people else None, strangers, refused, shown)
+            )
     return found
