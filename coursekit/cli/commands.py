@@ -100,9 +100,7 @@ def book(
 
 
 @app.command()
-def new(
-    folder: Annotated[Path, Argument(help="The course's folder; it must be empty, or not there yet.")],
-) -> None:
+def new(folder: Annotated[Path, Argument(help="The course's folder, empty or not there yet.")]) -> None:
     """Begin a course of your own: one chapter, one assignment with a question of each kind, tests."""
     from ..authoring.course import new as make
 

@@ -127,9 +127,7 @@ def status(
     table = columns("assignment", "due", "graded>", "missing>", "late>", "waiting>", "flagged>")
     found = standing(assignment, options)
     for one in found:
-        missing = (
-            "–" if one.missing is None else len(one.missing)
-        )  # nobody knows where there is no class list
+        missing = "–" if one.missing is None else len(one.missing)
         late = sum(e.late_penalty > 0 for e in one.entries)
         rest = sum(e.waiting > 0 for e in one.entries), sum(bool(e.flags) for e in one.entries)
         table.add_row(one.assignment, one.due, *map(str, (len(one.entries), missing, late, *rest)))

@@ -194,11 +194,10 @@ def _shared(record: Record, entries: list[Entry]) -> list[Entry]:
     for person in (people := record.term.people()):
         if person.group and person.student in found:
             groups[person.group].append(found[person.student])
+    together = record.term.told("together", entries[0].assignment) if entries else {}
     for entry in entries:
         if match := NUMBERED.fullmatch(entry.student):
             folders[match["name"]].append(entry)
-    together = record.term.told("together", entries[0].assignment) if entries else {}
-    for entry in entries:
         for member in json.loads(together.get(entry.student, "[]")):
             found.setdefault(member, replace(entry, student=member))
     for person in people:
@@ -342,10 +341,8 @@ def status(name: str | None, options: Options) -> list[Standing]:
             absent = [p for p in people if p.student not in done]
             missing = [p.student for p in absent if not (p.name and called[p.name] <= handed[p.name])]
             who = [entry.student for entry in entries] if people else []
-            strangers = [one for one in who if not listed & {one, NUMBERED.sub(r"\g<name>", one)}]
+            others = [one for one in who if not listed & {one, NUMBERED.sub(r"\g<name>", one)}]
             due = record.term.lateness(assignment).due
-            shown = in_utc(due) if due else ""
-            found.append(
-                Standing(assignment, entries, missing if people else None, strangers, refused, shown)
-            )
+            when = in_utc(due) if due else ""
+            found.append(Standing(assignment, entries, missing if people else None, others, refused, when))
     return found

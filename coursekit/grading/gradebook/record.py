@@ -264,9 +264,8 @@ class Record:
             done = (HISTORY.c.number == row.number) | (own & (HISTORY.c.assignment == assignment))
             with self.engine.begin() as connection:
                 connection.execute(update(HISTORY).where(done).values(record=None, outputs=None))
-            changes.append(
-                Change(row.run, row.student, assignment, row.after, row.before, f"undone: {row.why}")
-            )
+            whose, why = (row.run, row.student, assignment), f"undone: {row.why}"
+            changes.append(Change(*whose, row.after, row.before, why))
         return changes
 
     # ── what is read ──
