@@ -100,9 +100,7 @@ def book(
 
 
 @app.command()
-def new(
-    folder: Annotated[Path, Argument(help="The course's folder; it must be empty, or not there yet.")],
-) -> None:
+def new(folder: Annotated[Path, Argument(help="The course's folder, empty or not there yet.")]) -> None:
     """Begin a course of your own: one chapter, one assignment with a question of each kind, tests."""
     from ..authoring.course import new as make
 
@@ -144,11 +142,12 @@ def publish(
 @app.command()
 def doctor(
     device: Annotated[bool, Option("--device", help="Prove that work for a GPU is graded here.")] = False,
+    course: CourseOption = Path("."),
 ) -> None:
     """Tell what this machine has, and what is missing for what."""
     from .doctor import examine, examine_device
 
-    findings = list(examine_device() if device else examine())
+    findings = list(examine_device() if device else examine(course))
     width = max(len(f.part) for f in findings)
     for finding in findings:
         mark = MARKS[True] if finding.ok else "[yellow]–[/]"

@@ -9,6 +9,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from .bootstrap import OLDEST, find_browser, find_postgres
 
@@ -63,7 +64,7 @@ def examine_device() -> Iterator[Finding]:
     yield Finding("  confined", outcome.level not in ("", "none"), f"behind {outcome.level or 'nothing'}")
 
 
-def examine() -> Iterator[Finding]:
+def examine(course: Path) -> Iterator[Finding]:
     """Every finding, in the order in which a newcomer needs them."""
     from ..grading.confine.sandbox import capabilities
 
@@ -86,7 +87,7 @@ def examine() -> Iterator[Finding]:
     needs = f"`coursekit grade` would need --unsafe: {offered.why}"
     yield Finding("sandbox", offered.enough, "student code can be confined" if offered.enough else needs)
     for part, answer in offered.parts.items():
-        yield Finding(f"  {part}", answer == "yes", answer)
+        yield Finding(f"  {part}", answer == "yes" or part == "user", answer)
     found = find_browser()
     missing = "no Chromium: the browser tests of the book need one (Debian: `apt-get install chromium`)"
     yield Finding("browser", bool(found), found or missing)
@@ -95,7 +96,7 @@ def examine() -> Iterator[Finding]:
     ready = f"client ready for --gradebook postgresql+psycopg://…; server: {find_postgres() or 'none here'}"
     missing = "only for a gradebook on a server: `pip install psycopg[binary]`"
     yield Finding("PostgreSQL", client, ready if client else missing)
-    yield from _public()
+    yield from _public(course)
 
 
 def _torch() -> Iterator[Finding]:
@@ -111,12 +112,12 @@ def _torch() -> Iterator[Finding]:
     yield Finding("device", True, slow if device == "cpu" else device)
 
 
-def _public() -> Iterator[Finding]:
+def _public(folder: Path) -> Iterator[Finding]:
     """What a Colab button of the course here will open, once it is published."""
     from ..authoring.course import Course, CourseError
 
     try:
-        course = Course.find()
+        course = Course.find(folder)
         names, public = course.assignments(), course.public
     except CourseError as error:
         yield Finding("published", False, str(error))

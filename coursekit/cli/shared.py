@@ -48,7 +48,7 @@ def chore(name: str | None = None) -> Callable[[Callable[..., None]], Callable[.
         both = [*own, *inspect.signature(_common).parameters.values()]
         command.__signature__ = inspect.Signature(both)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in both}
-        return app.command(name)(command)
+        return app.command(name, rich_help_panel="Chores of a term")(command)
 
     return make
 

@@ -111,7 +111,7 @@ def roster(
     people = read_roster(read_sheet(file))
     with options.record(new=True) as record:
         record.term.enrol(people)
-    groups = {person.group for person in people} - {""}
+    groups = {group for person in people for group in person.groups}
     say(f"{len(people)} in the class" + (f", in {len(groups)} groups" if groups else ""))
 
 
@@ -127,18 +127,20 @@ def status(
     table = columns("assignment", "due", "graded>", "missing>", "late>", "waiting>", "flagged>")
     found = standing(assignment, options)
     for one in found:
-        counts = (
-            len(one.entries), len(one.missing), sum(e.late_penalty > 0 for e in one.entries),
-            sum(e.waiting > 0 for e in one.entries), sum(bool(e.flags) for e in one.entries),
-        )  # fmt: skip
-        table.add_row(one.assignment, one.due, *map(str, counts))
+        missing = "–" if one.missing is None else len(one.missing)
+        late = sum(e.late_penalty > 0 for e in one.entries)
+        rest = sum(e.waiting > 0 for e in one.entries), sum(bool(e.flags) for e in one.entries)
+        table.add_row(one.assignment, one.due, *map(str, (len(one.entries), missing, late, *rest)))
     console.print(table)
     for one in found if assignment else ():
-        for student in one.missing:
-            say(f"missing: {student}")
-        for entry in one.entries:
-            if entry.waiting:
-                say(f"waiting: {entry.student}, {counted(entry.waiting, 'answer')}")
+        lines = [f"missing: {student}" for student in one.missing or ()]
+        lines += [f"not in the class list: {student}" for student in one.strangers]
+        if one.due and (untimed := sum(not entry.when for entry in one.entries)):
+            lines.append(f"without a time that can be trusted, so never late: {counted(untimed, 'work')}")
+        lines += [f"flagged: {entry.student}: {flag}" for entry in one.entries for flag in entry.flags]
+        lines += [f"waiting: {e.student}, {counted(e.waiting, 'answer')}" for e in one.entries if e.waiting]
+        for line in lines:
+            say(line)
     for student, words in (found[0].refused if found else {}).items():
         say(f"refused: {student}: {words}")
 

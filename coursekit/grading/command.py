@@ -23,17 +23,16 @@ from .gradebook import export as exports
 from .gradebook.export import NUMBERED, Final, fill_canvas, fill_moodle
 from .gradebook.record import Change, Record
 from .gradebook.term import in_utc
-from .gradescope import autograder_zip
 from .pages.feedback import feedback
 from .pages.frame import file_name
 from .pages.report import term_page
 from .pages.shelf import Shelf
 from .pipeline import Grading, works
-from .run.warm import Warm
 from .submissions.collect import CANVAS, MOODLE, Collection, Submission, collect
 
 if TYPE_CHECKING:
     from .run.cluster import Cluster
+    from .run.warm import Warm
 
 
 @dataclass(frozen=True)
@@ -107,6 +106,8 @@ def run(
                 from .run.cluster import Cluster
 
                 return opened.enter_context(Cluster(options.dask, **how))
+            from .run.warm import Warm
+
             jobs, hidden = options.jobs or len(os.sched_getaffinity(0)), private_folders(options.course)
             return opened.enter_context(Warm(jobs=jobs, hidden=hidden, **how))
 
@@ -186,21 +187,22 @@ def json_records(graded: Graded) -> str:
 def _shared(record: Record, entries: list[Entry]) -> list[Entry]:
     """The entries of an assignment, and for every other member of a group a copy of what one of them handed in."""
     found = {entry.student: entry for entry in entries}
+    # Who is in several groups shares with whoever is in all of them, or by a folder that has the name of one: Moodle's
+    # download has a folder a group, with its number.
     groups: dict[str, list[Entry]] = defaultdict(list)
+    folders: dict[str, list[Entry]] = defaultdict(list)
     for person in (people := record.term.people()):
         if person.group and person.student in found:
             groups[person.group].append(found[person.student])
-    for entry in entries:
-        if match := NUMBERED.fullmatch(
-            entry.student
-        ):  # Moodle's download has a folder a group, with its number
-            groups[match["name"]].append(entry)
     together = record.term.told("together", entries[0].assignment) if entries else {}
     for entry in entries:
+        if match := NUMBERED.fullmatch(entry.student):
+            folders[match["name"]].append(entry)
         for member in json.loads(together.get(entry.student, "[]")):
             found.setdefault(member, replace(entry, student=member))
     for person in people:
-        if best := max(groups[person.group], key=lambda entry: entry.score, default=None):
+        theirs = groups[person.group] + [entry for name in person.groups for entry in folders[name]]
+        if best := max(theirs, key=lambda entry: entry.score, default=None):
             found.setdefault(person.student, replace(best, student=person.student))
     return record.penalised(list(found.values()))
 
@@ -226,6 +228,8 @@ def export(
     Gives the file, and a sentence for each grade that was not written into it.
     """
     if form == "gradescope-zip":
+        from .gradescope import autograder_zip
+
         return write(to, autograder_zip(options.course, name, options.unsafe)), []
     with options.record() as record:
         entries, refused = _shared(record, record.graded(name)), record.term.told("refused")
@@ -312,7 +316,8 @@ def whole_term(options: Options) -> Path:
 class Standing:
     assignment: str
     entries: list[Entry]
-    missing: list[str]  # of the class list, without a work; [] where there is no list
+    missing: list[str] | None  # of the class list, without a work; None where there is no list
+    strangers: list[str]  # who handed in and is not in the class list
     refused: dict[str, str]
     due: str
 
@@ -323,6 +328,7 @@ def status(name: str | None, options: Options) -> list[Standing]:
     with options.record() as record:
         people, refused = record.term.people(), record.term.told("refused")
         called = Counter(person.name for person in people)
+        listed = {known for p in people for known in (p.student, p.name, *p.groups)}
         known = record.assignments(ungraded=True)
         if name is not None and name not in known:
             has = ", ".join(known) or "none"
@@ -334,6 +340,9 @@ def status(name: str | None, options: Options) -> list[Standing]:
             handed = Counter(match["name"] for match in map(NUMBERED.fullmatch, done) if match)
             absent = [p for p in people if p.student not in done]
             missing = [p.student for p in absent if not (p.name and called[p.name] <= handed[p.name])]
+            who = [entry.student for entry in entries] if people else []
+            others = [one for one in who if not listed & {one, NUMBERED.sub(r"\g<name>", one)}]
             due = record.term.lateness(assignment).due
-            found.append(Standing(assignment, entries, missing, refused, in_utc(due) if due else ""))
+            when = in_utc(due) if due else ""
+            found.append(Standing(assignment, entries, missing if people else None, others, refused, when))
     return found

@@ -9,7 +9,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import nbformat
@@ -189,10 +189,12 @@ class Work:
 # ── what is kept of it ───────────────────────────────────────────────────────────────────────
 
 
+_fields = cache(fields)  # a class of 300 has a hundred thousand verdicts
+
+
 def _known(cls: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """Of stored data, what this version has a field for."""
-    names = {one.name for one in fields(cls)}
-    return {name: value for name, value in data.items() if name in names}
+    return {one.name: data[one.name] for one in _fields(cls) if one.name in data}
 
 
 @dataclass(frozen=True)
@@ -293,7 +295,7 @@ class Entry:
 
     def given(self, hands: Mapping[Key, ByHand]) -> "Entry":
         """The entry with the points and comments that a person has given since."""
-        questions = [hands.get(q.key, ByHand()).on(q) for q in self.questions]
+        questions = [hands[q.key].on(q) if q.key in hands else q for q in self.questions]
         comments: dict[str, dict[str, str]] = {}
         for (notebook, cell), hand in hands.items():
             if hand.comment:

@@ -113,11 +113,9 @@ def main(words: list[str]) -> int:
     try:
         assignment = load_one(home / "source" / "course", name)
         entry = _grade(home, assignment, "--unsafe" in words)
-    except (
-        GradingError
-    ) as error:  # for the student a sentence; for the instructor the reason, in Gradescope's log
+    except GradingError as error:
         write(results, _failed(STOPPED))
-        print(error, file=sys.stderr)
+        print(error, file=sys.stderr)  # the reason is for the instructor, in Gradescope's log
         return 1
     except Exception:
         write(results, _failed(STOPPED))

@@ -53,9 +53,7 @@ def configure(config: Any, root: Path) -> None:
     theirs = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader" / "templates"
     macro = templates / "base" / "mathjax.html.j2"
     try:
-        if (
-            not macro.exists()
-        ):  # its pages get the MathJax that is installed here, in place of one from elsewhere
+        if not macro.exists():  # its pages get the MathJax that is installed here, and none from elsewhere
             from ..book.vendor import mathjax
 
             script = (mathjax() / "tex-svg-full.js").read_text(encoding="utf-8")

@@ -31,9 +31,7 @@ def self_check(path: Path, unsafe: bool = False) -> Iterator[Checked]:
         raise GradingError(f"{path}: {error}") from None
     code = [c for c in cells if c.kind == "code" and c.source.strip()]
     if not any(c.points for c in code):
-        raise GradingError(
-            f"{path} has no tests that can be told from the rest: is it the course's notebook?"
-        )
+        raise GradingError(f"{path} has no tests that can be told from the rest: is it the course's?")
     # A student checks their own work: the tests run where the answers run, as they do in the notebook.
     run = [
         Cell(_strict(c.source), "test", c.grade_id, c.points, mode="own")

@@ -185,6 +185,23 @@ def test_canvas_archive_has_files_side_by_side_and_marks_late_ones(tmp_path):
     assert {s.student: s.late for s in found.submissions} == {ada: False, emmy: True}
 
 
+def test_canvas_archive_without_names_is_told_apart_and_never_exported_as_somebodys(tmp_path):
+    """lib/content_zipper.rb: `anon_` and five letters or digits, which may all be digits as a user's number is."""
+    path = tmp_path / "submissions.zip"
+    names = ("anon_1a2b3_7_bptt.ipynb", "LATE_anon_12345_8_bptt.ipynb", "anon_1a2b3_9_bptt-1.ipynb")
+    path.write_bytes(zipped({name: NOTEBOOK + b"\n" * n for n, name in enumerate(names)}))
+    with collect([path]) as found:
+        first, second = "anon (1a2b3)", "anon (12345)"
+        assert students(found) == {first: ["bptt-1.ipynb", "bptt.ipynb"], second: ["bptt.ipynb"]}
+        assert [one.late for one in found.submissions] == [False, True]
+    sheet = 'Student,ID,bptt\n"Kim, Min",12345,\n'
+    with pytest.raises(GradingError, match="Canvas kept back whose it is: turn anonymous grading off"):
+        fill_canvas(sheet, "bptt", {first: Final(1, 10), second: Final(2, 10)})
+    filled = fill_canvas(sheet, "bptt", {second: Final(2, 10), "kimmin (12345)": Final(5, 10)})
+    assert filled.text.splitlines()[1:] == ['"Kim, Min",12345,5']
+    assert filled.left[0].startswith("anon (12345): Canvas kept back whose it is")
+
+
 @pytest.mark.parametrize("unpacked", [False, True])
 def test_two_canvas_students_of_one_name_stay_two(tmp_path, unpacked):
     files = {

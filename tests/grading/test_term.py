@@ -191,6 +191,44 @@ def test_a_class_list_is_read_from_canvas_moodle_or_a_plain_table(text, students
     assert [person.student for person in read_roster(text)] == students
 
 
+def test_canvass_own_test_student_is_nobody_and_work_of_theirs_is_told(tmp_path, empty_gradebook):
+    """app/models/course.rb of Canvas: its login is a hash, its name in the language of whoever made it."""
+    sheet = "Student,ID,SIS Login ID\n    Points Possible,,\n"
+    rows = ['"Lovelace, Ada",1,ada@x.org', '"Student, Test",2,' + "0a" * 20, '"Schüler, Test",3,' + "b1" * 20]
+    people = read_roster(sheet + "\n".join([*rows, '"Student, Test",4,', '"Student, Test",5,test@x.org\n']))
+    assert [person.student for person in people] == ["lovelaceada (1)", "studenttest (5)"]
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
+    options = Options(tmp_path)
+    with options.record() as record, record.engine.begin() as connection:
+        row = {"student": "studenttest (2)", "assignment": "sums", "digest": "d", "outputs": "{}"}
+        connection.execute(insert(GRADED).values(**row, record=graded_entry("studenttest (2)", "sums")))
+    assert status(None, options)[0].strangers == [], "without a class list everybody is welcome"
+    with options.record() as record:
+        record.term.enrol(people)
+    (sums,) = status(None, options)
+    assert (sums.missing, sums.strangers) == (["lovelaceada (1)", "studenttest (5)"], ["studenttest (2)"])
+    assert "not in the class list: studenttest (2)" in say(tmp_path, "status", "sums")
+
+
+def test_of_several_groups_in_one_cell_a_folder_has_the_name_of_one(tmp_path, empty_gradebook):
+    shutil.copy(empty_gradebook, tmp_path / "gradebook.db")
+    options = Options(tmp_path)
+    with options.record() as record, record.engine.begin() as connection:
+        for student in ("Team A (9)", "c@x"):
+            row = {"student": student, "assignment": "sums", "record": graded_entry(student, "sums")}
+            connection.execute(insert(GRADED).values(**row, digest="d", outputs="{}"))
+    text = (
+        'First name,Last name,Email address,Groups\nAda,L,a@x,"Lab 1, Team A"\nKurt,G,b@x,"Team A, Lab 2"\n'
+    )
+    text += 'Emmy,N,c@x,"Lab 2, Team B"\nLise,M,d@x,Lab 2\nMax,B,e@x,"Lab 2, Team B"\n'
+    (tmp_path / "class.csv").write_text(text)
+    assert "5 in the class, in 4 groups" in say(tmp_path, "roster", str(tmp_path / "class.csv"))
+    (sums,) = status(None, options)
+    assert sums.missing == ["d@x"], "who shares one group of two with emmy may work with somebody else"
+    assert sums.strangers == []
+    assert read_roster('Student,ID,Group\n"L, Ada",1,"One; Two"\n')[0].groups == ["One", "Two"]
+
+
 def test_groups_are_read_in_other_languages():
     (ada,) = read_roster("Nombre,Apellido(s),Dirección de correo,Grupos\nAda,Lovelace,a@x.org,g 1\n")
     assert (ada.name, ada.email, ada.group) == ("Ada Lovelace", "a@x.org", "g 1")

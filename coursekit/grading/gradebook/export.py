@@ -21,6 +21,8 @@ _FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d+(\.\d+)?\Z)")  # but a number with it
 
 # What a download of Canvas or Moodle calls a student.
 NUMBERED = re.compile(r"(?P<name>.*) \((?P<number>\d+)\)")  # "First Last (12345)"
+ANONYMOUS = re.compile(r"anon \(\w{5}\)")  # Canvas's, of an assignment that is graded without names
+HIDDEN = "Canvas kept back whose it is: turn anonymous grading off there, then download and grade it again"
 PARTICIPANT = re.compile(r"\D+(\d+)")  # "Participant 12345", whatever the language; some leave no blank
 CANVAS_IDS = ("ID", "SIS Login ID", "SIS User ID", "Integration ID")
 # Moodle's words for the two columns that matter, in the languages that we know; others are named with --column.
@@ -169,11 +171,14 @@ def _fill(
     places = {student: _places(student, where, named) for student in finals}
     claims = Counter(n for found in places.values() for n in found)
     if not claims:
-        raise GradingError(f"none of the graded students is in the {what}: is it that of another course?")
+        why = HIDDEN if any(map(ANONYMOUS.fullmatch, finals)) else "is it that of another course?"
+        raise GradingError(f"none of the graded students is in the {what}: {why}")
     filled = Filled("")
     for student, final in finals.items():
         found, why = places[student], final.wait
-        if not found:
+        if ANONYMOUS.fullmatch(student):
+            why = HIDDEN
+        elif not found:
             why = f"no row of the {what} has this id; enter it by hand, or add the id to the class list"
         elif len(found) > 1:
             why = f"{len(found)} rows of the {what} have this id, and it cannot be told whose it is"
@@ -199,7 +204,7 @@ def _places(
 ) -> set[int]:
     """The rows that have this student's id: the number that the system gave, or else the id as a whole. Moodle numbers
     groups as well: a number whose row has not the name, while others have it, is not a student's."""
-    match = NUMBERED.fullmatch(student)
+    match = None if ANONYMOUS.fullmatch(student) else NUMBERED.fullmatch(student)
     numbered = where.get(("number", match["number"]), set()) if match else set()
     others = named.get(match["name"], set()) if match else set()
     return (set() if others and not others & numbered else numbered) or where.get(("id", student), set())

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from subprocess import SubprocessError
 from typing import Any, Self
@@ -133,9 +134,10 @@ class Record:
                 self.term.say(kind, assignment, "", value)
         self.refresh(assignment)
         stands = self.term.lateness(assignment).due
-        shown, policy = in_utc(stands) if stands else "at no set time", self.term.rule("late", assignment)
+        shown = f"is due {in_utc(stands)}" if stands else "has no due time"
+        policy = self.term.rule("late", assignment) or "nothing"
         best = "; of several submissions the best counts" if self.keeps_best(assignment) else ""
-        return f"{assignment} is due {shown}; late work loses {policy or 'nothing'}{best}"
+        return f"{assignment} {shown}; late work loses {policy}{best}"
 
     def keeps_best(self, assignment: str) -> bool:
         return self.term.rule("keep", assignment) == "best"
@@ -154,21 +156,23 @@ class Record:
     def extend(self, assignment: str, student: str, until: str, why: str = "") -> str:
         """Give one student a due time of their own; a sentence that says which."""
         listed = {person.student for person in self.term.people()}
-        if listed and student not in listed | {entry.student for entry in self.entries(assignment)}:
+        known = student in listed | {entry.student for entry in self.entries(assignment)}
+        if listed and not known:
             words = f"{student!r} is neither in the class list nor graded for {assignment}"
             raise GradingError(f"{words}: is it the id?")
         when = later(until, self.term.lateness(assignment).due)
         self.term.say("extension", assignment, student, when.isoformat(), why)
         self.refresh(assignment)
         self.note(assignment, student, f"more time, until {in_utc(when)}{f': {why}' if why else ''}")
-        return f"{student} has until {in_utc(when)} for {assignment}"
+        unseen = "" if known else "; nothing of theirs was graded yet: is it the id?"
+        return f"{student} has until {in_utc(when)} for {assignment}{unseen}"
 
     def give(self, assignment: str, student: str, cell: str, score: float | None, comment: str) -> Entry:
         """Points or a comment by hand, where nbgrader keeps them: no later run changes them."""
         graded = {entry.student: entry for entry in self.graded(assignment)}
         if student not in graded:
-            known = ", ".join(graded)
-            raise GradingError(f"{student!r} has no grade for {assignment}; the gradebook has {known}")
+            near = ", ".join(get_close_matches(student, graded, 5, 0)) + (" …" if len(graded) > 5 else "")
+            raise GradingError(f"{student!r} has no grade for {assignment}; the gradebook has {near}")
         before = graded[student]
         found = [q for q in before.questions if q.id == cell]
         if len(found) != 1:
@@ -260,9 +264,8 @@ class Record:
             done = (HISTORY.c.number == row.number) | (own & (HISTORY.c.assignment == assignment))
             with self.engine.begin() as connection:
                 connection.execute(update(HISTORY).where(done).values(record=None, outputs=None))
-            changes.append(
-                Change(row.run, row.student, assignment, row.after, row.before, f"undone: {row.why}")
-            )
+            whose, why = (row.run, row.student, assignment), f"undone: {row.why}"
+            changes.append(Change(*whose, row.after, row.before, why))
         return changes
 
     # ── what is read ──

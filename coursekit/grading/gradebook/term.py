@@ -23,6 +23,8 @@ from .tables import ASSIGNMENT, FACTS, rows
 
 _GROUPS = ("grup", "group", "groep")  # how the word for them begins, in small letters
 _NUMBERS = ("id number", "id-nummer", "numéro d", "número de id", "codice id", "id-nr")
+# Canvas's own test student, as name;login: the login is a hash, or not shown.
+_TEST_STUDENT = re.compile(r"Student, Test;|.*;[0-9a-f]{40}")
 _POLICY = re.compile(r"(\d+(?:\.\d+)?)\s*%\s*(?:a|per)\s*(hour|day)(?:\s*after\s*(\d+)\s*h)?")
 
 
@@ -62,6 +64,11 @@ class Person:
     name: str = ""
     email: str = ""
     group: str = ""
+
+    @property
+    def groups(self) -> list[str]:
+        """Moodle and Canvas write several into one cell."""
+        return [one for one in map(str.strip, re.split("[,;]", self.group)) if one]
 
 
 class Term:
@@ -152,6 +159,7 @@ def read_roster(text: str) -> list[Person]:
     mail = next((title for title in head if all("@" in p[title] for p in people)), "")
     if "id" in head and ("student" in head or "lastname" in head):  # Canvas
         made = [_of_canvas(p) for p in people if p["id"].isdigit()]
+        made = [p for p in made if not _TEST_STUDENT.fullmatch(f"{p.name};{p.email}")]
     elif "id" in head:
         made = [Person(*(p.get(k, "") for k in ("id", "name", "email", "group"))) for p in people if p["id"]]
     elif mail:

@@ -42,10 +42,8 @@ def _verdicts(made: Repaired, outcome: Outcome) -> Iterator[Verdict]:
         sentence, kind = (NOTHING, "empty") if empty else (test.sentence, test.kind)
         if not empty and test.missing and answer in ran and ran[answer].status != "ok":
             # That a name is missing is no reason where the cell that defines it did not get through.
-            sentence, kind = (
-                f"Your cell {stopped(ran[answer])}, so `{test.missing}` is not defined.",
-                "stopped",
-            )
+            why, kind = stopped(ran[answer]), "stopped"
+            sentence = f"Your cell {why}, so `{test.missing}` is not defined."
         yield Verdict(
             test.id, name, test.score, test.max, test.status, sentence, kind, test.detail or test.sentence,
             round(test.seconds, 4), test.weaker, _measured(test),

@@ -40,9 +40,7 @@ class Shelf:
 
     def put(self, work: Work, entry: Entry, printed: Printed) -> None:
         """What was graded just now: the page, and where nbgrader looks for them the notebooks with their outputs."""
-        if "/" not in work.student and not work.student.startswith(
-            "."
-        ):  # else nbgrader could have no such folder
+        if not re.search(r"^\.|/", work.student):  # else nbgrader could have no such folder
             for name in work.repaired:
                 path = self.autograded / work.student / work.assignment.name / f"{name}.ipynb"
                 # Without validation, which takes longer than all the rest.

@@ -36,8 +36,12 @@ LONGEST_NAME = 100
 # "First Last_12345_assignsubmission_file" is a folder of Moodle's download, one a student; with a "_" at the end before
 # Moodle 4.1, and with the file's name behind that where the download is not in folders.
 MOODLE = re.compile(r"^(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)(_(?P<file>.*))?$")
-# "lastfirst_LATE_123_4567_Copy of bptt.ipynb" is a file of Canvas's download; a group's own name stands first, too.
-CANVAS = re.compile(r"^(?P<student>.+?)(_(?P<late>LATE))?_(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)$")
+# "lastfirst_LATE_123_4567_Copy of bptt.ipynb" is a file of Canvas's download; a group's own name stands first, too, or,
+# where names are kept back, "LATE_anon_1a2b3".
+CANVAS = re.compile(
+    r"^(?P<first>LATE_(?=anon_))?(?P<student>.+?)(_(?P<late>LATE))?"
+    r"_(?P<user>\d+|(?:(?<=^anon_)|(?<=^LATE_anon_))[0-9A-Za-z]{5})_(?P<submission>\d+)_(?P<file>.+)$"
+)
 METADATA = "submission_metadata.yml"  # of Gradescope's export: whose each folder is
 VERSION = re.compile(r"-(\d{1,2})\.\w+$")
 NOISE = {".DS_Store", ".ipynb_checkpoints", "__MACOSX", "Thumbs.db", ".git"}  # nobody hands these in
@@ -243,7 +247,7 @@ def _share_out(parts: list[Part], found: Collection) -> None:
             again = VERSION.search(canvas["file"])
             order = int(canvas["submission"]) * 1000 + (int(again[1]) if again else 0)
             own = replace(part, name=canvas["file"], attempt=order)
-            found.add(f"{canvas['student']} ({canvas['user']})", own, bool(canvas["late"]))
+            found.add(f"{canvas['student']} ({canvas['user']})", own, bool(canvas["late"] or canvas["first"]))
         elif ".ipynb" in name.lower() or _suffix(name) in (".zip", ".json", ".txt"):
             stem = PurePosixPath(name).stem
             # A browser counts its copies in brackets, where a system's number of a student would stand.
