@@ -212,7 +212,7 @@
       const words = String(dials.sentence).trim().split(/\s+/).slice(0, 12).map(w => w.slice(0, 14)).filter(Boolean);
       if (!words.length) words.push("…");
       const x = Float64Array.from(words.flatMap(vector));
-      return { words, a: figure.models.window.forward({ x, c: dials.sharpness, n: dials.window }, { T: words.length, U: words.length, I: 8 }).a };
+      return { words, a: figure.models.window.forward({ x, c: dials.sharpness, w: dials.window }, { T: words.length, U: words.length, I: 8 }).a };
     },
     words: s => `Each of ${s.words.length} words looks at itself and at words before it. The last, “${s.words.at(-1)}”, looks most at “${s.words[[...s.a.slice(-s.words.length)].reduce((best, v, n, all) => v > all[best] ? n : best, 0)]}”.`,
     draw: s => {
