@@ -76,7 +76,7 @@
         for (let i = 0; i < p.length; i++) { v[i] = MOMENTUM * v[i] + scale * d[i]; p[i] -= rate * v[i]; }
       }
       for (let b = 0; b < B; b++) for (let j = 0; j < J; j++) s.h[b * J + j] = s.made.h[(b * T + T - 1) * J + j];
-      const loss = s.made.J[0] / (B * T);
+      const loss = s.made.L[0] / (B * T);
       s.mean = s.mean === null ? loss : 0.98 * s.mean + 0.02 * loss;
       s.curve.push(loss);
       s.step++;
