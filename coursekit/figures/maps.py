@@ -56,7 +56,7 @@ def _attention_words(a: np.ndarray, source: Any, target: Any, gold: Any, row: in
     more = f"; and {len(a) - 12} more" if row is None and len(a) > 12 else ""
     hits = sum(int(a[t].argmax()) == s for t, s in gold)
     marked = f" {hits} of the {len(gold)} gold links are the strongest of their row." if gold else ""
-    return f"Attention map: each word looks most at, {looks}{more}.{marked}"
+    return f"Attention map. Where each word looks most: {looks}{more}.{marked}"
 
 
 def pattern(mask: Any, title: str = "") -> Picture:

@@ -76,7 +76,7 @@
         for (let i = 0; i < p.length; i++) { v[i] = MOMENTUM * v[i] + scale * d[i]; p[i] -= rate * v[i]; }
       }
       for (let b = 0; b < B; b++) for (let j = 0; j < J; j++) s.h[b * J + j] = s.made.h[(b * T + T - 1) * J + j];
-      const loss = s.made.J[0] / (B * T);
+      const loss = s.made.L[0] / (B * T);
       s.mean = s.mean === null ? loss : 0.98 * s.mean + 0.02 * loss;
       s.curve.push(loss);
       s.step++;
@@ -212,7 +212,7 @@
       const words = String(dials.sentence).trim().split(/\s+/).slice(0, 12).map(w => w.slice(0, 14)).filter(Boolean);
       if (!words.length) words.push("…");
       const x = Float64Array.from(words.flatMap(vector));
-      return { words, a: figure.models.window.forward({ x, c: dials.sharpness, n: dials.window }, { T: words.length, U: words.length, I: 8 }).a };
+      return { words, a: figure.models.window.forward({ x, c: dials.sharpness, w: dials.window }, { T: words.length, U: words.length, I: 8 }).a };
     },
     words: s => `Each of ${s.words.length} words looks at itself and at words before it. The last, “${s.words.at(-1)}”, looks most at “${s.words[[...s.a.slice(-s.words.length)].reduce((best, v, n, all) => v > all[best] ? n : best, 0)]}”.`,
     draw: s => {
