@@ -31,12 +31,7 @@ class Rule:
     right: tuple[str, ...]
     p: float
     labels: tuple[str, ...]  # of each part of `right`; "" for the head
-    target: tuple[str, ...] | None = None  # the right side in the other language
-
-    @property
-    def head(self) -> int:
-        """The part whose head word is that of the whole rule."""
-        return self.labels.index("")
+    target: tuple[str, ...] | None = None  # the right side in the other language: the same symbols, each once
 
 
 def read(text: str) -> dict[str, list[Rule]]:
@@ -57,9 +52,6 @@ def read(text: str) -> dict[str, list[Rule]]:
         found[left] = _alternatives(left, rest, f"line {number}, `{line}`")
     if not found:
         raise BadData("the grammar has no rules; write at least `S -> word`")
-    for rules in found.values():
-        for rule in rules:
-            _check_target(rule, found)
     return found
 
 
@@ -95,21 +87,6 @@ def _alternatives(left: str, text: str, where: str) -> list[Rule]:
             )
         rules.append(Rule(left, names, p, labels, None if other is None else tuple(other)))
     return rules
-
-
-def _check_target(rule: Rule, rules: dict[str, list[Rule]]) -> None:
-    symbols = sorted(name for name in rule.right if name in rules)
-    other = sorted(name for name in rule.target or () if name in rules)
-    if rule.target is not None and symbols != other:
-        raise BadData(
-            f"the rule `{rule.left} -> {' '.join(rule.right)} => {' '.join(rule.target)}`: "
-            "both sides need the same symbols, in any order"
-        )
-    if rule.target is not None and len(set(symbols)) != len(symbols):
-        raise BadData(
-            f"the rule `{rule.left} -> {' '.join(rule.right)}` names a symbol twice, so its pairs are not clear; "
-            "give one of them a name and a rule of its own"
-        )
 
 
 @dataclass(frozen=True)
@@ -153,15 +130,11 @@ def parse(tree: Tree) -> Parse:
     def head_of(node: Tree | str, start: int) -> int:
         if isinstance(node, str):
             return start
-        if node.rule.labels.count("") != 1:
-            raise BadData(
-                f"the rule `{node.rule.left} -> {' '.join(node.rule.right)}` has no one head: label its parts"
-            )
         places = []
         for part in node.parts:
             places.append(head_of(part, start))
             start += 1 if isinstance(part, str) else part.size
-        top = places[node.rule.head]
+        top = places[node.rule.labels.index("")]  # the head word of the part without a label
         for place, label in zip(places, node.rule.labels, strict=True):
             if label:
                 heads[place], labels[place] = top, label
