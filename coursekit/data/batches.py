@@ -35,16 +35,13 @@ class Batches:
         self.arrays, self.size, self.seed, self.shuffle, self.pad = arrays, size, seed, shuffle, pad
         rows = len(arrays[0])
         mixed = lambda epoch: np.random.default_rng([seed, epoch]).permutation(rows)
-        self._order = lru_cache(2)(
-            mixed if shuffle else lambda _: np.arange(rows)
-        )  # of this epoch and the last
+        # of this epoch and the last
+        self._order = lru_cache(2)(mixed if shuffle else lambda _: np.arange(rows))
 
     def __len__(self) -> int:
         return -(-len(self.arrays[0]) // self.size)
 
     def __getitem__(self, n: int) -> tuple[Any, ...]:
-        if n < 0:
-            raise IndexError(f"batch {n}: batches are counted from 0")
         epoch, place = divmod(n, len(self))
         rows = self._order(epoch)[place * self.size : (place + 1) * self.size]
         torch = require_torch()

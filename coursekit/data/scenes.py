@@ -24,10 +24,9 @@ from .vocabulary import EOS, Vocabulary
 
 COLOURS = ("red", "blue", "green", "yellow")
 SHAPES = ("circle", "square", "triangle")
-RELATIONS = ("beside", "above")
 FEATURES = len(COLOURS) + len(SHAPES) + 3  # and: nothing here, x, y
 
-VOCABULARY = Vocabulary(("a", *COLOURS, *SHAPES, *RELATIONS))
+VOCABULARY = Vocabulary(("a", *COLOURS, *SHAPES, "beside", "above"))
 
 
 @dataclass(frozen=True)

@@ -101,10 +101,6 @@ class Tree:
         own = ((part,) if isinstance(part, str) else part.words for part in self.parts)
         return sum(own, ())
 
-    @property
-    def size(self) -> int:
-        return sum(1 if isinstance(part, str) else part.size for part in self.parts)
-
 
 def grow(rules: Mapping[str, Sequence[Rule]], symbol: str, draw: np.random.Generator) -> Tree:
     """A derivation of `symbol`, each rule drawn with its probability."""
@@ -125,7 +121,7 @@ class Parse:
 
 def parse(tree: Tree) -> Parse:
     """The dependencies of a derivation: a labelled part hangs on the head of its rule."""
-    heads, labels = [-1] * tree.size, ["root"] * tree.size
+    heads, labels = [-1] * len(tree.words), ["root"] * len(tree.words)
 
     def head_of(node: Tree | str, start: int) -> int:
         if isinstance(node, str):
@@ -133,7 +129,7 @@ def parse(tree: Tree) -> Parse:
         places = []
         for part in node.parts:
             places.append(head_of(part, start))
-            start += 1 if isinstance(part, str) else part.size
+            start += 1 if isinstance(part, str) else len(part.words)
         top = places[node.rule.labels.index("")]  # the head word of the part without a label
         for place, label in zip(places, node.rule.labels, strict=True):
             if label:

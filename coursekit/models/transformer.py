@@ -193,14 +193,13 @@ class TransformerTranslator(Predictor):
         heads: int,
         layers: int,
         hidden: int | None = None,
-        norm: str = "pre",
         pad: int | None = None,
     ):
         super().__init__()
         self.pad = pad
         self.source, self.target = PlacedWords(source_words, width), PlacedWords(target_words, width)
-        self.encoder = Stack(width, heads, layers, hidden, norm=norm)
-        self.decoder = Stack(width, heads, layers, hidden, "causal", cross=True, norm=norm)
+        self.encoder = Stack(width, heads, layers, hidden)
+        self.decoder = Stack(width, heads, layers, hidden, "causal", cross=True)
         self.W_out = nn.Parameter(torch.randn(target_words, width) * width**-0.5)
 
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
