@@ -22,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -82,7 +83,7 @@ def autograde(made: NotebookNode, files: dict[str, bytes]) -> dict | None:
     handed_in = {
         f"course/submitted/{student}/hostile/hostile.ipynb": small.saved(one) for student, one in both.items()
     }
-    job = {"files": files | handed_in, "program": DRIVER, "limits": STOCK.plain()}
+    job = {"files": files | handed_in, "program": DRIVER, "limits": asdict(STOCK)}
     here, there = socket.socketpair()
     with here, there:
         done = subprocess.run(

@@ -13,7 +13,7 @@ torch's random state are kept, and the data is a function of the step.
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -27,12 +27,10 @@ from . import device as best_device
 from . import figures
 from .figures.bar import Bar
 from .files import replacing
-from .models.clipping import clip_each, clip_global
-
-__all__ = ["History", "StoppedTraining", "evaluate", "train"]
+from .models.clipping import clip_global
+from .models.guards import need_one_of
 
 OPTIMISERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
-CLIPPING = {"global": clip_global, "each": clip_each}
 
 
 class StoppedTraining(RuntimeError):
@@ -71,45 +69,35 @@ def train(
     *,
     steps: int,
     loss: Callable[..., Tensor] | None = None,
-    optimiser: str | Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = "adam",
+    optimiser: str = "adam",
     rate: float = 1e-2,
     clip: float | None = None,
-    clipping: str = "global",
     seed: int = 0,
     valid: Any = None,
     eval_every: int = 50,
     limit: float | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 100,
-    resume: bool = True,
     device: torch.device | None = None,
     progress: bool = True,
 ) -> History:
     """Train `model` in place for `steps` and return what was measured.
 
-    `clip` is the largest norm of the gradient: of all tensors together, or of "each". `valid` is a list or
-    `Batches`, evaluated every `eval_every` steps and at the end. `seed` fixes what the model draws while it
-    trains (dropout); its first weights were drawn before, where it was made. An interrupt ends the run after
-    its step, leaves a checkpoint where one was asked for, and returns the history so far.
+    `clip` is the largest norm of the gradient, of all tensors together. `valid` is a list or `Batches`, evaluated
+    every `eval_every` steps and at the end. `seed` fixes what the model draws while it trains (dropout); its first
+    weights were drawn before, where it was made. An interrupt ends the run after its step, leaves a checkpoint where
+    one was asked for, and returns the history so far.
     """
-    if steps < 1:
-        raise ValueError(f"the run has {steps} steps; it needs at least 1")
-    clip_all = _named("clipping", clipping, CLIPPING)
+    need_one_of("optimiser", optimiser, OPTIMISERS)
     device = best_device() if device is None else device
     model.to(device).train()
     parameters = [p for p in model.parameters() if p.requires_grad]
-    if not parameters:
-        raise ValueError("the model has no parameters to train")
-    if callable(optimiser):
-        step_down = optimiser(parameters)
-    else:
-        step_down = _named("optimiser", optimiser, OPTIMISERS)(parameters, lr=rate)
-    settings = {"seed": seed, "rate": rate, "clip": clip, "clipping": clipping}
-    settings["optimiser"] = type(step_down).__name__
+    step_down = OPTIMISERS[optimiser](parameters, lr=rate)
+    settings = {"seed": seed, "rate": rate, "clip": clip, "optimiser": optimiser}
     path = None if checkpoint is None else Path(checkpoint)
     torch.manual_seed(seed)
     history = History()
-    if path is not None and resume and path.exists():
+    if path is not None and path.exists():
         history = History(**_load(path, model, step_down, device, settings))
     history.limit = limit
     loss_of = _loss(data, loss)
@@ -117,7 +105,8 @@ def train(
     with Bar(steps, done, show=progress) as bar, _interrupts() as asked:
         for step in range(done, steps):
             step_down.zero_grad()
-            now = loss_of(model, *_to(_batch(data, step), device))
+            place = step % len(data) if isinstance(data, (list, tuple)) else step
+            now = loss_of(model, *_to(data(step) if callable(data) else data[place], device))
             value = float(now.detach())
             _need_finite("loss", value, step, rate, clip)
             now.backward()
@@ -125,7 +114,7 @@ def train(
             gradients = [p.grad for p in used if p.grad is not None]
             norm = float(torch.stack([g.norm() for g in gradients]).norm())
             _need_finite("norm of the gradient", norm, step, rate, clip)
-            short = gradients if clip is None else clip_all(gradients, clip)
+            short = gradients if clip is None else clip_global(gradients, clip)
             for p, g in zip(used, short, strict=True):
                 p.grad = g
             step_down.step()
@@ -164,8 +153,6 @@ def evaluate(
             total += counted * float(loss_of(model, *batch))
             weight += counted
     model.train(was)
-    if not weight:
-        raise ValueError("there are no batches to evaluate on; give at least one")
     return total / weight
 
 
@@ -198,30 +185,11 @@ def _interrupts() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _named(what: str, name: Any, choices: dict[str, Any]) -> Any:
-    if name not in choices:
-        raise ValueError(f"{what} is {name!r}; it needs to be one of {', '.join(choices)}")
-    return choices[name]
-
-
 def _loss(data: Any, loss: Callable[..., Tensor] | None) -> Callable[..., Tensor]:
     if loss is not None:
         return loss
     pad = getattr(data, "pad", None)
     return lambda model, *batch: model.loss(*batch) if pad is None else model.loss(*batch, pad=pad)
-
-
-def _batch(data: Any, step: int) -> Any:
-    if callable(data):
-        return data(step)
-    if isinstance(data, (list, tuple)):
-        return data[step % len(data)]
-    if hasattr(data, "__getitem__"):
-        return data[step]
-    raise TypeError(
-        f"data is a {type(data).__name__}, which has no batch for a given step, so a run could not be resumed; "
-        "give a list of batches, a coursekit.data.Batches, or a function from the step to a batch"
-    )
 
 
 def _to(batch: Any, device: torch.device) -> tuple[Tensor, ...]:
@@ -261,7 +229,7 @@ def _load(
     settings: dict[str, Any],
 ) -> dict[str, Any]:
     """Put back weights, optimiser and random state; return the history. Refuse the file of another run."""
-    again = "give another path, or resume=False to begin anew"
+    again = "give another path, or remove the file to begin anew"
     try:
         state = torch.load(path, map_location=device, weights_only=True)
         history: dict[str, Any] = state["history"]
@@ -273,8 +241,8 @@ def _load(
             raise BadCheckpoint(
                 f"{path} is of a run with {name}={theirs.get(name)}, and this one has {mine}; {again}"
             )
-    own = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    if {name: tuple(tensor.shape) for name, tensor in state["model"].items()} != own:
+    own = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    if {name: tensor.shape for name, tensor in state["model"].items()} != own:
         raise BadCheckpoint(f"{path} is of a model with other parameters; {again}")
     model.load_state_dict(state["model"])
     optimiser.load_state_dict(state["optimiser"])

@@ -119,8 +119,6 @@ def test_a_finished_run_is_not_run_again_and_a_longer_one_goes_on(tmp_path):
     assert calls == []
     longer = fit(Dropping(), **options(steps=9), checkpoint=path)
     assert longer.losses == fit(Dropping(), **options(steps=9)).losses
-    anew = fit(Dropping(), **options(steps=2, seed=5), checkpoint=path, resume=False)
-    assert len(anew.losses) == 2
 
 
 DIES = """
@@ -252,18 +250,13 @@ def test_a_gradient_that_is_nan_stops_with_one_sentence():
         fit(Root(), **options(steps=2, data=[torch.ones(1)]))
 
 
-@pytest.mark.parametrize("clipping", ["global", "each"])
-def test_clipping_bounds_the_update(clipping):
+def test_clipping_bounds_the_update():
     model = Dropping()
     before = weights(model)
-    history = fit(model, **options(steps=1, optimiser="sgd", rate=1.0, clip=1e-3, clipping=clipping))
+    history = fit(model, **options(steps=1, optimiser="sgd", rate=1.0, clip=1e-3))
     moved = [(before[name] - p).norm() for name, p in weights(model).items()]
     assert history.norms[0] > 0.1
-    if clipping == "global":
-        assert torch.stack(moved).norm() == pytest.approx(1e-3, rel=1e-2)
-    else:
-        assert max(moved) == pytest.approx(1e-3, rel=1e-2)
-        assert torch.stack(moved).norm() > 1.5e-3
+    assert torch.stack(moved).norm() == pytest.approx(1e-3, rel=1e-2)
 
 
 def test_a_list_of_batches_is_cycled():
@@ -280,23 +273,9 @@ def _watch(seen):
     return loss
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ({"steps": 0}, "the run has 0 steps"),
-        ({"steps": 1, "clipping": "both"}, "clipping is 'both'"),
-        ({"steps": 1, "optimiser": "magic"}, "one of adam, adamw, sgd"),
-        ({"steps": 1, "data": iter([])}, "has no batch for a given step"),
-    ],
-)
-def test_a_call_that_makes_no_sense_is_refused_in_a_sentence(more, says):
-    with pytest.raises((ValueError, TypeError), match=says):
-        fit(Dropping(), **options(**more))
-
-
-def test_a_module_without_parameters_is_refused():
-    with pytest.raises(ValueError, match="no parameters"):
-        fit(nn.ReLU(), **options(steps=1))
+def test_an_optimiser_that_is_not_there_is_refused_in_a_sentence():
+    with pytest.raises(ValueError, match="one of adam, adamw, sgd"):
+        fit(Dropping(), **options(steps=1, optimiser="magic"))
 
 
 def test_nothing_is_written_where_nobody_looks(capsys):
@@ -334,12 +313,11 @@ def _places():
 
 
 @pytest.mark.parametrize("name", ["language model", "translator", "captioner", "transformer"])
-@pytest.mark.parametrize("clipping", ["global", "each"])
-def test_training_keeps_to_the_device_it_is_given(name, clipping, tmp_path):
+def test_training_keeps_to_the_device_it_is_given(name):
     from pretend_device import PRETEND, pretend_device
 
     make, batches = _places()[name]
-    common = {"steps": 3, "clip": 0.5, "clipping": clipping, "valid": batches, "progress": False}
+    common = {"steps": 3, "clip": 0.5, "valid": batches, "progress": False}
     torch.manual_seed(3)
     ordinary = train(make(), batches, device=torch.device("cpu"), **common)
     torch.manual_seed(3)

@@ -29,26 +29,19 @@ class Batches:
         self, *arrays: np.ndarray, size: int = 32, seed: int = 0, shuffle: bool = True, pad: int | None = None
     ):
         if not arrays or len({len(array) for array in arrays}) != 1:
-            raise BadData(
-                f"batches need arrays with one number of rows, not {[len(array) for array in arrays]}"
-            )
+            raise BadData(f"batches need arrays with one number of rows, not {[*map(len, arrays)]}")
         if len(arrays[0]) == 0:
             raise BadData("there are no rows to make batches of; a batch needs at least one")
-        if size < 1:
-            raise BadData(f"size is {size}; a batch needs at least one row")
         self.arrays, self.size, self.seed, self.shuffle, self.pad = arrays, size, seed, shuffle, pad
         rows = len(arrays[0])
         mixed = lambda epoch: np.random.default_rng([seed, epoch]).permutation(rows)
-        self._order = lru_cache(2)(
-            mixed if shuffle else lambda _: np.arange(rows)
-        )  # of this epoch and the last
+        # of this epoch and the last
+        self._order = lru_cache(2)(mixed if shuffle else lambda _: np.arange(rows))
 
     def __len__(self) -> int:
         return -(-len(self.arrays[0]) // self.size)
 
     def __getitem__(self, n: int) -> tuple[Any, ...]:
-        if n < 0:
-            raise IndexError(f"batch {n}: batches are counted from 0")
         epoch, place = divmod(n, len(self))
         rows = self._order(epoch)[place * self.size : (place + 1) * self.size]
         torch = require_torch()
@@ -70,8 +63,6 @@ def padded(rows: Sequence[Sequence[int] | np.ndarray], pad: int) -> np.ndarray:
     >>> padded([[1, 2, 3], [4]], pad=0).tolist()
     [[1, 2, 3], [4, 0, 0]]
     """
-    if not len(rows):
-        raise BadData("there are no rows to pad; give at least one")
     out = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)
     for line, row in zip(out, rows, strict=True):
         line[: len(row)] = row

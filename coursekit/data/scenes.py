@@ -20,14 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from .batches import Batches, padded
-from .vocabulary import EOS, BadData, Vocabulary
+from .vocabulary import EOS, Vocabulary
 
 COLOURS = ("red", "blue", "green", "yellow")
 SHAPES = ("circle", "square", "triangle")
-RELATIONS = ("beside", "above")
 FEATURES = len(COLOURS) + len(SHAPES) + 3  # and: nothing here, x, y
 
-VOCABULARY = Vocabulary(("a", *COLOURS, *SHAPES, *RELATIONS))
+VOCABULARY = Vocabulary(("a", *COLOURS, *SHAPES, "beside", "above"))
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,6 @@ class Scenes:
     @classmethod
     def draw(cls, count: int = 1000, size: int = 5, seed: int = 0) -> "Scenes":
         """`count` scenes at random: two shapes in two places, never the same kind twice."""
-        if count < 1 or size < 2:
-            raise BadData(f"count is {count} and size {size}; scenes need count >= 1 and size >= 2")
         draw = np.random.default_rng(seed)
         kinds = [(colour, shape) for colour in COLOURS for shape in SHAPES]
         things = []

@@ -21,7 +21,7 @@ from typing import Any
 from .batches import Batches, padded
 from .grammar import Grammar
 from .trees import Pair, Parse, parse, translate
-from .vocabulary import EOS, BadData, Vocabulary
+from .vocabulary import EOS, Vocabulary
 
 ENGLISH = """
     S    -> One [0.5] | Many [0.5]
@@ -109,7 +109,7 @@ class Dependencies:
 
 def dependencies(count: int = 1000, seed: int = 0) -> Dependencies:
     grammar = Grammar(DEPENDENCIES)
-    return Dependencies(grammar, [parse(tree) for tree in _some(grammar, count, seed)])
+    return Dependencies(grammar, [parse(tree) for tree in grammar.trees(count, seed)])
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,8 @@ class Translation:
 
     def target_rows(self, pairs: list[Pair] | None = None) -> Any:
         """(N, T) ids: <eos>, the words, <eos> and <pad>."""
-        return padded(
-            [self.target.encode([EOS, *p.target, EOS]) for p in pairs or self.pairs], Vocabulary.pad
-        )
+        rows = [self.target.encode([EOS, *p.target, EOS]) for p in pairs or self.pairs]
+        return padded(rows, Vocabulary.pad)
 
     def batches(self, size: int = 32, seed: int = 0) -> Batches:
         return Batches(self.source_rows(), self.target_rows(), size=size, seed=seed, pad=Vocabulary.pad)
@@ -137,13 +136,7 @@ class Translation:
 
 def translation(count: int = 1000, seed: int = 0) -> Translation:
     grammar = Grammar(TRANSLATION)
-    pairs = [translate(tree) for tree in _some(grammar, count, seed)]
+    pairs = [translate(tree) for tree in grammar.trees(count, seed)]
     rules = [rule for rules in grammar.rules.values() for rule in rules]
     other = (name for rule in rules for name in rule.target or rule.right if name not in grammar.rules)
     return Translation(grammar, pairs, grammar.vocabulary, Vocabulary(dict.fromkeys(other)))
-
-
-def _some(grammar: Grammar, count: int, seed: int) -> Any:
-    if count < 1:
-        raise BadData(f"count is {count}; a task needs at least one sentence")
-    return grammar.trees(count, seed)

@@ -31,12 +31,7 @@ class Rule:
     right: tuple[str, ...]
     p: float
     labels: tuple[str, ...]  # of each part of `right`; "" for the head
-    target: tuple[str, ...] | None = None  # the right side in the other language
-
-    @property
-    def head(self) -> int:
-        """The part whose head word is that of the whole rule."""
-        return self.labels.index("")
+    target: tuple[str, ...] | None = None  # the right side in the other language: the same symbols, each once
 
 
 def read(text: str) -> dict[str, list[Rule]]:
@@ -57,9 +52,6 @@ def read(text: str) -> dict[str, list[Rule]]:
         found[left] = _alternatives(left, rest, f"line {number}, `{line}`")
     if not found:
         raise BadData("the grammar has no rules; write at least `S -> word`")
-    for rules in found.values():
-        for rule in rules:
-            _check_target(rule, found)
     return found
 
 
@@ -97,21 +89,6 @@ def _alternatives(left: str, text: str, where: str) -> list[Rule]:
     return rules
 
 
-def _check_target(rule: Rule, rules: dict[str, list[Rule]]) -> None:
-    symbols = sorted(name for name in rule.right if name in rules)
-    other = sorted(name for name in rule.target or () if name in rules)
-    if rule.target is not None and symbols != other:
-        raise BadData(
-            f"the rule `{rule.left} -> {' '.join(rule.right)} => {' '.join(rule.target)}`: "
-            "both sides need the same symbols, in any order"
-        )
-    if rule.target is not None and len(set(symbols)) != len(symbols):
-        raise BadData(
-            f"the rule `{rule.left} -> {' '.join(rule.right)}` names a symbol twice, so its pairs are not clear; "
-            "give one of them a name and a rule of its own"
-        )
-
-
 @dataclass(frozen=True)
 class Tree:
     """A rule, and for each part of its right side a tree (a symbol) or the word itself."""
@@ -123,10 +100,6 @@ class Tree:
     def words(self) -> tuple[str, ...]:
         own = ((part,) if isinstance(part, str) else part.words for part in self.parts)
         return sum(own, ())
-
-    @property
-    def size(self) -> int:
-        return sum(1 if isinstance(part, str) else part.size for part in self.parts)
 
 
 def grow(rules: Mapping[str, Sequence[Rule]], symbol: str, draw: np.random.Generator) -> Tree:
@@ -148,20 +121,16 @@ class Parse:
 
 def parse(tree: Tree) -> Parse:
     """The dependencies of a derivation: a labelled part hangs on the head of its rule."""
-    heads, labels = [-1] * tree.size, ["root"] * tree.size
+    heads, labels = [-1] * len(tree.words), ["root"] * len(tree.words)
 
     def head_of(node: Tree | str, start: int) -> int:
         if isinstance(node, str):
             return start
-        if node.rule.labels.count("") != 1:
-            raise BadData(
-                f"the rule `{node.rule.left} -> {' '.join(node.rule.right)}` has no one head: label its parts"
-            )
         places = []
         for part in node.parts:
             places.append(head_of(part, start))
-            start += 1 if isinstance(part, str) else part.size
-        top = places[node.rule.head]
+            start += 1 if isinstance(part, str) else len(part.words)
+        top = places[node.rule.labels.index("")]  # the head word of the part without a label
         for place, label in zip(places, node.rule.labels, strict=True):
             if label:
                 heads[place], labels[place] = top, label

@@ -60,16 +60,11 @@ class Vocabulary:
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """The words of ids: a list, an array or a tensor with one axis."""
-        found = []
-        for place, n in enumerate(ids.tolist() if hasattr(ids, "tolist") else ids):
-            if isinstance(n, list):
-                raise BadData("decode takes one row of ids; call it once for each row")
-            if not isinstance(n, (int, np.integer)) or not 0 <= n < len(self):
-                raise BadData(
-                    f"the id {n} at place {place} is no word; this vocabulary has ids 0 to {len(self) - 1}"
-                )
-            found.append(self.words[n])
-        return found
+        row = ids.tolist() if hasattr(ids, "tolist") else list(ids)
+        for n in row:
+            if n not in range(len(self)):
+                raise BadData(f"the id {n} is no word; this vocabulary has ids 0 to {len(self) - 1}")
+        return [self.words[n] for n in row]
 
     def text(self, ids: Iterable[int]) -> str:
         """A row of ids as a line of text, without its <eos> and <pad>."""

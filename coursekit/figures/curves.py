@@ -14,14 +14,13 @@ from .svg import Picture, canvas, in_style, picture
 MOST = 200  # points of a curve: more cannot be seen, and would make the page heavy
 
 
-def loss_curve(history: Any, limit: float | None = None, unit: str = "nats per word") -> Picture:
+def loss_curve(history: Any, unit: str = "nats per word") -> Picture:
     """The loss by step, one history or {name: history}, with the entropy limit that no model can pass.
 
     Thin: each step; thick: a running mean; dots: validation.
     """
     histories = dict(history) if isinstance(history, Mapping) else {"training": history}
-    if limit is None:
-        limit = next((h.limit for h in histories.values() if getattr(h, "limit", None) is not None), None)
+    limit = next((h.limit for h in histories.values() if h.limit is not None), None)
     if any(not h.losses for h in histories.values()):
         raise ValueError("a history has no steps yet; train first")
     every = [loss for h in histories.values() for loss in h.losses]
@@ -87,17 +86,16 @@ def _running_mean(values: np.ndarray, width: int) -> np.ndarray:
 
 
 def gradient_norms(
-    norms: Mapping[str, Any], title: str = "", ylim: tuple[float, float] | None = None,
+    norms: Mapping[str, Any],
+    ylim: tuple[float, float] | None = None,
     xlabel: str = "steps back from the loss",
-) -> Picture:  # fmt: skip
+) -> Picture:
     """Norms of gradients, {name: one per step back}, on a logarithmic axis: straight is exponential."""
-    if not norms:
-        raise ValueError("there are no norms to draw; give {name: norms}")
     words = [f"{name} goes from {values[0]:.2g} to {values[-1]:.2g}" for name, values in norms.items()]
     with in_style():
         figure, (ax,) = canvas()
         _norms(ax, norms)
-        ax.set(xlabel=xlabel, title=title, ylim=ylim)
+        ax.set(xlabel=xlabel, ylim=ylim)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(norms) > 1:
             ax.legend(loc="best")
@@ -140,12 +138,6 @@ def temperature(
 ) -> Picture:
     """P(w) = softmax(z / temperature) as bars, with its entropy; zero puts all on the largest logit."""
     z = np.asarray(logits, dtype=float)
-    if z.ndim != 1 or len(z) != len(words) or not len(z):
-        raise ValueError(
-            f"there are logits of shape {z.shape} and {len(words)} words; each word needs one logit"
-        )
-    if not temperature >= 0:
-        raise ValueError(f"temperature is {temperature}; it needs to be 0 or more")
     if temperature == 0:
         P = (np.arange(len(z)) == z.argmax()).astype(float)
     else:

@@ -30,12 +30,7 @@ def attention(
     `gold` marks the places (t, s) of a known alignment; `row` brings out one row.
     """
     a = numbers(alpha)
-    if a.ndim != 2:
-        raise ValueError(f"alpha has shape {a.shape}; a map needs (T, S): choose one sentence and one head")
     T, S = a.shape
-    for name, words, size in (("target", target, T), ("source", source, S)):
-        if words is not None and len(words) != size:
-            raise ValueError(f"{name} has {len(words)} words; alpha of shape {a.shape} needs {size}")
     with in_style():
         figure, (ax,) = canvas(_width(S, source), float(np.clip(0.9 + 0.32 * T, 2.2, 6.0)))
         _heat(ax, a)
@@ -62,8 +57,6 @@ def _attention_words(a: np.ndarray, source: Any, target: Any, gold: Any, row: in
 def pattern(mask: Any, title: str = "") -> Picture:
     """Which t1 (rows) may look at which t2 (columns): mask (T,T) of True and False."""
     m = numbers(mask)
-    if m.ndim != 2:
-        raise ValueError(f"mask has shape {m.shape}; a pattern needs (T, T)")
     with in_style():
         figure, (ax,) = canvas(3.4, 3.4)
         _heat(ax, m * 0.85)
@@ -74,8 +67,6 @@ def pattern(mask: Any, title: str = "") -> Picture:
 
 def gates(activity: Mapping[str, Any], words: Sequence[str]) -> Picture:
     """Gates over time, {name: (T, J)}, a word for each step: blue is open."""
-    if not activity:
-        raise ValueError("there are no gates to draw; give {name: (T, J)}")
     values = {name: numbers(gate).T for name, gate in activity.items()}
     with in_style():
         figure, axes = canvas(max(4.0, 2.6 * len(values)), 3.0, len(values), sharey=True)
@@ -95,8 +86,6 @@ def scene(
 ) -> Picture:
     """A scene of `coursekit.data.Scenes`, with the attention (X,Y) of one word over it."""
     a = np.zeros((size, size)) if alpha is None else numbers(alpha)
-    if a.shape != (size, size):
-        raise ValueError(f"alpha has shape {a.shape}; a scene of this size needs {(size, size)}")
     with in_style():
         figure, (ax,) = canvas(3.0, 3.2)
         _heat(ax, a.T * 0.9)
@@ -128,13 +117,7 @@ def _shape(thing: Thing) -> Any:
 def images(rows: Sequence[Any], names: Sequence[str]) -> Picture:
     """Small grey images (N,H,W) in rows: what was given, what was made, what is true."""
     stacks = [numbers(row) for row in rows]
-    shapes = [s.shape for s in stacks]
-    if len(names) != len(shapes) or len(set(shapes)) != 1 or len(shapes[0]) != 3:
-        raise ValueError(
-            f"rows have shapes {shapes} and {len(names)} names; each needs one (N, H, W) and a name"
-        )
-    gap = 1
-    sheet = [np.hstack([np.pad(image, gap, constant_values=np.nan) for image in stack]) for stack in stacks]
+    sheet = [np.hstack([np.pad(image, 1, constant_values=np.nan) for image in stack]) for stack in stacks]
     with in_style():
         figure, (ax,) = canvas(min(7.2, 0.8 + 0.62 * len(stacks[0])), 0.3 + 0.62 * len(stacks))
         _heat(ax, np.vstack(sheet), ink=True)
@@ -178,8 +161,6 @@ def arcs(parse: Parse, alpha: Any = None) -> Picture:
     """
     n = len(parse.words)
     a = None if alpha is None else numbers(alpha)
-    if a is not None and a.shape != (n, n):
-        raise ValueError(f"alpha has shape {a.shape}; a sentence of {n} words needs {(n, n)}")
     edges = [(head, t) for t, head in enumerate(parse.heads) if head >= 0]
     looks = [] if a is None else [(int(a[t].argmax()), t, float(a[t].max())) for _, t in edges]
     above = max((abs(head - t) for head, t in edges), default=0)

@@ -53,9 +53,6 @@ _RC: dict[str, Any] = {
     "axes.spines.right": False,
     "lines.linewidth": 1.8,
     "legend.frameon": False,
-    "axes.unicode_minus": True,
-    "mathtext.fontset": "dejavusans",
-    "path.simplify": True,
     "path.simplify_threshold": 0.3,
 }
 

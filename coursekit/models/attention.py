@@ -9,13 +9,11 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from .guards import BadInput, need_like, need_tensors
+from .guards import need, need_like, need_one_of, need_tensors
 from .local_attention import local_attention
-from .patterns import LOCAL, PATTERNS, attend, mask, need_allowed, pairs
+from .patterns import LOCAL, PATTERNS, attend, mask, need_allowed
 
 Maybe = Tensor | None
-
-__all__ = ["CAUSAL", "CROSS", "PATTERNS", "SELF", "Heads", "attend", "mask", "pairs"]
 
 MATRICES = """
 shape W_Q = K, I, J
@@ -66,10 +64,9 @@ class Heads(nn.Module):
         bias: bool = False,
     ):
         super().__init__()
-        if pattern not in PATTERNS:
-            raise BadInput(f"pattern is {pattern!r}; it needs to be one of {', '.join(PATTERNS)}")
-        if heads < 1 or (size is None and width % heads):
-            raise BadInput(f"width {width} is no multiple of {heads} heads; give the size of a head")
+        need_one_of("pattern", pattern, PATTERNS)
+        fits = size is not None or width % heads == 0
+        need(fits, f"width {width} is no multiple of {heads} heads; give the size of a head")
         J, K, I = width, heads, size or width // heads
         self.pattern, self.w = pattern, w
         self.W_Q = nn.Parameter(torch.randn(K, I, J) * J**-0.5)
@@ -105,10 +102,8 @@ class Heads(nn.Module):
     def from_torch(cls, module: nn.MultiheadAttention, pattern: str = "full", w: int | None = None) -> Self:
         """The same function as torch's module (batch first): heads k-major, and its bias is ours negated."""
         J, K = module.embed_dim, module.num_heads
-        if module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn:
-            raise BadInput(
-                "module has kdim, vdim, bias_k or zero attention; from_torch needs one width for all"
-            )
+        same = module.in_proj_weight is not None and module.bias_k is None and not module.add_zero_attn
+        need(same, "module has kdim, vdim, bias_k or zero attention; from_torch needs one width for all")
         heads = cls(J, K, pattern=pattern, w=w, bias=module.in_proj_bias is not None)
         W_Q, W_K, W_V = module.in_proj_weight.chunk(3)
         theirs = {"W_Q": W_Q, "W_K": W_K, "W_V": W_V, "W_O": module.out_proj.weight}

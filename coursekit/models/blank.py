@@ -8,10 +8,9 @@ Before the first word and after the last one the state is zero (`pad` says so).
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.types import Device
 
 from .cells import Cell
-from .guards import BadInput, need_ids
+from .guards import need_ids
 from .losses import word_losses
 from .stacked import Bidirectional
 
@@ -27,16 +26,12 @@ class BlankLanguageModel(nn.Module):
     The states may have any width: W_f and W_b (I, J) carry them to the embeddings' width.
     """
 
-    def __init__(
-        self, forward: Cell, backward: Cell, words: int, device: Device = None, dtype: torch.dtype | None = None
-    ):  # fmt: skip
+    def __init__(self, forward: Cell, backward: Cell, words: int):
         super().__init__()
-        if words < 1:
-            raise BadInput(f"words is {words}; a vocabulary needs at least 1")
         self.both, self.words = Bidirectional(forward, backward), words
         I, J = self.both.inputs, self.both.hidden
         shapes = ((words, I), (I, J), (I, J))
-        drawn = (torch.randn(s, device=device, dtype=dtype) * s[-1] ** -0.5 for s in shapes)
+        drawn = (torch.randn(s) * s[-1] ** -0.5 for s in shapes)
         self.e, self.W_f, self.W_b = map(nn.Parameter, drawn)
 
     def forward(self, w: Tensor) -> Tensor:

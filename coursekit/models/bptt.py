@@ -14,7 +14,7 @@ back. The true gradient is the sum over all appearances; truncated to τ, over t
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_ids
+from .guards import need, need_ids
 from .rnn_lm import Params, run
 
 
@@ -25,8 +25,7 @@ def bptt(xs: Tensor, targets: Tensor, params: Params, h0: Tensor, tau: int | Non
     each J(t) is carried back to the appearances t, t-1, …, t-τ+1. One target per sequence, () or (B,):
     the loss is J(T) alone. The gradients are summed over the batch. Without τ they are the true ones.
     """
-    if tau is not None and tau < 1:
-        raise BadInput(f"tau is {tau}; it needs to be at least 1, the step of the loss itself")
+    need(tau is None or tau >= 1, f"tau is {tau}; it needs to be at least 1, the step of the loss itself")
     targets = torch.as_tensor(targets, device=params.L.device)
     if isinstance(xs, Tensor) and xs.dim() == 1:
         xs, targets, h0 = xs[None], targets[None], h0[None]

@@ -23,7 +23,7 @@ from torch.autograd import Function
 from torch.types import Device
 
 from . import fast_cells
-from .guards import BadInput, need_finite, need_like, need_shape
+from .guards import BadInput, need, need_finite, need_like, need_one_of, need_shape
 
 State = Any  # h (B, J), or for the LSTM (h, c)
 
@@ -40,8 +40,6 @@ class Cell(nn.Module):
         self, inputs: int, hidden: int, *, fast: bool = True, device: Device = None, dtype: torch.dtype | None = None
     ):  # fmt: skip
         super().__init__()
-        if inputs < 1 or hidden < 1:
-            raise BadInput(f"a cell needs inputs >= 1 and hidden >= 1, not {inputs} and {hidden}")
         self.inputs, self.hidden, self.fast = inputs, hidden, fast
         shapes = {"W_h{}": (hidden, hidden), "W_x{}": (hidden, inputs), "B_{}": (hidden,)}
         for part in self.parts:
@@ -83,8 +81,6 @@ class Cell(nn.Module):
     def _checked(self, state: State, x: Tensor, batch: int) -> tuple[Tensor, ...]:
         """The parts of a state, if they fit."""
         parts = (state,) if self.keeps == "h" else state
-        if not isinstance(parts, tuple) or len(parts) != len(self.keeps):
-            raise BadInput("the state of an LSTM needs to be a pair (h, c) of (B, J) tensors")
         for name, part in zip(self.keeps, parts, strict=True):
             need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
             need_like(f"the state {name}", part, "x", x)
@@ -104,16 +100,14 @@ class Cell(nn.Module):
         torch stacks the gates' matrices in one tensor, adds two biases where the course subtracts one, and its GRU
         gate z multiplies the old state: z = 1 − G2 = σ(−a) where G2 = σ(a), so its weights change sign.
         """
-        if cls not in _THEIRS:
-            raise BadInput(f"torch has no module for the cell {cls.__name__}")
         kind, order = _THEIRS[cls]
-        if not isinstance(module, kind):
-            raise BadInput(f"{cls.__name__} needs a torch.nn.{kind.__name__}, not a {type(module).__name__}")
-        if module.num_layers != 1 or module.bidirectional or module.proj_size:
-            raise BadInput(f"{cls.__name__} needs one layer, one direction and no projection")
+        fits = isinstance(module, kind) and getattr(module, "nonlinearity", "tanh") == "tanh"
+        plain = module.num_layers == 1 and not module.bidirectional and not module.proj_size
+        need(
+            fits and plain,
+            f"{cls.__name__} is a torch.nn.{kind.__name__} of one layer in one direction, with tanh",
+        )
         if cls is Vanilla:
-            if getattr(module, "nonlinearity", None) == "relu":
-                raise BadInput('Vanilla needs nonlinearity="tanh", not "relu"')
             options = {"activation": "tanh", **options}
         given = dict(module.named_parameters())
         W_h, W_x = given["weight_hh_l0"], given["weight_ih_l0"]
@@ -145,8 +139,7 @@ class Vanilla(Cell):
     all_at_once = fast_cells.Vanilla
 
     def __init__(self, inputs: int, hidden: int, activation: str = "sigmoid", **options: Any):
-        if activation not in ("sigmoid", "tanh"):
-            raise BadInput(f'activation is {activation!r}; it needs to be "sigmoid" or "tanh"')
+        need_one_of("activation", activation, ("sigmoid", "tanh"))
         super().__init__(inputs, hidden, **options)
         self.activation = sigmoid if activation == "sigmoid" else tanh
         self.equations = Vanilla.equations.replace("sigmoid", activation)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import BadInput, need_ids, need_shape, need_tensors
+from .guards import need_ids, need_shape, need_tensors
 
 EMBED = "L[b,t,i] = e[w[b,t],i]"
 
@@ -32,9 +32,7 @@ def embed(e: Tensor, w: Tensor) -> Tensor:
 
 def conv_stride_2(L: Tensor, W: Tensor, B: Tensor) -> Tensor:
     """`STRIDE_2`, with t from 0 and no padding. L (B,T,J), W (k,J,I), B (I,) -> (B,(T-k)//2+1,I)."""
-    k, _, _, _, T = need_tensors("W k J I, B I, L B T J", W, B, L)
-    if k > T:
-        raise BadInput(f"L has shape {tuple(L.shape)}; a window of k={k} needs T of at least {k}")
+    k, *_ = need_tensors("W k J I, B I, L B T J", W, B, L)
     windows = L.unfold(1, k, 2)  # (B, T', J, k), a view
     return torch.sigmoid(torch.einsum("btjd,dji->bti", windows, W) - B)
 
@@ -69,8 +67,6 @@ def conv_same(L: Tensor, W: Tensor) -> Tensor:
     L (B,X,Y,I), W (k,k,I,J) -> (B,X,Y,J).
     """
     k, *_ = need_tensors("W k k I J, L B X Y I", W, L)
-    if k % 2 == 0:
-        raise BadInput(f"W has shape {tuple(W.shape)}; a centred window needs an odd k")
     r = k // 2
     windows = F.pad(L, (0, 0, r, r, r, r)).unfold(1, k, 1).unfold(2, k, 1)  # (B, X, Y, I, k, k)
     return torch.einsum("bxyiuv,uvij->bxyj", windows, W)

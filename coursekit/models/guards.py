@@ -12,12 +12,24 @@ in front stands for any leading axes. Every size must be at least 1: an empty ba
 Values are looked at only where there are values (a tensor on the `meta` device has none).
 """
 
+from collections.abc import Collection
+
 import torch
 from torch import Tensor
 
 
 class BadInput(ValueError):
     """A model was given something it cannot work with; the message says what, and what it needs."""
+
+
+def need(fits: bool, sentence: str) -> None:
+    """Refuse arguments that make no sense together."""
+    if not fits:
+        raise BadInput(sentence)
+
+
+def need_one_of(name: str, value: object, choices: Collection[str]) -> None:
+    need(value in choices, f"{name} is {value!r}; it needs to be one of {', '.join(choices)}")
 
 
 def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[int, ...]:

@@ -9,15 +9,12 @@ logits at t are those of the word t+1, and a sentence ends with its end-of-seque
 predicted like any other: without it the probabilities of all sentences do not sum to one.
 """
 
-from collections.abc import Callable
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.types import Device
 
 from .cells import Cell
-from .guards import BadInput, need_ids
+from .guards import need_ids
 from .losses import Predictor, word_losses
 from .stacked import Stacked
 
@@ -33,29 +30,19 @@ READOUTS = {
 class LanguageModel(Predictor):
     """forward: words w (B, T) -> logits (B, T, V), those at t for the word t+1."""
 
-    def __init__(
-        self, cell: Cell | Stacked, words: int, tied: bool = True,
-        device: Device = None, dtype: torch.dtype | None = None,
-    ):  # fmt: skip
+    def __init__(self, cell: Cell | Stacked, words: int, tied: bool = True):
         super().__init__()
-        if words < 1:
-            raise BadInput(f"words is {words}; a vocabulary needs at least 1")
         self.cell, self.words = cell, words
         I, J = cell.inputs, cell.hidden
         self.readout = "untied" if not tied else "tied" if I == J else "projected"
-        new: Callable[..., nn.Parameter] = lambda *shape: nn.Parameter(
-            torch.randn(shape, device=device, dtype=dtype) * shape[-1] ** -0.5
-        )
-        self.e = new(words, I)
-        self.W_o = new(I, J) if self.readout == "projected" else None
-        self.U = new(words, J) if self.readout == "untied" else None
+        self.e = nn.Parameter(torch.randn(words, I) * I**-0.5)
+        self.W_o = nn.Parameter(torch.randn(I, J) * J**-0.5) if self.readout == "projected" else None
+        self.U = nn.Parameter(torch.randn(words, J) * J**-0.5) if self.readout == "untied" else None
 
     @property
     def equations(self) -> str:
         """The whole model in the course's language (for one cell; a stack has `stacked.STACKED`)."""
-        if not isinstance(self.cell, Cell):
-            raise BadInput("a stack's equations name its cells CELL1, CELL2: see stacked.STACKED")
-        return "\n".join((EMBED, self.cell.equations, READOUTS[self.readout]))
+        return "\n".join((EMBED, str(self.cell.equations), READOUTS[self.readout]))
 
     def forward(self, w: Tensor) -> Tensor:
         need_ids("w", w, "B T", below=self.words)

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_shape, need_shapes
+from .guards import need_one_of, need_shape, need_shapes
 from .patterns import LOCAL, attend, check_pattern
 
 
@@ -24,8 +24,7 @@ def local_attention(
 
     Query, Key and Value (...,T,I) -> (...,T,I). `allowed` (...,T) is False at keys nobody looks at.
     """
-    if pattern not in LOCAL:
-        raise BadInput(f"pattern is {pattern!r}; local attention needs one of {', '.join(LOCAL)}")
+    need_one_of("the pattern of local attention", pattern, LOCAL)
     T, _, _ = need_shapes("Query ... T I, Key ... T I, Value ... T C", Query, Key, Value)
     w = check_pattern(pattern, T, w)
     if allowed is None:

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import BadInput, need_finite, need_ids, need_shape
+from .guards import need, need_finite, need_ids, need_shape
 
 FOCUS = """
 H[l,k,t1] = -sum[t2](alpha[l,k,t1,t2] log(alpha[l,k,t1,t2]))
@@ -35,15 +35,11 @@ def next_word_loss(logits: Tensor, w: Tensor, pad: int | None = None) -> Tensor:
     """
     B, T, V = need_shape("logits", logits, "B T V")
     need_ids("w", w, "B T", below=V, B=B, T=T)
-    if T < 2:
-        raise BadInput(f"w has shape {tuple(w.shape)}; it needs (B, T) with T >= 2, a start and a word")
+    need(T >= 2, f"w has shape {tuple(w.shape)}; it needs (B, T) with T >= 2, a start and a word")
     losses = word_losses(logits[:, :-1], w[:, 1:], pad)
     if pad is None:
         return losses.mean()
-    counted = (w[:, 1:] != pad).sum()
-    if not w.is_meta and int(counted) == 0:
-        raise BadInput(f"w of shape {tuple(w.shape)} holds no word after the first but pad={pad}")
-    return losses.sum() / counted
+    return losses.sum() / (w[:, 1:] != pad).sum()
 
 
 class Predictor(nn.Module):
@@ -74,8 +70,7 @@ def near(alpha: Tensor, c: float = 9.0) -> Tensor:
     >>> near(torch.eye(4)).item(), near(torch.eye(4).flip(0)).item()
     (0.0, 5.0)
     """
-    d2 = _squared_distance(alpha, c)
-    return (alpha * d2.clamp(max=c)).sum(-1).mean()
+    return (alpha * _squared_distance(alpha).clamp(max=c)).sum(-1).mean()
 
 
 def near_printed(alpha: Tensor, c: float = 9.0) -> Tensor:
@@ -83,16 +78,11 @@ def near_printed(alpha: Tensor, c: float = 9.0) -> Tensor:
 
     alpha (L,...,T,T) with at least two layers. A row beyond c has no gradient at all: compare `near`.
     """
-    d2 = _squared_distance(alpha, c)
-    if alpha.dim() < 3 or len(alpha) < 2:
-        raise BadInput(f"alpha has shape {tuple(alpha.shape)}; it needs (L, ..., T, T) with L of at least 2")
-    return (alpha * d2).sum(-1).clamp(max=c)[:-1].mean()
+    return (alpha * _squared_distance(alpha)).sum(-1).clamp(max=c)[:-1].mean()
 
 
-def _squared_distance(alpha: Tensor, c: float) -> Tensor:
+def _squared_distance(alpha: Tensor) -> Tensor:
     T = _check(alpha)
-    if not c > 0:
-        raise BadInput(f"c is {c}; the largest cost of an edge needs to be above 0")
     t = torch.arange(T, device=alpha.device, dtype=alpha.dtype)
     return (t[:, None] - t[None, :]) ** 2
 

@@ -10,7 +10,7 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_tensors
+from .guards import need_tensors
 
 MERGE = "W[k,j1,j2] = 1/sqrt(I) W_Q[k,I,j1] W_K[k,I,j2]"
 
@@ -25,9 +25,7 @@ def merge(W_Q: Tensor, W_K: Tensor) -> Tensor:
 
 def split(W: Tensor, size: int) -> tuple[Tensor, Tensor]:
     """W (K,J,J) -> W_Q, W_K (K,I,J) with I = `size`, whose merge is W, or nearest to it in rank I."""
-    _, J = need_tensors("W K J J", W)
-    if not 1 <= size <= J:
-        raise BadInput(f"size is {size}; a head of a matrix of shape {tuple(W.shape)} needs 1 to {J}")
+    need_tensors("W K J J", W)
     U, s, Vt = torch.linalg.svd(W * sqrt(size))
     root = s[:, :size, None].sqrt()
     return root * U[:, :, :size].transpose(1, 2), root * Vt[:, :size]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_shape, need_shapes
+from .guards import BadInput, need, need_one_of, need_shape, need_shapes
 
 
 class Pattern(NamedTuple):
@@ -36,16 +36,13 @@ LOCAL = tuple(PATTERNS)[2:]  # those with a width
 
 def check_pattern(pattern: str, T: int, w: int | None) -> int:
     """The width w of a pattern over T positions (0 for a pattern that has none), if it makes sense."""
-    if pattern not in PATTERNS:
-        raise BadInput(f"pattern is {pattern!r}; it needs to be one of {', '.join(PATTERNS)}")
-    if T < 1:
-        raise BadInput(f"T is {T}; a pattern needs at least one position")
+    need_one_of("pattern", pattern, PATTERNS)
     if pattern not in LOCAL:
         return 0
-    if isinstance(w, bool) or not isinstance(w, int) or w < 1:
+    if w is None or w < 1:
         raise BadInput(f"w is {w}; the pattern {pattern!r} needs a whole number w of at least 1")
-    if "block" in pattern and T % w:
-        raise BadInput(f"T is {T}, which is no multiple of the block w={w}; pad to T={T + -T % w}")
+    whole = "block" not in pattern or T % w == 0
+    need(whole, f"T is {T}, which is no multiple of the block w={w}; pad to T={T + -T % w}")
     return w
 
 
@@ -72,8 +69,7 @@ def pairs(pattern: str, T: int, w: int | None = None) -> int:
 def need_allowed(allowed: Tensor, B: int, S: int) -> None:
     """`allowed` (B,S) says which keys may be looked at: each row needs one."""
     need_shape("allowed", allowed, "B S", B=B, S=S)
-    if allowed.dtype != torch.bool:
-        raise BadInput(f"allowed has dtype {allowed.dtype}; it needs torch.bool")
+    need(allowed.dtype == torch.bool, f"allowed has dtype {allowed.dtype}; it needs torch.bool")
     if not allowed.is_meta and not bool(allowed.any(1).all()):
         row = int((~allowed.any(1)).nonzero()[0])
         raise BadInput(f"allowed of shape ({B}, {S}) is False in all of row {row}; a row needs one True")
@@ -84,13 +80,10 @@ def attend(Query: Tensor, Key: Tensor, Value: Tensor, mask: Tensor | None = None
 
     Query (...,T1,I), Key and Value (...,T2,I), mask broadcastable to (...,T1,T2) -> h (...,T1,I), alpha.
     """
-    T1, I, T2, _ = need_shapes("Query ... T1 I, Key ... T2 I, Value ... T2 C", Query, Key, Value)
+    _, I, T2, _ = need_shapes("Query ... T1 I, Key ... T2 I, Value ... T2 C", Query, Key, Value)
     scores = (Query / sqrt(I)) @ Key.transpose(-1, -2)
     if mask is not None:
-        if mask.dim() < 2 or mask.shape[-1] != T2 or mask.shape[-2] not in (1, T1):
-            raise BadInput(
-                f"mask has shape {tuple(mask.shape)}; it needs (..., T1, T2) with T1={T1}, T2={T2}"
-            )
+        need_shape("mask", mask, "... T1 T2", T2=T2)
         # The lowest finite number and not -inf: a row that is all masked stays free of NaN.
         scores = scores.masked_fill_(~mask, torch.finfo(scores.dtype).min)
     alpha = torch.softmax(scores, -1)

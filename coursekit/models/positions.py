@@ -7,7 +7,7 @@ W = (W_e W_p) the concatenation is W_e e + W_p pos: an addition of two learned m
 import torch
 from torch import Tensor, nn
 
-from .guards import BadInput, need_ids
+from .guards import need_ids, need_one_of
 
 
 def sinusoidal(T: int, width: int, like: Tensor) -> Tensor:
@@ -16,8 +16,6 @@ def sinusoidal(T: int, width: int, like: Tensor) -> Tensor:
     >>> sinusoidal(1, 4, torch.zeros(1)).tolist()
     [[0.0, 1.0, 0.0, 1.0]]
     """
-    if T < 1 or width < 1:
-        raise BadInput(f"a table of positions has shape ({T}, {width}); both sizes need to be at least 1")
     t = torch.arange(T, device=like.device, dtype=like.dtype)
     p = torch.arange((width + 1) // 2, device=like.device, dtype=like.dtype)
     angle = t[:, None] / 10000 ** (2 * p / width)  # (T, ceil(width/2))
@@ -32,8 +30,7 @@ class PlacedWords(nn.Module):
 
     def __init__(self, vocabulary: int, width: int, kind: str = "sinusoidal"):
         super().__init__()
-        if kind not in ("sinusoidal", "none"):
-            raise BadInput(f'kind is {kind!r}; it needs to be "sinusoidal" or "none"')
+        need_one_of("kind", kind, ("sinusoidal", "none"))
         self.kind = kind
         self.e = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
 

@@ -12,21 +12,18 @@ from math import inf
 import torch
 from torch import Tensor
 
-from .guards import BadInput, need_finite, need_ids, need_shape
+from .guards import need, need_finite, need_ids, need_shape
 
 TEMPERED = "P[b,w] = softmax[w](beta z[b,w])"
 
 
 def inverse_temperature(temperature: float | None = None, beta: float | None = None) -> float:
     """beta, from one of the two names of the same number; 1 if neither is given."""
-    if temperature is not None and beta is not None:
-        raise BadInput(f"temperature is {temperature} and beta is {beta}; give one, beta = 1/temperature")
-    name, value = ("beta", beta) if temperature is None else ("temperature", temperature)
-    if value is None:
-        return 1.0
-    if not value >= 0:
-        raise BadInput(f"{name} is {value}; it needs to be 0 or more")
-    return value if name == "beta" else 1 / value if value else inf
+    need(temperature is None or beta is None, "give one of temperature and beta, which is 1/temperature")
+    if temperature is not None:
+        beta = 1 / temperature if temperature else inf
+    need(beta is None or beta >= 0, f"beta, which is 1/temperature, is {beta}; it needs to be 0 or more")
+    return 1.0 if beta is None else beta
 
 
 def probabilities(z: Tensor, temperature: float | None = None, beta: float | None = None) -> Tensor:
@@ -53,14 +50,9 @@ def greedy(z: Tensor) -> Tensor:
     return torch.where(z == z.amax(-1, keepdim=True), ids, V).amin(-1)
 
 
-def sample(
-    z: Tensor,
-    temperature: float | None = None,
-    beta: float | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
+def sample(z: Tensor, temperature: float | None = None, generator: torch.Generator | None = None) -> Tensor:
     """One word from `probabilities(z, ...)` for each row: (...,V) -> (...) whole numbers."""
-    P = probabilities(z, temperature, beta)
+    P = probabilities(z, temperature)
     words = torch.multinomial(P.reshape(-1, P.shape[-1]), 1, generator=generator)
     return words.reshape(z.shape[:-1])
 
@@ -77,8 +69,6 @@ def generate(
     `model` maps words (B,T) to logits (B,T,V), the last of which are those of the next word.
     """
     need_shape("w", w, "B T")
-    if steps < 0:
-        raise BadInput(f"steps is {steps}; it needs to be 0 or more")
     for _ in range(steps):
         z = model(w)
         need_ids("w", w, "B T", below=z.shape[-1])

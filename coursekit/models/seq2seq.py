@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from .cells import GRU, Cell, State
-from .guards import BadInput, need_ids, need_tensors
+from .guards import need, need_ids, need_one_of, need_tensors
 from .losses import Predictor
 from .patterns import need_allowed
 
@@ -94,10 +94,9 @@ class AttentionDecoder(Decoder):
         cell: type[Cell] = GRU,
         query: str = "state",
     ):
-        if query not in ("state", "word"):
-            raise BadInput(f'query is {query!r}; it needs to be "state" or "word"')
-        if query == "word" and embedding != memory:
-            raise BadInput(f"embedding is {embedding}; a word that asks needs {memory}, the width of M")
+        need_one_of("query", query, ("state", "word"))
+        fits = query == "state" or embedding == memory
+        need(fits, f"embedding is {embedding}; a word that asks needs {memory}, the width of M")
         super().__init__(vocabulary, embedding, hidden, cell, context=memory)
         self.memory = memory
         scale = (hidden * memory) ** -0.5

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import BadInput, need_ids, need_shape, need_tensors
+from .guards import need_ids, need_shape, need_tensors
 
 SKIPGRAM = """
     yhat[k] = softmax[k](U[A,k] v[A])
@@ -90,6 +90,4 @@ def _check_sample(U: Tensor, v: Tensor, S: Tensor, y_hat: Tensor | None) -> int:
     need_ids("S", S, "S", below=d)
     if y_hat is not None:
         need_shape("y_hat", y_hat, "d", d=d)
-    if not S.is_meta and len(S.unique()) != len(S):
-        raise BadInput(f"S of shape {tuple(S.shape)} holds a word twice; it needs distinct words")
     return d

@@ -1,13 +1,12 @@
 """Cells on top of each other, with residual connections, and cells in both directions."""
 
 from collections.abc import Iterable
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
 from .cells import Cell, State
-from .guards import BadInput, need_shape
+from .guards import need_shape
 
 STACKED = """
     h1[b,t,J] = CELL1(h1[b,t-1,J], x[b,t,J])
@@ -27,19 +26,11 @@ class Stacked(nn.Module):
     def __init__(self, cells: Iterable[Cell], residual: bool = True):
         super().__init__()
         cells = list(cells)
-        self.layers = nn.ModuleList(cells)
-        if not cells:
-            raise BadInput("a stack needs at least one cell")
-        self.residual = residual
-        widths = [(cell.inputs, cell.hidden) for cell in cells]
-        for n, ((_, below), (above, _)) in enumerate(pairwise(widths), start=1):
-            if below != above:
-                raise BadInput(f"layer {n + 1} reads {above} numbers; layer {n} below it gives {below}")
-        self.inputs, self.hidden = widths[0][0], widths[-1][1]
+        self.layers, self.residual = nn.ModuleList(cells), residual
+        self.inputs, self.hidden = cells[0].inputs, cells[-1].hidden
 
     def forward(self, x: Tensor) -> tuple[Tensor, tuple[State, ...]]:
         """All steps of the first layer, then all of the next: x (B, T, K) -> (B, T, J), and the last states."""
-        need_shape("x", x, "B T K", K=self.inputs)
         after = []
         for layer in self.layers:
             h, last = layer(x)
@@ -56,11 +47,6 @@ class Bidirectional(nn.Module):
 
     def __init__(self, forward: Cell, backward: Cell):
         super().__init__()
-        if (forward.inputs, forward.hidden) != (backward.inputs, backward.hidden):
-            raise BadInput(
-                f"the forward cell has inputs={forward.inputs}, hidden={forward.hidden}; the backward cell "
-                f"needs the same, not inputs={backward.inputs}, hidden={backward.hidden}"
-            )
         self.forward_cell, self.backward_cell = forward, backward
         self.inputs, self.hidden = forward.inputs, forward.hidden
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from .attention import Heads, Maybe
-from .guards import BadInput, need_like, need_shape
+from .guards import need, need_like, need_one_of, need_shape
 from .losses import Predictor
 from .positions import PlacedWords
 
@@ -52,8 +52,6 @@ shape W_V = N, K, I, J
 shape W_O = N, J, K, I
 """
 
-SEES_NO_LATER = ("causal", "window", "causal-block")
-
 
 class FeedForward(nn.Module):
     """`FEED_FORWARD`, at each position alone. forward: L (B,T,J) -> (B,T,J)."""
@@ -81,8 +79,7 @@ class Layer(nn.Module):
 
     def __init__(self, SA: Heads, FF: FeedForward, cross: Heads | None = None, norm: str = "pre"):
         super().__init__()
-        if norm not in ("pre", "post"):
-            raise BadInput(f'norm is {norm!r}; it needs to be "pre" or "post"')
+        need_one_of("norm", norm, ("pre", "post"))
         self.SA, self.cross, self.FF, self.norm = SA, cross, FF, norm
         J = FF.W_1.shape[1]
         self.LN = nn.ModuleList(nn.LayerNorm(J) for _ in range(2 if cross is None else 3))
@@ -93,8 +90,7 @@ class Layer(nn.Module):
         cross, alpha_M = self.cross, None
         L, alpha = self._residual(0, L, lambda L: self.SA(L, None, L_allowed))
         if cross is not None:
-            if M is None:
-                raise BadInput("M is missing; a layer with cross-attention needs M of shape (B, S, J)")
+            need(M is not None, "M is missing; a layer with cross-attention needs M of shape (B, S, J)")
             L, alpha_M = self._residual(1, L, lambda L: cross(L, M, M_allowed))
         L, _ = self._residual(-1, L, lambda L: (self.FF(L), None))
         return L, alpha, alpha_M
@@ -168,10 +164,7 @@ class TransformerLM(Predictor):
         kind: str = "sinusoidal",
     ):
         super().__init__()
-        if pattern not in SEES_NO_LATER:
-            raise BadInput(
-                f"pattern is {pattern!r}; a language model needs one of {', '.join(SEES_NO_LATER)}"
-            )
+        need_one_of("the pattern of a language model", pattern, ("causal", "window", "causal-block"))
         self.words = PlacedWords(vocabulary, width, kind)
         self.stack = Stack(width, heads, layers, hidden, pattern, w, norm=norm)
         self.W_out = nn.Parameter(torch.randn(vocabulary, width) * width**-0.5)
@@ -200,14 +193,13 @@ class TransformerTranslator(Predictor):
         heads: int,
         layers: int,
         hidden: int | None = None,
-        norm: str = "pre",
         pad: int | None = None,
     ):
         super().__init__()
         self.pad = pad
         self.source, self.target = PlacedWords(source_words, width), PlacedWords(target_words, width)
-        self.encoder = Stack(width, heads, layers, hidden, norm=norm)
-        self.decoder = Stack(width, heads, layers, hidden, "causal", cross=True, norm=norm)
+        self.encoder = Stack(width, heads, layers, hidden)
+        self.decoder = Stack(width, heads, layers, hidden, "causal", cross=True)
         self.W_out = nn.Parameter(torch.randn(target_words, width) * width**-0.5)
 
     def forward(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

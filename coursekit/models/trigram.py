@@ -8,7 +8,7 @@ text is periodic. (That takes a fixed rule for ties and no word that ends the te
 import torch
 from torch import Tensor, nn
 
-from .guards import BadInput, need_ids, need_shape
+from .guards import need_ids
 
 EQUATIONS = """
 hidden[b,t,j] = tanh(W_1[j,I] e[w1[b,t],I] + W_2[j,I] e[w2[b,t],I] - B[j])
@@ -32,16 +32,14 @@ class NeuralTrigram(nn.Module):
         self.W_3 = nn.Parameter(torch.randn(width, hidden) * hidden**-0.5)
 
     def forward(self, w: Tensor) -> Tensor:
-        _, T = need_ids("w", w, "B T", below=len(self.e))
-        if T < 2:
-            raise BadInput(f"w has shape {tuple(w.shape)}; a trigram needs two words, T of at least 2")
+        need_ids("w", w, "B T", below=len(self.e))
         hidden = torch.tanh(self.e[w[:, :-1]] @ self.W_1.T + self.e[w[:, 1:]] @ self.W_2.T - self.B)
         return hidden @ self.W_3.T @ self.e.T
 
 
 def follow(table: Tensor, w0: int, w1: int, steps: int) -> list[int]:
     """w0, w1 and the `steps` words after them. table (V,V) gives the word after each pair."""
-    after = _table(table, w0, w1)
+    after = _table(table)
     words = [w0, w1]
     for _ in range(steps):
         words.append(after[words[-2]][words[-1]])
@@ -50,7 +48,7 @@ def follow(table: Tensor, w0: int, w1: int, steps: int) -> list[int]:
 
 def preperiod_period(table: Tensor, w0: int, w1: int) -> tuple[int, int]:
     """(mu, lambda): the pairs of words run mu steps and then go round a circle of lambda, mu + lambda <= V²."""
-    after = _table(table, w0, w1)
+    after = _table(table)
     pair, met = (w0, w1), dict[tuple[int, int], int]()
     while pair not in met:
         met[pair] = len(met)
@@ -58,10 +56,6 @@ def preperiod_period(table: Tensor, w0: int, w1: int) -> tuple[int, int]:
     return met[pair], len(met) - met[pair]
 
 
-def _table(table: Tensor, w0: int, w1: int) -> list[list[int]]:
-    (V,) = need_shape("table", table, "V V")
-    need_ids("table", table, "V V", below=V)
-    for name, word in (("w0", w0), ("w1", w1)):
-        if not 0 <= word < V:
-            raise BadInput(f"{name} is {word}; a table of shape ({V}, {V}) needs a word from 0 to {V - 1}")
+def _table(table: Tensor) -> list[list[int]]:
+    need_ids("table", table, "V V", below=len(table))
     return table.tolist()

@@ -42,8 +42,6 @@ def test_columns_of_padding_are_cut_batch_by_batch():
     [
         (lambda: Batches(ROWS, ROWS[:4]), r"one number of rows, not \[10, 4\]"),
         (lambda: Batches(ROWS[:0]), "no rows"),
-        (lambda: Batches(ROWS, size=0), "size is 0"),
-        (lambda: padded([], 0), "no rows to pad"),
     ],
 )
 def test_bad_arrays_are_refused_in_a_sentence(make, says):

@@ -1,9 +1,8 @@
 """Scenes: the caption is true of the picture, and each word's place is where its thing is."""
 
 import numpy as np
-import pytest
 
-from coursekit.data import BadData, Scenes, Thing
+from coursekit.data import Scenes, Thing
 from coursekit.data.scenes import COLOURS, SHAPES, VOCABULARY
 
 SCENES = Scenes.draw(300, size=4)
@@ -57,8 +56,3 @@ def test_batches_are_what_the_captioner_reads():
 def test_scenes_depend_on_the_seed_alone():
     assert Scenes.draw(20, seed=1) == Scenes.draw(20, seed=1) != Scenes.draw(20, seed=2)
     assert np.array_equal(Scenes.draw(3).features, Scenes.draw(3).features)
-
-
-def test_a_grid_without_room_is_refused():
-    with pytest.raises(BadData, match="size 1"):
-        Scenes.draw(3, size=1)

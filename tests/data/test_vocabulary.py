@@ -29,15 +29,10 @@ def test_decode_undoes_encode_and_rare_words_become_unknown(vocabulary):
     assert vocabulary.text([1, 4, 3, 1, 0, 0]) == "a b"
 
 
-@pytest.mark.parametrize("ids", [[3, 5], [-1], np.array([0, 99]), [1.5]])
-def test_an_id_that_is_no_word_is_named_with_its_place(vocabulary, ids):
-    with pytest.raises(BadData, match=r"at place \d is no word; this vocabulary has ids 0 to 4"):
+@pytest.mark.parametrize("ids", [[3, 5], [-1], np.array([0, 99]), [1.5], torch.zeros(2, 2)])
+def test_an_id_that_is_no_word_is_named(vocabulary, ids):
+    with pytest.raises(BadData, match=r"is no word; this vocabulary has ids 0 to 4"):
         vocabulary.decode(ids)
-
-
-def test_two_rows_at_once_are_refused(vocabulary):
-    with pytest.raises(BadData, match="once for each row"):
-        vocabulary.decode(torch.zeros(2, 2, dtype=torch.long))
 
 
 def test_a_word_that_stands_twice_is_named():

@@ -18,7 +18,7 @@ SCENES = data.Scenes.draw(2, size=3)
 PARSE = data.Parse(("we", "like", "boats"), (1, -1, 1), ("nsubj", "root", "dobj"))
 EVERY = {
     "loss": lambda: HISTORY.plot(),
-    "losses": lambda: figures.loss_curve({"GRU": HISTORY, "LSTM": HISTORY}, limit=0.8),
+    "losses": lambda: figures.loss_curve({"GRU": HISTORY, "LSTM": HISTORY}),
     "norms": lambda: figures.gradient_norms({"GRU": [1, 0.1, 0.01], "LSTM": [1, 0.5, 0.0]}),
     "eigenvalues": lambda: figures.eigenvalues(np.diag([0.5, 1.2]), {"linear": [1, 2, 4]}),
     "temperature": lambda: figures.temperature([2.0, 1.0], ["a", "b"], 0.5),
@@ -130,17 +130,7 @@ def test_zero_temperature_is_the_largest_logit_and_infinite_is_uniform():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: figures.attention(np.ones((2, 2, 2))), "needs \\(T, S\\)"),
-        (lambda: figures.attention(ALPHA, ["x"]), "source has 1 words; alpha of shape \\(2, 3\\) needs 3"),
-        (lambda: figures.temperature([1.0], ["a", "b"]), "each word needs one logit"),
-        (lambda: figures.temperature([1.0], ["a"], -1), "temperature is -1"),
         (lambda: figures.loss_curve(History()), "no steps yet"),
-        (lambda: figures.gates({}, []), "no gates"),
-        (lambda: figures.gradient_norms({}), "no norms"),
-        (lambda: figures.scene(SCENES.things[0], 3, np.ones((2, 2))), "needs \\(3, 3\\)"),
-        (lambda: figures.images([np.ones((2, 8))], ["a"]), "each needs one \\(N, H, W\\)"),
-        (lambda: figures.arcs(PARSE, np.ones((2, 2))), "a sentence of 3 words needs \\(3, 3\\)"),
-        (lambda: figures.pattern(np.ones(3)), "needs \\(T, T\\)"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_in_a_sentence(make, says):
@@ -183,11 +173,6 @@ def test_a_gate_that_is_forced_open_is_seen_open():
     with torch.no_grad():
         cell.B_G.fill_(-50.0)
     assert figures.gate_activity(cell, torch.randn(1, 5, 3))["G"].min() > 0.999
-
-
-def test_a_cell_without_gates_is_refused():
-    with pytest.raises(ValueError, match="a Vanilla cell has no gates"):
-        figures.gate_activity(Vanilla(3, 4), torch.randn(1, 5, 3))
 
 
 def test_backward_norms_match_autograd():

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -402,7 +403,7 @@ def test_no_submission_runs_as_root_when_no_user_number_is_left(tmp_path, monkey
     monkeypatch.setattr(forkserver, "unused_users", lambda count: [60_001])
     server = forkserver.Server(ours, {"level": "landlock", "scratch": str(tmp_path)})
     server.users.clear()
-    server._fork(1, "candidate", Limits().plain(), theirs.fileno())
+    server._fork(1, "candidate", asdict(Limits()), theirs.fileno())
     assert not server.children
     assert not list(tmp_path.iterdir())
     for end in (ours, theirs):

@@ -118,7 +118,6 @@ def test_no_code_names_a_device(pattern):
         (lambda: Heads(6, 2)(torch.randn(1, 3, 6), allowed=torch.ones(1, 3)), "allowed has dtype torch.float32"),
         (lambda: Heads(6, 2)(torch.randn(1, 3, 6), allowed=torch.ones(1, 4).bool()), "allowed has shape (1, 4)"),
         (lambda: Heads(6, 2)(torch.randn(1, 3, 6, dtype=D)), "L has dtype torch.float64; it needs torch.float32"),
-        (lambda: Heads(6, 0), "width 6 is no multiple of 0 heads"),
         (lambda: Heads(6, 4), "width 6 is no multiple of 4 heads"),
         (lambda: Heads(6, 2, pattern="ring"), "pattern is 'ring'"),
         (lambda: Heads(6, 2, pattern="window")(torch.randn(2, 5, 6)), "w is None"),

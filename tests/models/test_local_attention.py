@@ -78,7 +78,7 @@ def test_no_tensor_of_local_attention_grows_faster_than_T(pattern):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: local_attention("causal", *torch.randn(3, 1, 4, 2), 2), "local attention needs one of window"),
+        (lambda: local_attention("causal", *torch.randn(3, 1, 4, 2), 2), "it needs to be one of window"),
         (lambda: local_attention("window", *torch.randn(3, 1, 4, 2), -1), "w is -1"),
         (lambda: local_attention("block", *torch.randn(3, 1, 5, 2), 2), "pad to T=6"),
         (lambda: local_attention("window", torch.randn(4, 2), torch.randn(5, 2), torch.randn(5, 2), 2),

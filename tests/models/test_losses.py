@@ -120,12 +120,9 @@ def test_no_code_names_a_device():
         (lambda: focus(torch.ones(2, 3, 4)), "alpha has shape (2, 3, 4); it needs (..., T, T)"),
         (lambda: focus(torch.ones(2, 0, 0)), "alpha is empty"),
         (lambda: near(torch.full((1, 2, 2), math.nan)), "alpha of shape (1, 2, 2) holds nan"),
-        (lambda: near(torch.ones(1, 2, 2), c=0), "c is 0"),
-        (lambda: near_printed(torch.ones(1, 2, 2)), "L of at least 2"),
         (lambda: next_word_loss(torch.ones(2, 3, 4), torch.ones(2, 4).long()), "w has shape (2, 4)"),
         (lambda: next_word_loss(torch.ones(2, 3, 4), torch.full((2, 3), 4)), "holds 4"),
         (lambda: next_word_loss(torch.ones(2, 1, 4), torch.ones(2, 1).long()), "T >= 2"),
-        (lambda: next_word_loss(torch.ones(2, 3, 4), torch.ones(2, 3).long(), pad=1), "but pad=1"),
     ],
 )  # fmt: skip
 def test_bad_input_is_named(call, words):

@@ -57,9 +57,8 @@ def test_dense_attention_agrees_with_torch():
         (lambda: mask("spiral", 4), "pattern is 'spiral'; it needs to be one of full"),
         (lambda: mask("window", 4), "w is None"),
         (lambda: mask("window", 4, 0), "w is 0"),
-        (lambda: pairs("causal", 0), "T is 0"),
         (lambda: pairs("block", 10, 4), "T is 10, which is no multiple of the block w=4; pad to T=12"),
-        (lambda: attend(*torch.randn(3, 1, 4, 2), torch.ones(3, 4, dtype=torch.bool)), "mask has shape (3, 4)"),
+        (lambda: attend(*torch.randn(3, 1, 4, 2), torch.ones(4, 3, dtype=torch.bool)), "mask has shape (4, 3)"),
         (lambda: attend(*torch.randn(3, 1, 0, 2)), "Query is empty"),
     ],
 )  # fmt: skip

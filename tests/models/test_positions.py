@@ -59,7 +59,6 @@ def test_no_code_names_a_device(kind):
         (lambda: PlacedWords(5, 6)(W.double()), "whole numbers"),
         (lambda: PlacedWords(5, 6)(W[:, :0]), "w is empty"),
         (lambda: PlacedWords(5, 6, kind="guessed"), "kind is 'guessed'"),
-        (lambda: sinusoidal(0, 4, torch.zeros(1)), "at least 1"),
     ],
 )
 def test_bad_input_is_named(call, words):

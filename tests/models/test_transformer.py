@@ -173,7 +173,7 @@ def test_no_code_names_a_device(pattern):
     [
         (lambda: TransformerLM(7, 6, 2, 1)(torch.tensor([[7]])), "w of shape (1, 1) holds 7"),
         (lambda: TransformerLM(7, 6, 2, 1)(torch.zeros(2, 0, dtype=torch.long)), "w is empty"),
-        (lambda: TransformerLM(7, 6, 2, 1, pattern="full"), "a language model needs one of causal"),
+        (lambda: TransformerLM(7, 6, 2, 1, pattern="full"), "is 'full'; it needs to be one of causal"),
         (lambda: TransformerLM(7, 6, 2, 1, kind="guessed"), "kind is 'guessed'"),
         (lambda: FeedForward(6, 5)(torch.randn(1, 2, 6, dtype=D)), "L has dtype torch.float64; it needs torch.float32"),
         (lambda: Stack(6, 2, 1, norm="sandwich"), "norm is 'sandwich'"),

@@ -4,9 +4,8 @@ import contextlib
 import os
 import resource
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 MB = 1 << 20
 PATIENCE = 5.0  # seconds
@@ -32,9 +31,6 @@ class Limits:
     answer: int = 64  # the largest value that may come back from a call
     restarts: int = 3  # how often a candidate that died is started again
     grace: float = 1.0  # after the limit the cell is interrupted; after this it is killed
-
-    def plain(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def own_memory(pid: int | str = "self") -> int:

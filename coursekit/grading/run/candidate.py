@@ -29,8 +29,6 @@ if HAS_TORCH:
     from .device import use_what_is_there
     from .lent import TRACED, Lent, counted, notice_tracers
 
-CLAIMED_BASES = 20
-
 
 class Candidate(Peer):
     def __init__(self, sock: socket.socket, shell: Shell, limits: Limits):
@@ -130,7 +128,7 @@ class Candidate(Peer):
         if isinstance(value, types.ModuleType):
             return "module", str(value.__name__)
         cls = value if isinstance(value, type) else type(value)
-        bases = tuple(f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__[:CLAIMED_BASES])
+        bases = tuple(f"{base.__module__}:{base.__qualname__}" for base in cls.__mro__[:20])
         label = "type" if isinstance(value, type) else cls.__name__
         return "own", (self.key_of(value), str(label), bases)
 

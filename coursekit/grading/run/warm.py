@@ -168,7 +168,7 @@ class Warm:
     def _fork(self, role: str, limits: Limits) -> _Line:
         ours, theirs = socket.socketpair()
         self.token += 1
-        self._tell("fork", self.token, role, limits.plain(), descriptor=theirs.fileno())
+        self._tell("fork", self.token, role, asdict(limits), descriptor=theirs.fileno())
         theirs.close()
         return self.token, ours
 

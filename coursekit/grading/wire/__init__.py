@@ -43,6 +43,11 @@ class Malformed(ValueError):
     """Bytes that no honest encoder writes."""
 
 
+def _must(fits: bool, why: str) -> None:
+    if not fits:
+        raise Malformed(why)
+
+
 _found: dict[str, Any] = {}
 
 
@@ -223,13 +228,11 @@ class Decoder:
             raise
         except Exception as error:  # noqa: BLE001 - numpy's reading of a type's name alone knows a dozen
             raise Malformed(f"bytes that mean nothing ({type(error).__name__})") from None
-        if self.at != len(self.data):
-            raise Malformed("bytes are left over")
+        _must(self.at == len(self.data), "bytes are left over")
         return value
 
     def _take(self, size: int) -> memoryview:
-        if size < 0 or size > len(self.data) - self.at:
-            raise Malformed("a length goes past the end")
+        _must(0 <= size <= len(self.data) - self.at, "a length goes past the end")
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -239,13 +242,11 @@ class Decoder:
     def _several(self, depth: int, each: int = 1) -> list[Any]:
         """As many elements, or `each` times as many, as is said here; each takes at least a byte."""
         (count,) = self._unpack("<Q")
-        if count * each > len(self.data) - self.at:
-            raise Malformed("a count goes past the end")
+        _must(count * each <= len(self.data) - self.at, "a count goes past the end")
         return [self._read(depth + 1) for _ in range(count * each)]
 
     def _read(self, depth: int) -> Any:
-        if depth > DEPTH + 2:
-            raise Malformed("nested too deep")
+        _must(depth <= DEPTH + 2, "nested too deep")
         tag = bytes(self._take(1))
         if tag in _SINGLES:
             return _SINGLES[tag]
@@ -259,49 +260,42 @@ class Decoder:
         if tag in _PAIRED:
             parts = self._several(depth, 2)
             return _PAIRED[tag](list(zip(_spread(parts[::2]), parts[1::2], strict=True)))
-        if tag not in _PARTS or (tag == b"H" and self.hook is None):
-            raise Malformed("an unknown kind of value")
+        _must(tag in _PARTS and (tag != b"H" or self.hook is not None), "an unknown kind of value")
         kinds, build = _PARTS[tag]
         hook, self.hook = self.hook, None if tag == b"n" else self.hook  # no method among its entries
         parts = [self._read(depth + 1) for _ in kinds]
         self.hook = hook
-        if not all(map(isinstance, parts, kinds)):
-            raise Malformed("a part of another kind")
+        _must(all(map(isinstance, parts, kinds)), "a part of another kind")
         return build(self, *parts)
 
 
 def _named_tuple(message: Decoder, names: Any, values: Any) -> Any:
-    if len(names) != len(values) + 1:
-        raise Malformed("a named tuple whose names do not fit")
-    if not all(type(name) is str and name.isidentifier() and not iskeyword(name) for name in names):
-        raise Malformed("a named tuple with a bad name")
+    _must(len(names) == len(values) + 1, "a named tuple whose names do not fit")
+    good = (type(name) is str and name.isidentifier() and not iskeyword(name) for name in names)
+    _must(all(good), "a named tuple with a bad name")
     if names not in message.kinds:
-        if len(names) > NAMES or len(message.kinds) >= KINDS:
-            raise Malformed("named tuples that take long to make")
+        _must(len(names) <= NAMES and len(message.kinds) < KINDS, "named tuples that take long to make")
         message.kinds[names] = namedtuple(names[0], names[1:], rename=True)
     return message.kinds[names](*values)
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    if len(shape) > DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 40 for size in shape):
-        raise Malformed("an impossible shape")
+    sizes = all(type(size) is int and 0 <= size < 1 << 40 for size in shape)
+    _must(sizes and len(shape) <= DIMENSIONS, "an impossible shape")
     return tuple(shape)
 
 
 def _fits(shape: Any, data: Any, itemsize: int) -> None:
     """The raw elements must be exactly as many as the shape says."""
-    if len(data) != itemsize * prod(_shape(shape)):
-        raise Malformed("an array whose shape does not fit its bytes")
+    _must(len(data) == itemsize * prod(_shape(shape)), "an array whose shape does not fit its bytes")
 
 
 def _array(_: Decoder, name: Any, shape: Any, data: Any) -> Any:
     dtype = numpy.dtype(name)
-    if dtype.kind not in NUMPY_KINDS or dtype.subdtype is not None:
-        raise Malformed("an array of objects")
+    _must(dtype.kind in NUMPY_KINDS and dtype.subdtype is None, "an array of objects")
     _fits(shape, data, dtype.itemsize)
     if dtype.itemsize == 0:
-        if shape and 0 not in shape:
-            raise Malformed("an array of nothing")
+        _must(not shape or 0 in shape, "an array of nothing")
         return numpy.zeros(shape, dtype)
     return numpy.frombuffer(bytearray(data), dtype).reshape(shape)
 
@@ -336,14 +330,12 @@ def _spread(keys: list[Any]) -> list[Any]:
 def _dtype(_: Decoder, name: Any) -> Any:
     torch = module("torch")
     dtype = vars(torch).get(name)  # not by getattr, which imports what it is asked for
-    if not isinstance(dtype, torch.dtype) or name.startswith("q"):
-        raise Malformed("a tensor of an unknown type")
+    _must(isinstance(dtype, torch.dtype) and not name.startswith("q"), "a tensor of an unknown type")
     return dtype
 
 
 def _large_int(data: bytes) -> int:
-    if len(data) > LARGEST_INT:
-        raise Malformed("an integer is too large")
+    _must(len(data) <= LARGEST_INT, "an integer is too large")
     return int.from_bytes(data, "little", signed=True)
 
 
