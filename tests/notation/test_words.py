@@ -124,3 +124,23 @@ def test_sinusoidal_positions_are_added():
     torch.testing.assert_close(
         agree(Case(text, {"x": x}))["y"], x + torch.stack([angle.sin(), angle.cos()], -1)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "signature", "meant"),
+    [
+        (r"d = \|a - b\|_1", {"a": 1, "b": ("i",), "d": 0}, "d = sum[I](abs(a[I] - b[I]))"),
+        (r"d = \|x\|_\infty", {"x": ("i",)}, "d = max[I](abs(x[I]))"),
+        ("d[b] = ||x[b,I]||_1", {}, "d[b] = sum[I](abs(x[b,I]))"),
+        (r"y_c = \operatorname{mean}_{h,w} x_{c,h,w}", {"x": "chw"}, "y[c] = mean[h,w](x[c,h,w])"),
+    ],
+)
+def test_norms_and_means_are_read_as_printed(text, signature, meant):
+    assert Equations(
+        text, {n: tuple(a) if isinstance(a, str) else a for n, a in signature.items()}
+    ) == Equations(meant)
+
+
+def test_the_1_norm_of_a_matrix_is_told_from_that_of_its_entries():
+    with pytest.raises(NotationError, match="over which axes"):
+        Equations(r"d = \|W\|_1", {"W": ("j", "i")})

@@ -16,6 +16,7 @@ from typing import cast
 
 from .. import tree as T
 from ..errors import NotationError
+from ..functions import ORDERS
 from ..show import show
 from ..tree import free_indices, walk
 from .build import MARK, multiply, reduction
@@ -277,8 +278,6 @@ class Shapes:
         if refusal is not None and not fitting:
             raise refusal
         dots = [n for n in walk(body) if isinstance(n, T.Call) and n.function == DOT]
-        if len(fitting) > 1 and dots and all(map(_apart, dots)):
-            fitting = [f for f in fitting if DOT in f]
         if len(fitting) > 1 and self.pairs & {DOT, COLUMN} and left.name not in self.decided:
             doubt = self.doubt(body, dots)
             doubt.equation, doubt.ways = left.name, fitting
@@ -390,7 +389,8 @@ class Shapes:
             word = node.function.removeprefix(WHOLE)
             if not over:
                 raise self.error(f"`{word}` needs its index: `{word}[i](…)`", node)
-            if self.entries and len(over) > 1 and word != "norm":  # of each row, or of all entries?
+            # of each row, or of all entries?
+            if len(over) > 1 and (word in ORDERS or (self.entries and word != "norm")):
                 message = f"over which axes is this {word}? Write its indices, `{word}[i](x[t,i])`, or give it a line "
                 raise self.error(f"{message}of its own where it is one number: `m = {word}(x)`", node)
             return reduction(word, over, self.write(node.args[0], own), None, node.span)
@@ -498,12 +498,6 @@ class Shapes:
             left = (*axes[: len(a) - 1], over)
             right = (over, *axes[len(a) - 1 :])
         return multiply([self.product(tuple(first), left, span, sign), self.write(last, right)], span)
-
-
-def _apart(dot: T.Call) -> bool:
-    """`q_t \\cdot k_s`: of two places, hence an inner product; gates of one place are multiplied by entries."""
-    letters = [{i for n in walk(side) for i in _names(n) if i[:1].islower()} for side in dot.args]
-    return bool(letters[0] - letters[1]) and bool(letters[1] - letters[0])
 
 
 def _same(axes: tuple[str | None, ...], span: T.Span) -> T.Expr:
