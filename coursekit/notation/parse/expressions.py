@@ -330,6 +330,8 @@ class ExpressionReader(ReferenceReader):
         and so is a sum between two indices; where the beginning matters, a line must tell it."""
         base = self.facts.base
         first = self.affine(item.children[2])
+        if self.beyond(upto) and first in (T.Affine(()), T.Affine((), 1)):
+            return []
         start, (scale, stop) = first, self.scaled(upto)
         low = None if start.terms else start.const
         top = self.size_above(upto)
@@ -348,6 +350,14 @@ class ExpressionReader(ReferenceReader):
         if capital_of(name) != top and top not in self.facts.limits:  # the size of another axis
             found.append(T.Compare(variable, "<=", T.Affine(((1, T.SizeOf(top)),), 0 if base == 1 else -1)))
         return found
+
+    def beyond(self, tree: Tree[Token] | Token) -> bool:
+        """`2N`, where N is told by nothing else: as many as the axis has."""
+        if not self.facts.signature or not isinstance(tree, Tree) or tree.data != "times":
+            return False
+        name, known = bare_name(tree.children[1]), self.facts.signature
+        unknown = name is not None and not (name.index in self.letters or known.axis(name))
+        return unknown and cast("Tree[Token]", tree.children[0]).data == "number"
 
     def counted(self, name: str, start: T.Affine, stop: T.Affine, item: Tree[Token]) -> NotationError:
         """From 1: the first position, or the second?"""

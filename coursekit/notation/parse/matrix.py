@@ -278,6 +278,8 @@ class Shapes:
         if refusal is not None and not fitting:
             raise refusal
         dots = [n for n in walk(body) if isinstance(n, T.Call) and n.function == DOT]
+        if len(fitting) > 1 and dots and all(map(_apart, dots)):
+            fitting = [f for f in fitting if DOT in f]
         if len(fitting) > 1 and self.pairs & {DOT, COLUMN} and left.name not in self.decided:
             doubt = self.doubt(body, dots)
             doubt.equation, doubt.ways = left.name, fitting
@@ -498,6 +500,12 @@ class Shapes:
             left = (*axes[: len(a) - 1], over)
             right = (over, *axes[len(a) - 1 :])
         return multiply([self.product(tuple(first), left, span, sign), self.write(last, right)], span)
+
+
+def _apart(dot: T.Call) -> bool:
+    """`q_t \\cdot k_s`: of two places, hence an inner product; gates of one place are multiplied by entries."""
+    letters = [{i for n in walk(side) for i in _names(n) if i[:1].islower()} for side in dot.args]
+    return bool(letters[0] - letters[1]) and bool(letters[1] - letters[0])
 
 
 def _same(axes: tuple[str | None, ...], span: T.Span) -> T.Expr:
