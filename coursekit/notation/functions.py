@@ -176,10 +176,13 @@ def norm(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = Non
     return _call("sqrt", T.Sum(indices, T.Pow(body, TWO), where))
 
 
+ORDERS = ("norm1", "norminf")  # of a vector alone: a matrix has others of these names
 DEFINED: dict[str, Callable[..., T.Expr]] = {
     "mean": mean,
     "var": variance,
     "norm": norm,
+    "norm1": lambda indices, body, where=None: T.Sum(indices, _call("abs", body), where),
+    "norminf": lambda indices, body, where=None: T.Reduce("max", indices, _call("abs", body), where),
     "std": lambda indices, body, where=None: _call("sqrt", variance(indices, body, where)),
     "argmin": lambda indices, body, where=None: T.Reduce("argmax", indices, T.Neg(body), where),
 }

@@ -67,9 +67,9 @@ class Block:
     loops: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class System:
-    """A program that has been checked."""
+    """A program that has been checked. It is equal to itself alone, so that plans and draws are kept by it."""
 
     program: Program
     tensors: dict[str, Tensor]

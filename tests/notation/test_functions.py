@@ -101,6 +101,7 @@ def test_the_first_of_the_largest_is_taken_and_centred_places_are_kept():
 X = Ref("x", (index("b"), index("i")))
 MEANT_ALONG = {
     "mean": lambda x: x.mean(1), "var": lambda x: x.var(1, correction=0), "norm": lambda x: x.norm(dim=1),
+    "norm1": lambda x: x.norm(1, dim=1), "norminf": lambda x: x.norm(math.inf, dim=1),
     "std": lambda x: x.std(1, correction=0), "argmin": lambda x: x.argmin(1).double(),
 }  # fmt: skip
 

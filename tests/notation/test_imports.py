@@ -84,7 +84,7 @@ def executed(text: str) -> list[str]:
 def test_one_place_of_the_language_alone_executes_text():
     """No eval, compile or sympy anywhere, and one exec: of what `run` wrote (see `test_run_text`)."""
     files = list(Path(coursekit.notation.__file__).parent.rglob("*.py"))
-    assert len(files) > 90
+    assert len(files) > 80
     found = {path.name: ways for path in files if (ways := executed(path.read_text(encoding="utf-8")))}
     assert found == {"runner.py": ["exec"]}
 

@@ -124,3 +124,27 @@ def test_sinusoidal_positions_are_added():
     torch.testing.assert_close(
         agree(Case(text, {"x": x}))["y"], x + torch.stack([angle.sin(), angle.cos()], -1)
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "signature", "meant"),
+    [
+        (r"d = \|a - b\|_1", {"a": 1, "b": ("i",), "d": 0}, "d = sum[I](abs(a[I] - b[I]))"),
+        (r"d = \|x\|_\infty", {"x": ("i",)}, "d = max[I](abs(x[I]))"),
+        ("d[b] = ||x[b,I]||_1", {}, "d[b] = sum[I](abs(x[b,I]))"),
+        (r"y = \sum_{i=1}^{2N} x_i", {"x": ("i",), "y": 0}, "y = sum[i](x[i])"),
+        (r"p_{ts} = \exp(q_t \cdot k_s)", {"q": "ti", "k": "si"}, "p[t,s] = exp(q[t,I] k[s,I])"),
+        (r"s = {v'}^\top u", {"v'": 1, "u": 1}, "s = v'[I] u[I]"),
+        (r"y_i = \mathbb{1}_{x_i > 0} x_i", {"x": 1}, "y[i] = 1 * [x[i] > 0] x[i]"),
+        (r"y_c = \operatorname{mean}_{h,w} x_{c,h,w}", {"x": "chw"}, "y[c] = mean[h,w](x[c,h,w])"),
+    ],
+)
+def test_what_papers_print_is_read(text, signature, meant):
+    assert Equations(
+        text, {n: tuple(a) if isinstance(a, str) else a for n, a in signature.items()}
+    ) == Equations(meant)
+
+
+def test_the_1_norm_of_a_matrix_is_told_from_that_of_its_entries():
+    with pytest.raises(NotationError, match="over which axes"):
+        Equations(r"d = \|W\|_1", {"W": ("j", "i")})

@@ -20,7 +20,7 @@ from ...notation import Equations, NotationError
 from ...notation.derive.derivation import Derivation, Step
 from ...notation.formulas.closed_form import ClosedForm
 from ...notation.latex import latex
-from ...notation.meaning.links import finals
+from ...notation.meaning.reach import finals
 from ...notation.show import show
 from ...notation.tree import Directive, Program
 from .. import card_tabs

@@ -113,7 +113,6 @@ OWN = {
     "missing softmax": "A softmax is missing",
     "hard choice": "A hard choice stands for a soft one",
     "interleaved": "Two axes are interleaved",
-    "residual": "What is added around a layer is wrong",
     "constant factor": "A constant factor is wrong",
     "extra factor": "There is a factor too many",
     "averaged": "Something is averaged that must not be",

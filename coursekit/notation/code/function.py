@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 
 from ..errors import NotationError
-from ..meaning.links import finals, needed
+from ..meaning.reach import finals, needed
 from ..system import Block, System
 from .expressions import Expressions
 from .scope import Loop, Scope

@@ -7,7 +7,7 @@ from itertools import permutations
 
 from ..check.checker import check, suggestion
 from ..errors import NotationError
-from ..meaning.links import all_reads
+from ..meaning.reach import all_reads
 from ..show import show
 from ..system import System
 from ..tree import Directive, Program, Ref, references, transform

@@ -15,8 +15,8 @@ from math import inf, isfinite
 
 from ..check.checker import check
 from ..errors import NotationError
-from ..meaning.links import all_reads, finals
 from ..meaning.machine import Functions
+from ..meaning.reach import all_reads, finals
 from ..meaning.table import Place, Table
 from ..names import capital_of
 from ..system import System

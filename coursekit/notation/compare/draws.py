@@ -147,24 +147,15 @@ def _above_zero(x: float) -> float:
     return abs(x) + 0.1
 
 
-_KEPT = 256
-_draws: dict[tuple[object, ...], Draw] = {}
-
-
 def draw(reference: System, number: int, seed: int, functions: Functions | None, engine: Engine) -> Draw:
     """The draw of that number, with the reference already run. In draw 0 no two dimensions have one size; the
     others are small, so that single entries are soon computed."""
-    if functions:
-        return _draw(reference, number, seed, functions, engine)
-    key = (id(reference), number, seed, engine)  # a draw keeps its reference, whose id then stays its own
-    if key not in _draws:
-        _draws[key] = _draw(reference, number, seed, {}, engine)
-        while len(_draws) > _KEPT:
-            _draws.pop(next(iter(_draws)), None)
-    return _draws[key]
+    make = _draw.__wrapped__ if functions else _draw
+    return make(reference, number, seed, functions or None, engine)
 
 
-def _draw(reference: System, number: int, seed: int, functions: Functions, engine: Engine) -> Draw:
+@lru_cache(256)
+def _draw(reference: System, number: int, seed: int, functions: Functions | None, engine: Engine) -> Draw:
     problem: NotationError | None = None
     for attempt in range(6):  # sizes that do not fit together, or a logarithm below zero, are drawn again
         # A plan is made once for each of these sizes.
@@ -175,7 +166,7 @@ def _draw(reference: System, number: int, seed: int, functions: Functions, engin
         made = ((n, reference.tensors[n].dims) for n in reference.outputs)
         shapes = {n: Table([sizes[d] for d in dims], []) for n, dims in made if {*dims} <= sizes.keys()}
         draw = Draw(
-            seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions, shapes, positive
+            seed * 1000 + number, reference, engine, sizes, inputs, opaque, functions or {}, shapes, positive
         )
         try:
             draw.values = draw.run(reference)

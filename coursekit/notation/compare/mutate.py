@@ -121,7 +121,7 @@ _ORDER = [
     "missing factor", "gate misplaced", "shifted index", "transpose", "index swapped", "wrong tensor",
     "reset after product",
     "stride", "flipped window", "mask", "sum scope", "missing sum", "mean for sum", "softmax of each term",
-    "missing softmax", "hard choice", "interleaved", "residual", "constant factor", "extra factor",
+    "missing softmax", "hard choice", "interleaved", "constant factor", "extra factor",
     "averaged", "extra activation", "misplaced", "quotient index", "diagonal", "function scope", "operation",
     "brackets", "other tensor", "extra scale",
 ]  # fmt: skip

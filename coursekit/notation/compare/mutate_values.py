@@ -137,18 +137,6 @@ def missing_term(site: Site) -> Iterator[Change]:
         yield total(without(site.node.terms, k)), bare(term)
 
 
-@rule("residual", says="You added {0} to {t}; it must not be there.")
-def residual(site: Site) -> Iterator[Change]:
-    """A tensor of the result's own shape added to the result."""
-    left, read = site.equation.left, list(T.references(site.node))
-    names = {ref.name for ref in read}
-    others = [t for t in site.system.tensors.values() if t.name != left.name and t.indexes is None]
-    plain = [T.Ref(t.name, left.indices) for t in others if t.defined or t.name not in names]
-    here = [ref for ref in read if T.free_indices(ref) == T.free_indices(left)]
-    for ref in (ref for ref in (*plain, *here) if site.dims(ref) == site.dims(left)):
-        yield T.Add((site.node, ref)), ref
-
-
 # ── factors and scales ──
 
 

@@ -30,16 +30,8 @@ FUNCTIONS = ("sqrt", "log", "log2", "log10", "exp", "abs", "ceil", "floor")
 MANY = ("max", "min", "binom")
 _SHUTS = {"(": ")", "{": "}", "[": "]", "⌈": "⌉", "⌊": "⌋"}
 _BEGINS = ("number", "name", "frac", "√", "|", "(", "{", "[", "⌈", "⌊", "binom", "sum")  # a factor
-_SYNONYMS = {
-    "ln": "log",
-    "lg": "log2",
-    "logtwo": "log2",
-    "root": "sqrt",
-    "int": "floor",
-    "ceiling": "ceil",
-    "comb": "binom",
-    "choose": "binom",
-}
+_SYNONYMS = {"ln": "log", "lg": "log2", "logtwo": "log2", "root": "sqrt", "int": "floor", "ceiling": "ceil"}
+_SYNONYMS |= dict.fromkeys(("comb", "choose"), "binom")
 _BOUNDS = ("O", "Theta", "Omega")
 _WORDS = {"x": "*", "times": "*", "plus": "+", "minus": "-", "over": "/"}
 _POWERS = {"squared": 2, "cubed": 3}

@@ -16,9 +16,8 @@ from dataclasses import replace
 from .. import tree as T
 from ..errors import NotationError
 from ..indices import difference, plus
-from ..meaning.links import needed
 from ..meaning.pairing import Pairing, cheapest, leaves
-from ..meaning.reach import axes_read, extent, has_conditions, sure
+from ..meaning.reach import axes_read, extent, has_conditions, needed, sure
 from ..system import Block, System, Tensor
 from .reads import Words
 from .values import Values

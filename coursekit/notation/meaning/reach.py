@@ -1,6 +1,6 @@
-"""Whether every read stays inside its tensor, once the sizes are known."""
+"""Who reads whom; and whether every read stays inside its tensor, once the sizes are known."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .. import tree as T
@@ -8,7 +8,7 @@ from ..errors import NotationError
 from ..functions import times
 from ..indices import plus, scaled
 from ..show import show
-from ..system import System
+from ..system import Block, System
 
 Guard = tuple[T.Condition, bool]  # a condition, and whether it holds or fails where something is looked at
 
@@ -187,3 +187,35 @@ def outside(system: System, sizes: Mapping[str, int], doubt: Doubt) -> NotationE
         f"{span[0]} to {span[-1]} (`{dim}` is {sizes[dim]}); say `pad {ref.name}` if it is zero outside"
     )
     return fail(system, message, affine.span if affine.span.line else ref.span)
+
+
+# ── who reads whom ───────────────────────────────────────────────────────────────────────────
+
+
+def finals(system: System) -> tuple[str, ...]:
+    """The tensors that no other equation reads, but for readings at another step of the same recurrence."""
+    read: set[str] = set()
+    for block in system.blocks:
+        looped = {system.ranges[e][i] for e in block.equations for i, _ in block.loops}
+        own = {e.left.name for e in block.equations}
+        for tensor, ref in ((e.left.name, ref) for e in block.equations for ref in T.references(e.right)):
+            dims = system.tensors[ref.name].dims
+            shifted = any(a.const for a, d in zip(ref.indices, dims, strict=True) if d in looped)
+            if ref.name != tensor and not (shifted and ref.name in own):
+                read.add(ref.name)
+    return tuple(e.left.name for b in system.blocks for e in b.equations if e.left.name not in read)
+
+
+def needed(system: System, wanted: Iterable[str]) -> list[tuple[Block, set[str]]]:
+    """The blocks that some tensors need, in order, each with the names that are asked for after it."""
+    names, kept = set(wanted), []
+    for block in reversed(system.blocks):
+        if not names.isdisjoint(e.left.name for e in block.equations):
+            kept.append((block, set(names)))
+            names |= {r.name for e in block.equations for r in T.references(e.right)}
+    return kept[::-1]
+
+
+def all_reads(system: System) -> dict[str, set[str]]:
+    """For each defined tensor, those that its equation reads at any step."""
+    return {e.left.name: {r.name for r in T.references(e.right)} for b in system.blocks for e in b.equations}

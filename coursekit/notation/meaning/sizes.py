@@ -3,7 +3,8 @@
 Nothing here knows what a tensor is made of: `evaluate` and `run` both hand over shapes alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
 from numbers import Integral
@@ -12,10 +13,11 @@ from typing import Any
 from .. import tree as T
 from ..show import show
 from ..system import Derived, Joined, System
-from .links import Axis, hops, told
 from .reach import Extents, fail, nth
 
 Shape = tuple[int, ...]
+Axis = tuple[str, int]  # a tensor and the number of its axis
+Hop = tuple[T.Ref, T.Ref]  # two tensors that one index of one equation runs over
 
 
 def span_of(system: System, name: str) -> T.Span:
@@ -229,3 +231,51 @@ class _Book:
                 room = self.sizes[reach.dim] - 1 - bounds[1] if stride > 0 else bounds[0]
                 found.append(max(0, room // abs(stride) + 1))
         return min(found, default=None)
+
+
+# ── why two axes have one size ───────────────────────────────────────────────────────────────
+
+
+def hops(system: System, one: Axis, other: Axis) -> list[Hop]:
+    """The shortest way from one axis to the other; empty where no plain index leads there."""
+    uses: dict[tuple[int, str | None], list[tuple[Axis, T.Ref]]] = {}
+    over: dict[Axis, list[tuple[tuple[int, str | None], T.Ref]]] = {}
+    for number, equation in enumerate(e for block in system.blocks for e in block.equations):
+        for ref in T.references(equation):
+            for k, affine in enumerate(ref.indices):
+                index = (number, T.single(affine))
+                if index[1] is not None:
+                    uses.setdefault(index, []).append(((ref.name, k), ref))
+                    over.setdefault((ref.name, k), []).append((index, ref))
+    ways: dict[Axis, list[Hop]] = {one: []}
+    queue = deque([one])
+    while queue and other not in ways:
+        axis = queue.popleft()
+        for index, ref in over.get(axis, ()):
+            for reached, partner in uses[index]:
+                if reached not in ways:
+                    ways[reached] = [*ways[axis], (ref, partner)]
+                    queue.append(reached)
+    return ways.get(other, [])
+
+
+def told(system: System, way: list[Hop]) -> tuple[str, T.Span]:
+    """What joins two axes that meet in no single equation, as the end of a sentence; and the place to look at."""
+    if not way:
+        return "", T.NOWHERE
+    last = max((ref.span for _, ref in way), key=lambda span: span.line)
+    if len(way) == 1:
+        return "", last
+    source = system.program.source
+    if any(not 1 <= ref.span.line <= source.count("\n") + 1 for hop in way for ref in hop):
+        return "", last  # made by the program, and not written
+    line: Callable[[T.Span], str] = lambda span: f" in line {span.line}" if "\n" in source.strip() else ""
+    steps = [f"`{_text(source, a.span)}` with `{_text(source, b.span)}`{line(b.span)}" for a, b in way]
+    return f"; {', '.join(steps[:-1])} and {steps[-1]} make them one", last
+
+
+def _text(source: str, span: T.Span) -> str:
+    """What the student wrote, up to the bracket that a span leaves out."""
+    rest = source.split("\n")[span.line - 1][span.column - 1 :]
+    piece = rest[: span.width]
+    return rest[: rest.find("]", span.width) + 1] if piece.count("[") > piece.count("]") else piece

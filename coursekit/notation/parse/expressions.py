@@ -11,7 +11,7 @@ from lark import Token, Tree
 
 from .. import tree as T
 from ..errors import NotationError
-from ..functions import FUNCTIONS, SAID, SOFT
+from ..functions import FUNCTIONS, ORDERS, SAID, SOFT
 from ..indices import each
 from ..names import capital_of
 from ..show import show
@@ -171,21 +171,20 @@ class ExpressionReader(ReferenceReader):
         return T.Pow(value, number, span=span) if power else value
 
     def x_norm(self, tree: Tree[Token]) -> T.Expr:
-        body = self.expr(tree.children[0])
-        if opens(body) and not self.facts.matrices:  # ||x[b,I]||: its square is summed
-            square = T.Pow(body, T.Num(Fraction(2)), span=self.span(tree))
-            return T.Call("sqrt", (square,), span=self.span(tree))
-        message = (
-            "`||…||` is the length of a vector: write the index that it is taken over, `norm[i](x[i] - y[i])`"
-        )
-        return self.over_all("norm", body, tree, message)
+        body, sign = self.expr(tree.children[0]), str(tree.children[1])
+        word = sign.replace("||", "norm")  # norm, norm1, norminf
+        if (over := opens(body)) and not self.facts.matrices:  # ||x[b,I]||
+            return reduction(word, tuple(over), body, None, self.span(tree))
+        message = f"`||…{sign}` is the length of a vector: write the index that it is taken over, "
+        message += f"`{word}[i](x[i] - y[i])`"
+        return self.over_all(word, body, tree, message)
 
     def over_all(self, word: str, value: T.Expr, tree: Tree[Token], message: str = "") -> T.Expr:
         """Over all axes of a matrix; of a number, over the index that is left."""
         over = self.left_over(value, tree)
         if self.facts.matrices:
             return T.Call(WHOLE + word, (value, T.Ref("", tuple(map(T.index, over)))), span=self.span(tree))
-        if self.left.issuperset(over):
+        if self.left.issuperset(over) or (word in ORDERS and len(over) > 1):
             raise self.error(message, tree)
         return reduction(word, over, value, None, self.span(tree))
 
@@ -441,13 +440,8 @@ def _exhaust(tests: list[T.Condition]) -> bool:
     All must compare one value with numbers, or with one other value, which then counts as 0."""
     groups = list(map(each, tests))
     sides = [(c.left, c.right) for group in groups for c in group]
-    values = [side for pair in sides for side in pair if _number(side) is None]
-    whole = [v for k, v in enumerate(values) if v not in values[:k]]
-    if not whole or len(whole) > 2:
-        return False
-    value = next((v for v in whole if all(v in pair for pair in sides)), None)
-    others = [v for v in whole if v != value]
-    if value is None or (others and any(_number(s) is not None for pair in sides for s in pair)):
+    value, *others = dict.fromkeys(s for pair in sides for s in pair if _number(s) is None) or (None,)
+    if not all({value, *others} <= {*pair} for pair in sides):
         return False
     bounds = sorted({_number(s) or Fraction(0) for pair in sides for s in pair if s != value})
     tried = [bounds[0] - 1, *bounds, *((a + b) / 2 for a, b in pairwise(bounds)), bounds[-1] + 1]

@@ -197,9 +197,8 @@ class Facts:
         self.limits = {top: tops[top] for top in free}
 
     def is_size(self, index: str) -> bool:
-        if index in self.sizes:
-            return True
-        return is_capital(index) and (index in self.indices or small_of(index) in self.stems)
+        ranged = index in self.indices or small_of(index) in self.stems
+        return index in self.sizes or (ranged and is_capital(index))
 
     @cached_property
     def stems(self) -> set[str]:

@@ -4,12 +4,9 @@ import re
 
 from lark import Token
 
-from ..errors import NotationError
 from ..names import ACCENTS, GREEK, Name
 from . import symbols as S
-from .scanner import COMMAND, KEYWORDS, Scanner
-
-_INDICATED = ((r"\\\{", r"\\\}"), (r"_\{\s*\[", r"\]\s*\}"), (r"_\{", r"\}"), (r"\[", r"\]"), (r"\(", r"\)"))
+from .scanner import COMMAND, Scanner
 
 _OVER = re.compile(r"\s+over\s+([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s+of\b")
 
@@ -223,8 +220,6 @@ class LatexReader(Scanner):
         if fresh and (inside != inside.rstrip() or words.endswith(":")):
             return  # a label before the equation: \text{Attention }
         plain = words.rstrip(": .,")
-        if plain in KEYWORDS and not self.follows("_", "^", "[", "'"):
-            return self.keyword(plain, start)
         if plain in ("where", "with", "and where") and not self.cases:
             return self.emit("QUAD", "", start)
         if plain in ("for", "where", "when", "for all"):
@@ -235,34 +230,12 @@ class LatexReader(Scanner):
             return self.word(plain, start, text_word=True)
         if re.fullmatch(r"1", plain):
             self.emit("NUMBER", "1", start)
-            return self.indicator()
+            self.pos += self.follows("_")  # what is asked may stand below it
+            return
         if " " in plain:
             message = f"`{plain}` is prose; write it as a condition on indices"
             raise self.error(message, start, self.pos - start)
         self.finish(name_of(self, begin, stop), start)
-
-    def whole_name(self) -> Name | None:
-        stop = self.close(self.pos)
-        if stop - self.pos > 60 or self.text[stop + 1 : stop + 2] not in ("^", "_", "'"):
-            return None
-        try:
-            name = name_of(self, self.pos + 1, stop)
-        except NotationError:
-            return None
-        self.pos = stop + 1
-        return name
-
-    def indicator(self) -> None:
-        """The condition after `\\mathbb{1}`: in braces, in brackets, or below it."""
-        for opener, closer in _INDICATED:
-            found = self.ahead(rf"\s*(?:\\left)?{opener}([^()\[\]{{}}]*?)(?:\\right)?{closer}")
-            if found and re.search(r"[=<>≤≥≠]|\\(?:n?eq?|[lg]eq?|not)\b", found.group(1)):
-                self.emit("LGRP", "[", found.start(1) - 1, found.start(1))
-                self.pos = found.start(1)
-                self.scan(found.end(1))
-                self.pos = found.end()
-                return self.emit("RSQ", "]", found.end() - 1)
-        return None
 
     def accent(self, accent: str, start: int) -> None:
         begin, stop = self.argument()

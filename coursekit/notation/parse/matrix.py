@@ -16,6 +16,7 @@ from typing import cast
 
 from .. import tree as T
 from ..errors import NotationError
+from ..functions import ORDERS
 from ..show import show
 from ..tree import free_indices, walk
 from .build import MARK, multiply, reduction
@@ -390,7 +391,8 @@ class Shapes:
             word = node.function.removeprefix(WHOLE)
             if not over:
                 raise self.error(f"`{word}` needs its index: `{word}[i](…)`", node)
-            if self.entries and len(over) > 1 and word != "norm":  # of each row, or of all entries?
+            # of each row, or of all entries?
+            if len(over) > 1 and (word in ORDERS or (self.entries and word != "norm")):
                 message = f"over which axes is this {word}? Write its indices, `{word}[i](x[t,i])`, or give it a line "
                 raise self.error(f"{message}of its own where it is one number: `m = {word}(x)`", node)
             return reduction(word, over, self.write(node.args[0], own), None, node.span)

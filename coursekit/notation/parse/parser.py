@@ -73,7 +73,9 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
 class _Tokens(LarkLexer):
     """Hands our tokens to the grammar; those that carry no meaning of their own are filtered out there."""
 
-    KEPT = frozenset(("NAME NUMBER FUNC FUNC_OPEN REDUCER GREEDY BIGOP SQRT DOTS EQ CMP _EQ").split())
+    KEPT = frozenset(
+        ("NAME NUMBER NORM_CLOSE FUNC FUNC_OPEN REDUCER GREEDY BIGOP SQRT DOTS EQ CMP _EQ").split()
+    )
 
     def __init__(self, conf: object) -> None:
         pass
@@ -277,15 +279,12 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
     paired = pair(tokens, source)
     if len(paired) > 1 and paired[-1].type == "COMMA":
         paired.pop()  # the comma of a sentence
-    depth, semicolon = 0, None
+    depth = 0
     for token in takewhile(lambda t: t.type != "IF", paired):
         depth += level(token)
         kind = token.type if depth == 0 else ""
-        semicolon = token if kind == "SEMI" else semicolon
         if kind == "IN":
             raise refuse(SHAPE, source, token)
-        if kind == "_EQ" and semicolon is not None:
-            raise refuse("`;` lays tensors end to end; one equation stands on a line", source, semicolon)
         if kind == "CMP" and token.value == "==":
             raise refuse("an equation is written with `=`", source, token)
     return paired

@@ -141,8 +141,6 @@ class ReferenceReader:
             name = self.fresh()
             self.floors.append((name, T.And((T.Compare(T.Position(T.index(name)), "==", self.expr(tree)),))))
             return {name: 1}, 0
-        if tree.data == "concat":
-            raise self.error("for a product with a concatenation write `W \\cdot [a; b]`", tree)
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
 
     def floor(self, tree: Tree[Token]) -> str:
@@ -329,10 +327,6 @@ class ReferenceReader:
         letter = letter and (name.plain or self.unknown(name)) and (name.capital or self.counts(name, token))
         if letter and self.sole(name, token):
             return T.Size(capital_of(self.facts.counts[name.text]), span=span)
-        axes = {a for shape in self.facts.signature.shapes.values() for a in shape}
-        if len(axes) == 1 and name.plain and len(name.base) == 1 and name.capital:  # there is no other size
-            self.facts.named |= axes
-            return T.Size(*axes, span=span)
         if re.fullmatch(r"[A-Z]\d*'*", name.text) or (self.facts.matrix and name.capital):
             return T.Size(name.text, span=span)  # no index ranges over it: `check` asks for its shape
         if name.text == "pi" and name.plain:

@@ -26,7 +26,7 @@ _OPERATOR = re.compile(
 _OPTION = re.compile(r",\s*(?:dim|axis)\s*=\s*(-?\d+)\s*(?=\))")
 _REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
 _STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
-_INDEXED = r"(\[[^\]]*\]|_\{[^}]*\})\s*(\\left)?\s*\(|_[A-Za-z]+\s*(\\left)?\s*[\w\\(]"  # [i](…
+_INDEXED = r"\[[^\]]*\]\s*(\\left)?\s*\(|_(\{[^}]*\}|[A-Za-z]+)\s*(\\left)?\s*[\w\\(]"  # [i](…, _{i} …
 _BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
 _ENTRIES = r"\[\s*[a-z]\d?'?(\s*[-+]\s*\d+)?(\s*,\s*[a-z]\d?'?(\s*[-+]\s*\d+)?)*\s*\]"  # sigma[t-1,i]
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
@@ -151,8 +151,6 @@ class Scanner:
             self.emit("NUMBER", str("  ²³⁴".index(char)), start)
         elif char == "," and (option := self.ahead(_OPTION)):
             self.option(option)
-        elif char == "{" and (name := self.whole_name()):
-            self.finish(name, start)
         elif operator := self.ahead(_OPERATOR):
             self.operator(operator.group(), start)
         elif char == "&" and self.cases:
@@ -162,9 +160,15 @@ class Scanner:
             if not self.ahead(_BRANCH):
                 self.emit("IF", "if", start)
         elif char == "_" and self.last == "NORM":
-            if self.group(sup=False).items not in (("F",), ("2",)):
-                hint = "a norm is the root of the squares; write another as a sum: `sum[i](abs(x[i]))`"
+            order = "".join(self.group(sup=False).items)
+            if order not in ("F", "2", "1", "inf", "infty"):
+                hint = (
+                    "a norm is the root of the squares; write another as a sum: `sum[i](abs(x[i])^3)^(1/3)`"
+                )
                 raise self.error(hint, start, self.pos - start)
+            self.out[-1] = as_(
+                "NORM", self.out[-1], f"||{order[:3]}" if order in ("1", "inf", "infty") else "||"
+            )
         elif char == "_" and self.bracketed_name():
             name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
             start = self.out[-3].start_pos or 0
@@ -265,7 +269,7 @@ class Scanner:
     def peek_transpose(self) -> bool:
         """The ⊤ after a bracket, `(a - b)^\\top` or `x[t].T`, is marked; it means nothing for a tensor's entry."""
         sign = re.compile(r"\s*(\{\s*(\\top|T)\s*\}|\\top\b|⊤|T(?![A-Za-z0-9_\[(]))")
-        if not self.out or self.out[-1].type not in ("RSQ", "RPAR", "RGRP"):
+        if not self.out or self.out[-1].type not in ("RSQ", "RPAR", "RGRP", "RBRACE"):
             return False
         if found := sign.match(self.text, self.pos, self.end):
             self.pos = found.end()
@@ -354,10 +358,6 @@ class Scanner:
         if name.plain and name.base == "inf":
             return self.emit("NUMBER", "inf", start)
         self.emit("NAME", name, start)
-
-    def whole_name(self) -> Name | None:
-        """The name that stands in braces alone, as in `{v'_w}^\\top`; `pos` is left after it."""
-        raise NotImplementedError
 
     def opens(self) -> bool:
         """Does a bracket come next?"""

@@ -370,7 +370,8 @@ class Scripts:
             message = f"`{torn[0]}` has the axes {axes}: which is meant? Write all its indices, "
             message += f"`{torn[0]}[{axes}]`"
             raise self.reader.error(message, torn[1].place[0], torn[1].place[1] - torn[1].place[0])
-        if whole and best and not count and name.base not in self.signature.ranks and not name.sups:
+        alone = whole and name.base not in self.signature.ranks and name.subs and not name.sups
+        if alone and best and not count:
             (group, *more), shape = name.subs, self.signature.shapes[name.text]
             if not more and group.items == shape and set(shape) <= self.led:  # b_u + b_i, with these axes
                 return Reading(best[1].name, ((group, False),))

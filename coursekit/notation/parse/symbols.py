@@ -96,15 +96,7 @@ REDUCERS |= {word: word for word in ("sum", "concat", *functions.SOFT, *function
 REDUCERS |= {"Softmax": "softmax", "LogSoftmax": "logsoftmax", "Var": "var", "Mean": "mean", "avg": "mean"}
 REDUCERS |= {"average": "mean", "Std": "std"}
 # What stands before the square brackets of an expectation: `\\mathrm{E}[x]`.
-MOMENTS = {
-    "E": "mean",
-    "Var": "var",
-    "mean": "mean",
-    "var": "var",
-    "std": "std",
-    "Mean": "mean",
-    "Std": "std",
-}
+MOMENTS = {"E": "mean", **{word: REDUCERS[word] for word in ("Var", "mean", "var", "std", "Mean", "Std")}}
 # A package that a function is taken from: `torch.sigmoid(…)` is `sigmoid(…)`.
 PACKAGES = re.compile(
     r"(?:torch|np|numpy|jnp|math|F|nn)\.(?:functional\.|nn\.functional\.)?(?=[A-Za-z]\w*\s*\()"

@@ -6,10 +6,9 @@ which sum is a convolution) is worked out once for a system and its sizes, and k
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from math import inf, nan, prod
 from numbers import Real
-from threading import Lock
 from typing import Any
 
 import torch
@@ -17,8 +16,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..meaning.evaluate import Engine, Opaque
-from ..meaning.links import needed
-from ..meaning.reach import Doubt, check_reads, fail, outside
+from ..meaning.reach import Doubt, check_reads, fail, needed, outside
 from ..meaning.sizes import infer_sizes, sides, span_of
 from ..meaning.table import Table
 from ..system import Block, System
@@ -27,6 +25,7 @@ from .recur import Frame
 from .writer import Names, Writer
 
 Given = Mapping[str, Any]  # by the name of a tensor, a dimension, a function
+Items = frozenset[tuple[str, Any]]
 
 
 def run(
@@ -48,12 +47,12 @@ def run(
     """
     edges = {name: sides(system, name, value) for name, value in (boundary or {}).items()}
     dtype, device = _checked(system, inputs, edges)
-    shapes = {name: tuple(x.shape) for name, x in inputs.items()}
+    shapes = frozenset((name, tuple(x.shape)) for name, x in inputs.items())
     shape = lambda v: tuple(v.shape) if isinstance(v, Tensor) else None
-    edge_shapes = {name: tuple(map(shape, e)) for name, e in edges.items()}
+    edge_shapes = frozenset((name, tuple(map(shape, e))) for name, e in edges.items())
     whole_numbers = frozenset(name for name, x in inputs.items() if not x.is_floating_point())
     wanted = tuple(system.outputs if outputs is None else dict.fromkeys(outputs))
-    prepared = plan(system, shapes, edge_shapes, dict(sizes or {}), whole_numbers, wanted)
+    prepared = plan(system, shapes, edge_shapes, frozenset((sizes or {}).items()), whole_numbers, wanted)
     given: dict[str, Any] = {}
     for number, name in enumerate(system.tensors):
         if name in inputs:
@@ -151,26 +150,12 @@ def _executed(text: str, scope: Names) -> Any:
     return space["function"]
 
 
-_KEPT = 256
-_plans: dict[object, tuple[System, Plan]] = {}
-_lock = Lock()
-
-
+@lru_cache(256)
 def plan(
-    system: System, shapes: Given, edges: Given, sizes: Given, whole: frozenset[str], wanted: tuple[str, ...]
+    system: System, shapes: Items, edges: Items, sizes: Items, whole: frozenset[str], wanted: tuple[str, ...]
 ) -> Plan:
-    """The plan for these shapes, made once. The system is kept with its plans, so its id stays its own."""
-    key = (id(system), *(frozenset(some.items()) for some in (shapes, edges, sizes)), whole, wanted)
-    with _lock:
-        if key in _plans:
-            _plans[key] = _plans.pop(key)  # the last that was used
-            return _plans[key][1]
-    made = Plan(system, infer_sizes(system, shapes, edges, sizes), whole, wanted)
-    with _lock:
-        _plans[key] = (system, made)
-        while len(_plans) > _KEPT:
-            del _plans[next(iter(_plans))]
-    return made
+    """The plan for these shapes, made once."""
+    return Plan(system, infer_sizes(system, dict(shapes), dict(edges), dict(sizes)), whole, wanted)
 
 
 def _checked(
