@@ -4,6 +4,7 @@ import re
 
 from lark import Token
 
+from ..errors import NotationError
 from ..names import ACCENTS, GREEK, Name
 from . import symbols as S
 from .scanner import COMMAND, Scanner
@@ -236,6 +237,17 @@ class LatexReader(Scanner):
             message = f"`{plain}` is prose; write it as a condition on indices"
             raise self.error(message, start, self.pos - start)
         self.finish(name_of(self, begin, stop), start)
+
+    def whole_name(self) -> Name | None:
+        stop = self.close(self.pos)
+        if stop - self.pos > 60 or self.text[stop + 1 : stop + 2] not in ("^", "_", "'"):
+            return None
+        try:
+            name = name_of(self, self.pos + 1, stop)
+        except NotationError:
+            return None
+        self.pos = stop + 1
+        return name
 
     def accent(self, accent: str, start: int) -> None:
         begin, stop = self.argument()

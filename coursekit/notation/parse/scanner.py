@@ -27,6 +27,9 @@ _OPTION = re.compile(r",\s*(?:dim|axis)\s*=\s*(-?\d+)\s*(?=\))")
 _REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
 _STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
 _INDEXED = r"\[[^\]]*\]\s*(\\left)?\s*\(|_(\{[^}]*\}|[A-Za-z]+)\s*(\\left)?\s*[\w\\(]"  # [i](…, _{i} …
+_SWITCH = re.compile(
+    r"\{(\s*\\(?:bf|rm|it|sf|tt|cal))(?![A-Za-z])"
+)  # {\bf h}: as long as \bf{ h}, and the same
 _BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
 _ENTRIES = r"\[\s*[a-z]\d?'?(\s*[-+]\s*\d+)?(\s*,\s*[a-z]\d?'?(\s*[-+]\s*\d+)?)*\s*\]"  # sigma[t-1,i]
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
@@ -60,7 +63,7 @@ class Scanner:
     """Reads ASCII; `latex_reader.LatexReader` adds the commands."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.text = _SWITCH.sub(r"\1{", text)
         self.pos = 0
         self.latex = "\\" in text
         self.end = len(text)
@@ -151,6 +154,8 @@ class Scanner:
             self.emit("NUMBER", str("  ²³⁴".index(char)), start)
         elif char == "," and (option := self.ahead(_OPTION)):
             self.option(option)
+        elif char == "{" and (name := self.whole_name()):
+            self.finish(name, start)
         elif operator := self.ahead(_OPERATOR):
             self.operator(operator.group(), start)
         elif char == "&" and self.cases:
@@ -358,6 +363,10 @@ class Scanner:
         if name.plain and name.base == "inf":
             return self.emit("NUMBER", "inf", start)
         self.emit("NAME", name, start)
+
+    def whole_name(self) -> Name | None:
+        """The name that stands in braces alone, as in `{v'_w}^\\top`; `pos` is left after it."""
+        raise NotImplementedError
 
     def opens(self) -> bool:
         """Does a bracket come next?"""

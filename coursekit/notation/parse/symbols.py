@@ -22,7 +22,7 @@ OPERATORS = {
 WRAPPERS = frozenset(
     (
         "text textrm textbf textit texttt textsf operatorname operatorname* mathbf mathrm mathcal mathit "
-        "mathsf mathbb mathtt boldsymbol bm mathop mbox mathfrak mathscr"
+        "mathsf mathbb mathtt boldsymbol bm mathop mbox mathfrak mathscr bf rm it sf tt cal"
     ).split()
 )
 
