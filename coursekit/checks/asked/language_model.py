@@ -74,7 +74,8 @@ def word_losses(
         seen.append(_losses(scores, target)[real])
         for place, early in zip(places, asked, strict=True):
             ahead |= bool((((early - scores).abs() > within).any(-1) & (at <= place)).any())
-            blind.append(_losses(early, target)[(at == place) & real])
+            there = torch.arange(size, device=row.device), place[:, 0]
+            blind.append(_losses(early[there], target[there])[real[there]])
     losses, without = torch.cat(seen), torch.cat(blind)
     chance = 4 * float(without.std()) / max(1, len(without)) ** 0.5
     return losses, ahead or float(losses.mean()) < float(without.mean()) - chance
