@@ -52,13 +52,11 @@ def word_losses(
     tries: int = 4,
     within: float = 1e-3,
 ) -> tuple[Tensor, bool]:
-    """The losses of a model at the words of `rows` (B,T), the first of each row and the padding left out; and whether
-    it looks ahead.
+    """The losses at the words of `rows` (B,T) but the first of each and the padding; and whether the model looks ahead.
 
-    The very batches that are scored are tried. Before the model sees one, it is asked `tries` times with other words
-    after a place of each row, drawn at random: its scores up to there must be those that it gives when it sees the
-    whole. And the words at these places, met without what follows them, must not cost more than all words do, but for
-    chance: so it helps nothing to remember what was asked.
+    Before it sees a batch it is asked `tries` times with other words after a place of each row, drawn at random: up to
+    there its scores must be those of the whole. And these places must not cost more than all do, but for chance: so it
+    helps nothing to remember what was asked.
     """
     drawn = torch.Generator()
     drawn.seed()
@@ -105,7 +103,6 @@ def kept_numbers(model: object) -> int:
 
 
 def looked_through(model: object) -> int:
-    """`kept_numbers` of a model in this process."""
     seen: set[int] = set()
     storages: dict[int, int] = {}
     total, waiting = 0, [model]
@@ -135,8 +132,6 @@ def _inside(thing: object) -> Iterable[object]:
         return thing
     if isinstance(thing, types.MethodType):
         return [thing.__self__, thing.__func__]
-    if isinstance(thing, types.CodeType):
-        return [c for c in thing.co_consts if isinstance(c, (tuple, frozenset, bytes, types.CodeType))]
     code = (types.FunctionType, types.ModuleType, type)
     if isinstance(thing, code) and f"{getattr(thing, '__module__', '')}.".startswith(LIBRARIES):
         return []

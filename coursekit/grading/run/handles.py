@@ -10,6 +10,7 @@ import builtins
 import copy
 import operator
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 
@@ -22,12 +23,6 @@ def _next(iterator: Any) -> tuple[bool, Any]:
         return True, next(iterator)
     except StopIteration:
         return False, None
-
-
-def _kept(model: Any) -> int:
-    from coursekit.checks.asked.language_model import looked_through  # noqa: PLC0415 - torch is not needed for all else
-
-    return looked_through(model)
 
 
 _SIGNS = {
@@ -51,7 +46,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "next": _next,
     "exit": lambda target: target.__exit__(None, None, None),
     "deepcopy": copy.deepcopy,
-    "kept": _kept,  # how many numbers: what a closure or a global holds can be seen there alone
+    "kept": lambda model: import_module("coursekit.checks.asked.language_model").looked_through(
+        model
+    ),  # how many numbers: what a closure or a global holds can be seen there alone
     "isinstance": lambda target, value: isinstance(value, target),
 }
 # What an operation must give, whatever the other side says; every other operation may give anything plain.
