@@ -171,6 +171,10 @@ def hidden_in_small_numbers(model):
     model.memory = [3] * 400
 
 
+def hidden_in_the_code_itself(model):
+    model.look = eval(f"lambda w: {tuple(range(400))}[w]")
+
+
 def hidden_in_text(model):
     model.text = "0.123 " * 1000
 
@@ -189,6 +193,7 @@ def hidden_in_text(model):
         hidden_in_one_large_number,
         hidden_in_a_buffer,
         hidden_in_small_numbers,
+        hidden_in_the_code_itself,
         hidden_in_text,
     ],
 )

@@ -132,6 +132,8 @@ def _inside(thing: object) -> Iterable[object]:
         return thing
     if isinstance(thing, types.MethodType):
         return [thing.__self__, thing.__func__]
+    if isinstance(thing, types.CodeType):
+        return [c for c in thing.co_consts if isinstance(c, (tuple, frozenset, bytes, types.CodeType))]
     code = (types.FunctionType, types.ModuleType, type)
     if isinstance(thing, code) and f"{getattr(thing, '__module__', '')}.".startswith(LIBRARIES):
         return []
