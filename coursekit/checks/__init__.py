@@ -17,7 +17,7 @@ HOMES = {
     "asked.equation": "equations warm",
     "asked.formula": "big_o closed_form",
     "asked.function": "function gradients",
-    "asked.language_model": "kept_numbers looks_ahead perplexity",
+    "asked.language_model": "kept_numbers perplexity word_losses",
     "asked.notebook": "whole_notebook",
     "asked.number": "entries parts value",
     "asked.operation": "operations",

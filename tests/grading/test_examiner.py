@@ -54,6 +54,11 @@ PASSES: dict[str, tuple[str, str]] = {
         "def f(g, x): return g(x)\ndef h(x): return x * 3",
         "assert f(lambda v: h(v) + 1, 2) == 7",
     ),
+    "what a model keeps in a closure or a global": (
+        "table = [1.0] * 500\ndef f():\n    model, held = nn.Linear(2, 3), list(range(400))\n"
+        "    model.look = lambda w: held[w] + table[w]\n    return model",
+        "from coursekit import checks\nassert checks.kept_numbers(f()) >= 9 + 400 + 500",
+    ),
     "changes in place": (
         "def f(xs, a, t, d): xs.sort(); a += 1; t.mul_(2); d['k'] = 1",
         "xs, a, t, d = [3, 1], np.zeros(2), torch.ones(2), {}\nf(xs, a, t, d)\n"

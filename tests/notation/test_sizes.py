@@ -140,3 +140,16 @@ def test_sizes_that_clash_across_equations_are_led_back_to_where_they_are_joined
         sizes(text, {"q": (4, 3), "k": (5, 3)})
     assert message in caught.value.message
     assert (caught.value.line, caught.value.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("v[i] = V[J,i] L[J]\nz[j] = W[j,I] v[I]", "`J` is 4 in `V`"),
+        ("v[i] = V[J2,i] L[J2]\nz[j] = W[j,I] v[I]", "`J2` is 4 in `V`"),
+    ],
+)
+def test_a_size_is_called_as_the_reader_wrote_it(text, said):
+    with pytest.raises(NotationError) as told:
+        sizes(text, {"V": (4, 6), "L": (5,), "W": (7, 6)})
+    assert said in str(told.value)

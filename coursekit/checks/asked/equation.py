@@ -205,7 +205,7 @@ class _Run:
         mine, rights = ({n: [r[n] for r in runs] for n in self.wanted} for runs in (answers, self.rights))
         read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
         instead = Instead(self.cases, self.oracle, read)
-        praise = f"Your equations are right: run on tensors, they agree with the oracle{self.note}."
+        praise = f"Your equations are right: run on tensors, they give the right numbers{self.note}."
         result = judge({name: f"`{name}`" for name in self.wanted}, mine, rights, self.cases, instead, praise)
         failed = [name for name, part in result.parts.items() if not part.ok]
         given = {canonical(name): value for name, value in self.cases[0].items()}

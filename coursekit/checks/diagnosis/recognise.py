@@ -110,7 +110,8 @@ def recognise(pairs: Pairs, others: Rights, given: Cases, suspects: Suspects | N
     found = found or _slice(pairs) or _first(_HOLES, pairs)
     if found is None and len(off) < len(every):
         only = "is right in some of the cases and wrong in others: what differs between them?"
-        found = Finding("case", f"{only} Does a size, or another of their numbers, stand in your answer?")
+        why = "A number of one case may stand in your answer, or the mistake is where some cases have zeros."
+        found = Finding("case", f"{only} {why}")
     return found
 
 

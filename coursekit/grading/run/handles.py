@@ -10,6 +10,7 @@ import builtins
 import copy
 import operator
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 
@@ -45,11 +46,14 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "next": _next,
     "exit": lambda target: target.__exit__(None, None, None),
     "deepcopy": copy.deepcopy,
+    "kept": lambda model: import_module("coursekit.checks.asked.language_model").looked_through(
+        model
+    ),  # how many numbers: what a closure or a global holds can be seen there alone
     "isinstance": lambda target, value: isinstance(value, target),
 }
 # What an operation must give, whatever the other side says; every other operation may give anything plain.
 RESULTS: dict[str, type] = {"len": int, "int": int, "index": int, "float": float, "str": str, "repr": str}
-RESULTS |= {"isinstance": bool}
+RESULTS |= {"isinstance": bool, "kept": int}
 # Read over the wire like any other attribute; all other double-underscore names are not.
 _READABLE = {
     f"__{name}__" for name in ("name", "qualname", "doc", "annotations", "dict", "defaults", "wrapped")
@@ -145,6 +149,7 @@ class Handle(Remote):
     __array__ = _refused("made an array of")
 
 
+Handle.__kept__ = _asked("kept")  # type: ignore[attr-defined]
 for _op in _ASKED:
     setattr(Handle if _op in _UNARY else Remote, f"__{_op}__", _asked(_op))
 for _op in OPERATORS:

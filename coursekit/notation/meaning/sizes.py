@@ -133,7 +133,11 @@ class _Book:
             way = hops(self.system, self.axes[dim], axis) if axis and dim in self.axes else []
             joined, place = told(self.system, way)
             span = place if way else span_of(self.system, blame) if isinstance(blame, str) else blame
-            message = f"`{dim}` is {self.sizes[dim]} {self.source[dim]} but {size} {where}{joined}"
+            ours = (
+                dim.lower() not in self.system.program.source.lower()
+            )  # the second of a letter: nobody wrote `J2`
+            letter = dim.rstrip("0123456789") if ours else dim
+            message = f"`{letter}` is {self.sizes[dim]} {self.source[dim]} but {size} {where}{joined}"
             raise fail(self.system, message, span)
         self.source.setdefault(dim, where)
         if axis:
