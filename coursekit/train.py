@@ -13,7 +13,7 @@ torch's random state are kept, and the data is a function of the step.
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from math import isfinite
@@ -27,10 +27,11 @@ from . import device as best_device
 from . import figures
 from .figures.bar import Bar
 from .files import replacing
-from .models.clipping import clip_global
+from .models.clipping import clip_each, clip_global
 from .models.guards import need_one_of
 
 OPTIMISERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
+CLIPPING = {"global": clip_global, "each": clip_each}
 
 
 class StoppedTraining(RuntimeError):
@@ -69,9 +70,10 @@ def train(
     *,
     steps: int,
     loss: Callable[..., Tensor] | None = None,
-    optimiser: str = "adam",
+    optimiser: str | Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer] = "adam",
     rate: float = 1e-2,
     clip: float | None = None,
+    clipping: str = "global",
     seed: int = 0,
     valid: Any = None,
     eval_every: int = 50,
@@ -83,17 +85,22 @@ def train(
 ) -> History:
     """Train `model` in place for `steps` and return what was measured.
 
-    `clip` is the largest norm of the gradient, of all tensors together. `valid` is a list or `Batches`, evaluated
+    `clip` is the largest norm of the gradient: of all tensors, or of "each". `valid` is a list or `Batches`, evaluated
     every `eval_every` steps and at the end. `seed` fixes what the model draws while it trains (dropout); its first
     weights were drawn before, where it was made. An interrupt ends the run after its step, leaves a checkpoint where
     one was asked for, and returns the history so far.
     """
-    need_one_of("optimiser", optimiser, OPTIMISERS)
+    need_one_of("clipping", clipping, CLIPPING)
     device = best_device() if device is None else device
     model.to(device).train()
     parameters = [p for p in model.parameters() if p.requires_grad]
-    step_down = OPTIMISERS[optimiser](parameters, lr=rate)
-    settings = {"seed": seed, "rate": rate, "clip": clip, "optimiser": optimiser}
+    if isinstance(optimiser, str):
+        need_one_of("optimiser", optimiser, OPTIMISERS)
+        step_down: torch.optim.Optimizer = OPTIMISERS[optimiser](parameters, lr=rate)
+    else:
+        step_down = optimiser(parameters)
+    settings = {"seed": seed, "rate": rate, "clip": clip, "clipping": clipping}
+    settings["optimiser"] = type(step_down).__name__
     path = None if checkpoint is None else Path(checkpoint)
     torch.manual_seed(seed)
     history = History()
@@ -114,7 +121,7 @@ def train(
             gradients = [p.grad for p in used if p.grad is not None]
             norm = float(torch.stack([g.norm() for g in gradients]).norm())
             _need_finite("norm of the gradient", norm, step, rate, clip)
-            short = gradients if clip is None else clip_global(gradients, clip)
+            short = gradients if clip is None else CLIPPING[clipping](gradients, clip)
             for p, g in zip(used, short, strict=True):
                 p.grad = g
             step_down.step()

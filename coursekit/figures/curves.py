@@ -86,16 +86,15 @@ def _running_mean(values: np.ndarray, width: int) -> np.ndarray:
 
 
 def gradient_norms(
-    norms: Mapping[str, Any],
-    ylim: tuple[float, float] | None = None,
+    norms: Mapping[str, Any], title: str = "", ylim: tuple[float, float] | None = None,
     xlabel: str = "steps back from the loss",
-) -> Picture:
+) -> Picture:  # fmt: skip
     """Norms of gradients, {name: one per step back}, on a logarithmic axis: straight is exponential."""
     words = [f"{name} goes from {values[0]:.2g} to {values[-1]:.2g}" for name, values in norms.items()]
     with in_style():
         figure, (ax,) = canvas()
         _norms(ax, norms)
-        ax.set(xlabel=xlabel, ylim=ylim)
+        ax.set(xlabel=xlabel, title=title, ylim=ylim)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(norms) > 1:
             ax.legend(loc="best")

@@ -111,9 +111,12 @@ def exploding_slider(radii: Sequence[float], steps: int = 30) -> Slider:
     return slider(pictures, labels, name="spectral radius", caption=caption, start=start, told=told)
 
 
-def temperature_slider(logits: Sequence[float], words: Sequence[str]) -> Slider:
+def temperature_slider(
+    logits: Sequence[float],
+    words: Sequence[str],
+    temperatures: Sequence[float] = (0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4, 10),
+) -> Slider:
     """The probabilities of the next word, from the largest logit alone to all words alike."""
-    temperatures = (0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 4, 10)
     pictures = [curves.temperature(logits, words, t) for t in temperatures]
     labels, start = [f"{t:g}" for t in temperatures], _nearest_one(temperatures)
     caption = "A low temperature sharpens the distribution, a high one flattens it."

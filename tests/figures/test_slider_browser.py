@@ -9,9 +9,7 @@ WORDS = ["the", "a", "boat"]
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
-    hot = (0, 0.5, 1, 2, 8)
-    pictures = [figures.temperature([2.0, 1.0, 0.0], WORDS, t) for t in hot]
-    one = figures.slider(pictures, hot, name="temperature", caption="It flattens.", start=2)
+    one = figures.temperature_slider([2.0, 1.0, 0.0], WORDS, (0, 0.5, 1, 2, 8))
     two = figures.pattern_slider("window", 8, (1, 2, 4))
     path = tmp_path_factory.mktemp("slider") / "page.html"
     style = (

@@ -94,7 +94,7 @@ PAIR = data.translation(1).pairs[0]
 UNIFORM = np.full((len(PAIR.target), len(PAIR.source)), 1 / len(PAIR.source))
 READY = {
     "exploding": (lambda: figures.exploding_slider(radii=(0.8, 1.0, 1.2)), 3),
-    "temperature": (lambda: figures.temperature_slider([1, 0], ["a", "b"]), 10),
+    "temperature": (lambda: figures.temperature_slider([1, 0], ["a", "b"], (0, 1)), 2),
     "pattern": (lambda: figures.pattern_slider("window", 8, (1, 2)), 2),
     "attention": (
         lambda: figures.slider(
