@@ -81,6 +81,8 @@ class Cell(nn.Module):
     def _checked(self, state: State, x: Tensor, batch: int) -> tuple[Tensor, ...]:
         """The parts of a state, if they fit."""
         parts = (state,) if self.keeps == "h" else state
+        pair = isinstance(parts, tuple) and len(parts) == len(self.keeps)
+        need(pair, "the state of an LSTM needs to be a pair (h, c) of (B, J) tensors")
         for name, part in zip(self.keeps, parts, strict=True):
             need_shape(f"the state {name}", part, "B J", B=batch, J=self.hidden)
             need_like(f"the state {name}", part, "x", x)

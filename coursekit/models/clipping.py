@@ -18,7 +18,7 @@ def clip_each(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:
     >>> clip_each([torch.tensor([6.0, 8.0])], 5.0)
     [tensor([3., 4.])]
     """
-    gradients = _checked(gradients)
+    gradients = _checked(gradients, n_max)
     return [n_max / g.norm().clamp(min=n_max) * g for g in gradients]
 
 
@@ -27,13 +27,14 @@ def clip_global(gradients: Iterable[Tensor], n_max: float, epsilon: float = 1e-6
 
     With torch's ε this is `torch.nn.utils.clip_grad_norm_`; with ε = 0 it is exact.
     """
-    gradients = _checked(gradients)
+    gradients = _checked(gradients, n_max)
     norm = torch.stack([g.norm() for g in gradients]).norm() + epsilon
     return [n_max / norm.clamp(min=n_max) * g for g in gradients]
 
 
-def _checked(gradients: Iterable[Tensor]) -> list[Tensor]:
+def _checked(gradients: Iterable[Tensor], n_max: float) -> list[Tensor]:
     gradients = [gradients] if isinstance(gradients, Tensor) else list(gradients)
+    need(n_max > 0, f"n_max is {n_max}; it needs to be a positive number")
     need(len(gradients) > 0, "there are no gradients to clip: call backward() first")
     for n, g in enumerate(gradients):
         need_finite(f"gradient {n}", g)

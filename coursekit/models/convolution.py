@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from .guards import need_ids, need_shape, need_tensors
+from .guards import need, need_ids, need_shape, need_tensors
 
 EMBED = "L[b,t,i] = e[w[b,t],i]"
 
@@ -67,6 +67,7 @@ def conv_same(L: Tensor, W: Tensor) -> Tensor:
     L (B,X,Y,I), W (k,k,I,J) -> (B,X,Y,J).
     """
     k, *_ = need_tensors("W k k I J, L B X Y I", W, L)
+    need(k % 2 == 1, f"W has shape {tuple(W.shape)}; a centred window needs an odd k")
     r = k // 2
     windows = F.pad(L, (0, 0, r, r, r, r)).unfold(1, k, 1).unfold(2, k, 1)  # (B, X, Y, I, k, k)
     return torch.einsum("bxyiuv,uvij->bxyj", windows, W)

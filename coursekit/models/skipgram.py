@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .guards import need_ids, need_shape, need_tensors
+from .guards import need, need_ids, need_shape, need_tensors
 
 SKIPGRAM = """
     yhat[k] = softmax[k](U[A,k] v[A])
@@ -90,4 +90,8 @@ def _check_sample(U: Tensor, v: Tensor, S: Tensor, y_hat: Tensor | None) -> int:
     need_ids("S", S, "S", below=d)
     if y_hat is not None:
         need_shape("y_hat", y_hat, "d", d=d)
+    need(
+        S.is_meta or len(S.unique()) == len(S),
+        f"S of shape {tuple(S.shape)} holds a word twice; it needs distinct words",
+    )
     return d

@@ -71,6 +71,7 @@ def test_bad_input_is_named():
     for clip in (clip_each, clip_global):
         for call, message in [
             (lambda clip=clip: clip([], 1.0), "no gradients to clip"),
+            (lambda clip=clip: clip(GRADS, 0.0), "n_max is 0.0"),
             (lambda clip=clip: clip([GRADS[0] / 0], 1.0), "gradient 0 of shape .* holds inf"),
         ]:
             with pytest.raises(BadInput, match=message):

@@ -114,6 +114,7 @@ def test_no_model_names_a_device():
         (lambda: embed(torch.randn(7, 4), torch.zeros(0, 3, dtype=torch.long)), "w is empty"),
         (lambda: conv_stride_2(torch.randn(2, 5, 3), torch.randn(2, 4, 4), torch.zeros(4)), "L has shape (2, 5, 3)"),
         (lambda: conv_stride_2(torch.full((1, 4, 4), torch.nan), torch.randn(2, 4, 4), torch.zeros(4)), "nan"),
+        (lambda: conv_same(torch.randn(1, 4, 4, 2), torch.randn(2, 2, 2, 2)), "odd k"),
         (lambda: UpdateGateCNN(3)(torch.randn(2, 4, 4, 5)), "L has shape (2, 4, 4, 5)"),
     ],
 )  # fmt: skip

@@ -165,6 +165,7 @@ def test_bad_input_is_named(words):
         (lambda: skipgram.gradients(U, V, i, -1), "j of shape .* holds -1"),
         (lambda: skipgram.gradients(U, V / 0, i, j), "V of shape .* finite"),
         (lambda: skipgram.sampled_grad(U, v, j, torch.tensor([], dtype=torch.long), y_hat), "S is empty"),
+        (lambda: skipgram.sampled_grad(U, v, j, torch.tensor([1, 1]), y_hat), "holds a word twice"),
         (lambda: skipgram.sampled_grad(U, v, j, torch.tensor([d]), y_hat), "S of shape .* holds 7"),
         (lambda: skipgram.sampled_grad(U, v, j, torch.tensor([1]), y_hat[:3]), r"y_hat has shape \(3,\)"),
         (lambda: skipgram.negative_sampling(v, v[:2], U), r"u_j has shape \(4,\)"),

@@ -40,6 +40,7 @@ SAME = [
     (r"h_t[b] = h_{t-1}[b] + x_t[b]", "h[t,b] = h[t-1,b] + x[t,b]"),
     (r"z_k = \sum_l x_l W_{lk}", "z[k] = sum[l](x[l] W[l,k])"),
     (r"L_{\ell+1}[t] = L_\ell[t]", "L_{l+1}[t] = L_l[t]"),
+    (r"{\cal L} = \sum_i {\rm relu}(x_i) + \bf{b}", "L = sum[i](relu(x[i])) + b"),
     (r"P(y|h) = \text{softmax}_y h[I] e(y)[I]", "P[y] = softmax[y](h[I] e[y,I])"),
 ]  # fmt: skip
 

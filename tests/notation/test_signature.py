@@ -22,6 +22,8 @@ READ = [
     (r"y_i = λ x_i", {"lam": 0, "x": 1, "y": 1}, "y[i] = lam x[i]"),
     (r"h_t = \tanh(W_{hh} h_{t-1} + W_{xh} x_t + B)", RNN,
      "h[t,i] = tanh(W_hh[i,I] h[t-1,I] + W_xh[i,J] x[t,J] + B[i])"),
+    (r"{\bf h}_t = \tanh({\bf W}_{hh} {h}_{t-1} + W_{xh} {\bf x}_t + B)", RNN,
+     "h[t,i] = tanh(W_hh[i,I] h[t-1,I] + W_xh[i,J] x[t,J] + B[i])"),
     (r"f_t = \sigma(W_f \cdot [h_{t-1}, x_t] + b_f)", {"W_f": 2, "b_f": 1, "h": ("t", "j"), "x": ("t", "k")},
      "hx[t,j] = h[t-1,K]; x[t,M]\nf[t,i] = sigmoid(W_f[i,J] hx[t,J] + b_f[i])"),
     (r"J = \sum_{i,j} (w_i^T \tilde w_j + b_i - \log X_{ij})^2", {"w": 2, "w_tilde": 2, "b": 1, "X": 2},
