@@ -190,7 +190,7 @@ def grade(
     out: OutOption = None,
     jobs: Annotated[int, Option(help="Submissions at a time.", show_default="all cores")] = 0,
     dask: Annotated[str, Option(help="Address of a Dask scheduler, instead of this machine.")] = "",
-    json_file: Annotated[Path | None, Option("--json", help="Write one record a submission.")] = None,
+    json_file: Annotated[Path | None, Option("--json", help="Write one record per submission.")] = None,
     student: Annotated[list[str] | None, Option(help="Only this student (may be repeated).")] = None,
     again: Annotated[bool, Option("--again", help="Grade anew what was graded before.")] = False,
     due: Annotated[str, Option(help="When it was due, as 2026-11-16T23:59+01:00; kept, as by `due`.")] = "",
