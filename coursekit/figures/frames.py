@@ -53,6 +53,8 @@ class Slider:
         text = lambda label: f"{label:.4g}" if isinstance(label, float) else str(label)
         self.labels = tuple(map(text, range(len(pictures)) if labels is None else labels))
         words = tuple(frame.alt for frame in pictures) if alt is None else tuple(alt)
+        if not pictures:
+            raise ValueError("there are no frames to slide over; give at least one Picture")
         self.start, self.told = start, (start or len(pictures) - 1) if told is None else told
         if not caption:
             raise ValueError("caption is empty; say in a sentence what moves in the picture")

@@ -192,11 +192,11 @@ def test_without_any_address_nothing_is_published(course, book, tmp_path):
 
 def test_doctor_says_what_a_colab_button_will_open(course, monkeypatch):
     monkeypatch.chdir(course.root)
-    assert {f.part: f.text for f in examine_public()} == {
+    assert {f.part: f.text for f in examine_public(Path("."))} == {
         "published": f"at {SITE}/, by `coursekit publish DIR --pages`",
         "Colab button": f"opens {COLAB}/notebooks/{NAME}/{NAME}.ipynb",
     }
     git(course.root, "remote", "remove", "origin")
-    (finding,) = examine_public()
+    (finding,) = examine_public(Path("."))
     assert not finding.ok
     assert "git remote add origin" in finding.text

@@ -212,6 +212,9 @@ def _heads(tokens: Tokens, source: str) -> Tokens:
                 bracket = False
             else:
                 _power_of(tokens, k, after, source)
+        if kind_at(tokens, k + 1) == "_EQ" and token.type != "BIGOP":
+            out[k] = as_("NAME", token, Name(str(token.value)))  # `softmax = …` gives a name
+            continue
         if token.type == "FUNC":
             kind = "FUNC" if bracket else "FUNC_OPEN"
             if not bracket and (stop := _alone(tokens, k, source)):

@@ -208,6 +208,8 @@ class Calls:
         index_like = bool(inside) and all(map(partial(self.may_be_index, inside), range(len(inside))))
         index_like |= kind_at(inside, 0) in ("REDUCER", "BIGOP") and inside[0] == "argmax"
         known = name.text in self.tensors or name.text in self.lefts
+        if not index_like and not script and count(inside) == self.signature.ranks.get(name.text):
+            index_like = all(t.type in _PLAIN and (t.type != "NAME" or self.strange(t.value)) for t in inside)
         if self.signature and not known and any(t.type == "LSUB" for t in inside):
             index_like = False  # CELL(h_{t-1,J}, x_{t,K}): of tensors that are given, in none that is
         if (name.opaque and not (known and index_like)) or _asks(inside):
@@ -220,7 +222,8 @@ class Calls:
                 axes = ",".join(a if a.isalpha() else "…" for a in self.signature.shapes[name.text])
                 message = f"`{name.text}` has {rank} axes: write all its indices, `{name.text}[{axes}]`, or a product, "
                 raise refuse(f"{message}`{name.text} * (…)`", self.source, token)
-            return "LIDX" if index_like and rank >= written else ""
+            names = commas and rank == written and all(t.type in _PLAIN for t in inside)
+            return "LIDX" if (index_like and rank >= written) or names else ""
         if script:
             return "LIDX" if index_like and self.defined.get(name.text) else ""  # a_t(u)
         if name.base in FUNCTIONS and not name.plain and name.text not in self.seen.bare:
@@ -236,6 +239,8 @@ class Calls:
                 message = f"`{name.text}(…)` can be an entry, written `{name.text}[…]`, or a product, "
                 raise refuse(f"{message}written `{name.text} * (…)`", self.source, token)
             return "LIDX"
+        if name.text in self.tensors and not commas:
+            return ""
         if name.capital and (commas or len(name.base) > 1) and name.text not in self.seen.bare:
             return "LCALL"
         if name.plain and name.base in _FUNCTION_LETTERS and name.text not in self.seen.bare:
@@ -266,6 +271,11 @@ class Calls:
             looked |= rank is None or rank == count(inside[k + 2 : closing(inside, k + 1)])
         return looked or name.index in self.letters or (is_capital(name.index) and len(name.base) == 1)
 
+    def strange(self, name: Name) -> bool:
+        """A letter that is no tensor, so that it can only be an index: the u of `c(u,v)`."""
+        letter = name.plain and len(name.base) == 1 and name.base.islower()
+        return letter and self.signature.find(name) is None and name.text not in self.lefts
+
     def is_size(self, name: Name) -> bool:
         """A size, an index as a number, or sizes side by side."""
         stems = self.letters | {i.rstrip("0123456789'") for i in self.letters}
@@ -273,6 +283,8 @@ class Calls:
         return name.plain and not name.text_word and all(small_of(w) in stems or w in stems for w in words)
 
     def unknown(self, name: Name, commas: bool) -> str:
+        if name.base in REDUCERS:
+            return f"`{name.base}` needs its index: `{name.base}[i](…)`"
         if name.base in PYTHON:
             return f"`{name.base}` is Python; {PYTHON[name.base]}"
         close = difflib.get_close_matches(name.text, [*FUNCTIONS, *REDUCERS], 1, 0.6)

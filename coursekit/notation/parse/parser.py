@@ -279,12 +279,15 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
     paired = pair(tokens, source)
     if len(paired) > 1 and paired[-1].type == "COMMA":
         paired.pop()  # the comma of a sentence
-    depth = 0
+    depth, semicolon = 0, None
     for token in takewhile(lambda t: t.type != "IF", paired):
         depth += level(token)
         kind = token.type if depth == 0 else ""
+        semicolon = token if kind == "SEMI" else semicolon
         if kind == "IN":
             raise refuse(SHAPE, source, token)
+        if kind == "_EQ" and semicolon is not None:
+            raise refuse("`;` lays tensors end to end; one equation stands on a line", source, semicolon)
         if kind == "CMP" and token.value == "==":
             raise refuse("an equation is written with `=`", source, token)
     return paired
