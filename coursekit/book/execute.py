@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import time
+from contextlib import nullcontext
 from datetime import UTC
 from itertools import count
 from pathlib import Path
@@ -25,6 +26,8 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.util import logging
+
+from coursekit.book.kernels import warm_kernels
 
 log = logging.getLogger(__name__)
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -47,6 +50,8 @@ _watch()
 del _watch
 """
 USED = "__import__('sys')._coursekit_used()"
+# What most pages load, and nothing of the course: a page depends on what its own kernel loads of that.
+LOADED = ("torch", "matplotlib.figure", "matplotlib.backends.backend_agg")
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _ARROW = re.compile(r"^-+> *(\d+) (.*)", re.MULTILINE)
@@ -102,7 +107,9 @@ def bring_up_to_date(
     async def all_of_them() -> None:
         await asyncio.gather(*(one(name, notebook) for name, notebook in due.items()))
 
-    asyncio.run(all_of_them())
+    forked = len(due) > 1 and sys.platform == "linux"
+    with warm_kernels(*LOADED) if forked else nullcontext():
+        asyncio.run(all_of_them())
     # Or myst-nb would run them once more, one after the other.
     skip = [*env.mystnb_config.execution_excludepatterns, *failed]
     env.mystnb_config = env.mystnb_config.copy(execution_excludepatterns=skip)

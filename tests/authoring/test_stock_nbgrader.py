@@ -23,7 +23,7 @@ from coursekit.grading.confine.limits import Limits
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 NAMES = Course(Path(__file__).resolve().parents[2]).assignments()
 PROCESSES = 2
-LOADED = "torch coursekit.checks coursekit.notation"
+LOADED = ("torch", "coursekit.checks", "coursekit.notation")
 
 
 def stock(course, *words: str) -> None:
@@ -87,7 +87,7 @@ def graded(course_with, empty_gradebook):
         for n in range(PROCESSES)
     ]
     with ThreadPoolExecutor(PROCESSES) as pool:
-        list(pool.map(lambda share, url: run_stock(course.root, share, url, LOADED), shares, urls))
+        list(pool.map(lambda share, url: run_stock(course.root, share, url, *LOADED), shares, urls))
     ours = f"sqlite:///{shutil.copy(empty_gradebook, course.root / 'ours.db')}"
     apart = {"gradebook": ours, "out": course.root / "pages"}
     done = run(
