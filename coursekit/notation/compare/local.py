@@ -33,7 +33,7 @@ class Local(Machine):
         given = {name: draw.engine.on_lists(f) for name, f in draw.functions.items()}
         super().__init__(system, sizes, inputs, edges, {**draw.opaque, **given})
         self.draw, self.cornered = draw, cornered(draw.reference)
-        self.equations = {e.left.name: e for b in system.blocks for e in b.equations}
+        self.equations = system.definitions
         self.private: set[str] = set()
         for name in self.equations:
             shape = tuple(sizes[d] for d in system.tensors[name].dims)

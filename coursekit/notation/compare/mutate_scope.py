@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import permutations
 
 from .. import tree as T
-from ..functions import ONE
+from ..functions import ONE, times
 from .mutate import Change, rule
-from .sites import Site, complement, factors_of, is_scale, product, put_at, total, without
+from .sites import Site, complement, factors_of, is_scale, put_at, total, without
 
 # ── functions ──
 
@@ -16,7 +16,10 @@ from .sites import Site, complement, factors_of, is_scale, product, put_at, tota
 def inside_or_outside(site: Site) -> Iterator[Change]:
     """`sqrt(v) + e` for `sqrt(v + e)`, `tanh(g c)` for `g tanh(c)`, and the other way round."""
     node = site.node
-    for kind, joined, verb in ((T.Add, total, "be added to"), (T.Mul, product, "multiply")):
+    for kind, joined, verb in (
+        (T.Add, total, "be added to"),
+        (T.Mul, lambda parts: times(*parts), "multiply"),
+    ):
         whole = node.args[0] if isinstance(node, T.Call) and len(node.args) == 1 else node
         parts = tuple(T.children(whole)) if isinstance(whole, kind) else ()
         for n, part in enumerate(parts):
@@ -50,7 +53,7 @@ def function_scope(site: Site) -> Iterator[Change]:
         factors = factors_of(node.body)
         for k, factor in enumerate(factors):
             if (inner := _argument(factor)) is not None and set(node.indices) & T.free_indices(factor):
-                summed = replace(node, body=product(put_at(factors, k, inner)))
+                summed = replace(node, body=times(*put_at(factors, k, inner)))
                 text = "In {t} the sum over {0} is taken of {1}; you took {2} of the sum."
                 yield text, _of(factor, summed), node.indices, factor, _word(factor)
     elif isinstance(inner := _gathered(_argument(node)), T.Sum):
@@ -122,7 +125,7 @@ def _scaled(node: T.Expr) -> tuple[T.Expr, T.Expr] | None:
         case T.Div(above, below) if is_scale(below):
             return T.Div(ONE, below), above
         case T.Mul((first, *rest)) if is_scale(first):
-            return first, product(tuple(rest))
+            return first, times(*rest)
         case T.Sum(_, body) if (inner := _scaled(body)) is not None:
             return inner[0], replace(node, body=inner[1])
     return None
@@ -167,7 +170,7 @@ def one_term_multiplied(site: Site) -> Iterator[Change]:
         others = without(site.node.factors, n)
         terms = bracket.terms if isinstance(bracket, T.Add) and complement(bracket) is None else ()
         for k, term in enumerate(terms):
-            yield T.Add(put_at(terms, k, T.Mul((*others, term)))), term, product(others), bracket
+            yield T.Add(put_at(terms, k, T.Mul((*others, term)))), term, times(*others), bracket
 
 
 @rule("brackets", T.Add, kind="extra factor")

@@ -42,7 +42,7 @@ class Backward:
         centered = {d for r in system.ranges.values() for n, d in r.items() if n in system.centered}
         self.scope = Scope({}, dict(system.tensors), frozenset(centered))
         self.letters: dict[str, list[str]] = {}  # for each dimension, those that it is written with
-        self.forward = [self._own_names(e) for block in system.blocks for e in block.equations]
+        self.forward = list(map(self._own_names, system.definitions.values()))
         # The tensors that depend on one of `wrt` and that `of` depends on, as values and not as indices.
         reads = {e.left.name: _values(e.right) for e in self.forward}
         depends, reached = set(wrt), {of}
