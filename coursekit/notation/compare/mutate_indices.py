@@ -131,6 +131,7 @@ _EXTREMES = {
 def soft_and_hard(site: Site) -> Iterator[Change]:
     """The largest for the log of the sum of the exponentials, or the other way round; the least, the mean or the sum
     for the largest."""
+    found: dict[str, T.Expr]
     match site.node:
         case T.Call("max" | "min" as function, over):
             way, other = "of", "min" if function == "max" else "max"

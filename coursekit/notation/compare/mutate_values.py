@@ -1,6 +1,6 @@
 """Mistakes in what is added, multiplied and applied: signs, terms, factors, scales, functions, gates."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -24,7 +24,9 @@ def gate_swapped(site: Site) -> Iterator[Change]:
     """`g a + (1-g) b` written as `(1-g) a + g b`, or without the gate."""
     for turn in (1, -1) if len(site.node.terms) == 2 else ():
         one, other = map(factors_of, site.node.terms[::turn])
-        mixed = lambda *sides, turn=turn: T.Add(tuple(times(*side) for side in sides)[::turn])
+        mixed: Callable[..., T.Expr] = lambda *sides, turn=turn: T.Add(
+            tuple(times(*s) for s in sides)[::turn]
+        )
         for k, factor in enumerate(other):
             gate = complement(factor)
             if gate is None or gate not in one:
