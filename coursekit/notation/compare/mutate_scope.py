@@ -16,11 +16,8 @@ from .sites import Site, complement, factors_of, is_scale, put_at, total, withou
 def inside_or_outside(site: Site) -> Iterator[Change]:
     """`sqrt(v) + e` for `sqrt(v + e)`, `tanh(g c)` for `g tanh(c)`, and the other way round."""
     node = site.node
-    for kind, joined, verb in (
-        (T.Add, total, "be added to"),
-        (T.Mul, lambda parts: times(*parts), "multiply"),
-    ):
-        whole = node.args[0] if isinstance(node, T.Call) and len(node.args) == 1 else node
+    for kind, joined, verb in ((T.Add, total, "be added to"), (T.Mul, times, "multiply")):
+        whole = node.args[0] if _taken(node) else node
         parts = tuple(T.children(whole)) if isinstance(whole, kind) else ()
         for n, part in enumerate(parts):
             for k, call in [(n, node)] if whole is not node else enumerate(parts):
@@ -30,7 +27,7 @@ def inside_or_outside(site: Site) -> Iterator[Change]:
                 own = "gate misplaced| " if site.gates(part) else ""
                 own = "epsilon| " if kind is T.Add and call.function == "sqrt" else own
                 if whole is not node:
-                    outside = kind((replace(node, args=(joined(without(parts, n)),)), part))
+                    outside = kind((replace(node, args=(joined(*without(parts, n)),)), part))
                     where = "the root" if node.function == "sqrt" else f"`{node.function}`"
                     yield own + "You put {0} outside {1} in {t}; it belongs inside.", outside, part, where
                 elif k != n:
@@ -38,7 +35,7 @@ def inside_or_outside(site: Site) -> Iterator[Change]:
                     inner = tuple(T.children(body)) if isinstance(body, kind) else (body,)
                     inside = replace(call, args=(kind((part, *inner)),))
                     text = f"{own}In {{t}} {{0}} must {verb} {{1}}; you put it inside."
-                    yield text, joined(without(put_at(parts, k, inside), n)), part, call
+                    yield text, joined(*without(put_at(parts, k, inside), n)), part, call
 
 
 def _taken(node: T.Expr) -> bool:
@@ -106,7 +103,7 @@ def function_of_each_term(site: Site) -> Iterator[Change]:
             cuts: list[list[tuple[T.Expr, ...]]] = [[(term,) for term in terms]]
             cuts += [[terms[:k], terms[k:]] for k in range(1, len(terms))]
             for groups in cuts:
-                yield T.Add(tuple(replace(site.node, args=(total(group),)) for group in groups)), function
+                yield T.Add(tuple(replace(site.node, args=(total(*group),)) for group in groups)), function
 
 
 # ── a softmax ──

@@ -131,7 +131,7 @@ def sign(site: Site) -> Iterator[Change]:
 @rule("missing term", T.Add, says="The term {0} is missing from {t}.")
 def missing_term(site: Site) -> Iterator[Change]:
     for k, term in enumerate(site.node.terms if complement(site.node) is None else ()):
-        yield total(without(site.node.terms, k)), bare(term)
+        yield total(*without(site.node.terms, k)), bare(term)
 
 
 # ── factors and scales ──

@@ -154,7 +154,7 @@ def is_scale(node: Expr) -> bool:
 # ── sums and products in parts ──
 
 
-def total(terms: tuple[Expr, ...]) -> Expr:
+def total(*terms: Expr) -> Expr:
     return terms[0] if len(terms) == 1 else T.Add(terms)
 
 

@@ -195,7 +195,7 @@ def _function(function: str, args: list[Quotient]) -> Quotient:
             return _exp(first)
         case "log":
             return _log(first)
-        case "log2" | "log10":
+        case _ if function.startswith("log"):
             return _log(first) * _log(_number(int(function[3:]))).inverse
         case "abs" if first.below == ONE and all(c > 0 for _, c in first.above.terms):
             return first
