@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from . import tree as T
+from .indices import each
 from .names import capital_of, fresh
 
 MINUS, ZERO, ONE, TWO = (T.Num(Fraction(n)) for n in (-1, 0, 1, 2))
@@ -156,8 +157,7 @@ def mean(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = Non
     tested = tuple(i for i in indices if where is not None and i in T.free_indices(where))
     count: tuple[T.Expr, ...] = tuple(T.Size(capital_of(i)) for i in indices if i not in tested)
     if where is not None and tested:
-        parts = where.parts if isinstance(where, T.And) else (where,)
-        count = (*count, T.Sum(tested, times(*map(T.Iverson, parts))))
+        count = (*count, T.Sum(tested, times(*map(T.Iverson, each(where)))))
     return T.Div(T.Sum(indices, body, where), times(*count))
 
 

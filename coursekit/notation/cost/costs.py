@@ -78,26 +78,24 @@ class Counter:
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def _count(self, node: T.Expr) -> Count:
+        own = Count()
         match node:
             case T.Sum(indices, body, _):
                 return self._product(list(_factors(body)), set(indices))
             case T.Mul() | T.Div():
                 return self._product(list(_factors(node)), set())
-            case T.Pow(inner, exponent):
+            case T.Pow(_, exponent):
                 times = abs(exponent.value) - 1 if isinstance(exponent, T.Num) else 1
                 whole = isinstance(exponent, T.Num) and exponent.value.denominator == 1
-                one = Count(elementwise=self._size(T.free_indices(node)) * (int(times) if whole else 1))
-                return self._count(inner) + self._count(exponent) + one
-            case T.Call(_, args):
+                own = Count(elementwise=self._size(T.free_indices(node)) * (int(times) if whole else 1))
+            case T.Call():
                 own = Count(functions=self._size(T.free_indices(node)))
-                return sum((self._count(a) for a in args), own)
-            case T.Softmax(_, body, _):
+            case T.Softmax():
                 size = self._size(T.free_indices(node))
-                return self._count(body) + Count(elementwise=size, functions=size)
-            case T.Reduce(function, _, body, _):
-                product = self._size(T.free_indices(body)) if function == "prod" else ZERO
-                return self._count(body) + Count(elementwise=product)
-        return sum(map(self._count, T.expressions(node)), Count())
+                own = Count(elementwise=size, functions=size)
+            case T.Reduce("prod", _, body):
+                own = Count(elementwise=self._size(T.free_indices(body)))
+        return sum(map(self._count, T.expressions(node)), own)
 
     def _product(self, factors: list[tuple[T.Expr, bool]], sums: set[str]) -> Count:
         """A product of factors (`True`: divided by), summed over `sums`."""

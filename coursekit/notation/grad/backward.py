@@ -218,14 +218,12 @@ class Backward:
     def _shown(self, node: T.Expr) -> T.Expr:
         """The node as its own derivative may repeat it: without long expressions, which get a name instead."""
         match node:
-            case T.Call(_, args):
-                return replace(node, args=tuple(map(self._value, args)))
+            case T.Call() | T.Pow():
+                return T.mapped(node, self._value)
             case T.Mul(factors) if len(factors) > 1:
                 return T.Mul(tuple(f if _product_like(f) else self._value(f) for f in factors))
             case T.Div(above, below):
                 return T.Div(above if _product_like(above) else self._value(above), self._value(below))
-            case T.Pow(inner, exponent):
-                return T.Pow(self._value(inner), self._value(exponent))
             case T.Reduce():
                 return replace(node, body=self._value(node.body))
         return node
