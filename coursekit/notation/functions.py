@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from . import tree as T
-from .indices import each
 from .names import capital_of, fresh
 
 MINUS, ZERO, ONE, TWO = (T.Num(Fraction(n)) for n in (-1, 0, 1, 2))
@@ -157,7 +156,8 @@ def mean(indices: tuple[str, ...], body: T.Expr, where: T.Condition | None = Non
     tested = tuple(i for i in indices if where is not None and i in T.free_indices(where))
     count: tuple[T.Expr, ...] = tuple(T.Size(capital_of(i)) for i in indices if i not in tested)
     if where is not None and tested:
-        count = (*count, T.Sum(tested, times(*map(T.Iverson, each(where)))))
+        parts = where.parts if isinstance(where, T.And) else (where,)
+        count = (*count, T.Sum(tested, times(*map(T.Iverson, parts))))
     return T.Div(T.Sum(indices, body, where), times(*count))
 
 

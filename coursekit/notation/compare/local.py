@@ -58,12 +58,10 @@ class Local(Machine):
         try:
             self.changed = {changed.left.name: self._definition(changed)} if changed is not None else {}
             self.afresh = {*self.private, *self.changed, *through} - ({name} - self.private)
-            found = [
-                self._entry(name, tuple([p + f for p, f in zip(at, first, strict=True)])) for at in places
-            ]
+            spots = [tuple([p + f for p, f in zip(at, first, strict=True)]) for at in places]
+            return [self._entry(name, spot) for spot in spots]
         except WRONG:
             return None
-        return found
 
     def _entry(self, name: str, place: Place) -> float:
         key = (name, place)
