@@ -88,6 +88,11 @@ class System:
         return self.aliases.get(name) or self.aliases.get(capital_of(name))
 
     @property
+    def definitions(self) -> dict[str, Equation]:
+        """Each defined tensor's equation, in the order in which they run."""
+        return {e.left.name: e for block in self.blocks for e in block.equations}
+
+    @property
     def stated(self) -> dict[str, int]:
         """The sizes that the program itself states, by dimension."""
         said = (s for s in self.program.statements if isinstance(s, Directive) and s.word == "size")

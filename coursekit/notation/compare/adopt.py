@@ -81,7 +81,7 @@ def _sizes(reference: System, answer: System) -> Iterator[Complaint]:
     """Sizes that the answer needs to be equal and the reference keeps apart."""
     if _clash(reference, answer, answer.inputs) is None:
         return
-    met = (r.name for b in answer.blocks for e in b.equations for r in (*references(e.right), e.left))
+    met = (r.name for e in answer.ranges for r in (*references(e.right), e.left))
     both = (n for n in dict.fromkeys(met) if n in reference.tensors)
     first, second, tensor = _clash(reference, answer, both) or ("", "", "")  # where it shows first
     equal = f"In your equations {first} and {second} must be equal, and they are not."

@@ -146,7 +146,6 @@ class _Difference:
             for e in b.equations
         }  # tensor -> looped dimension -> direction
         self.block = {e.left.name: k for k, b in enumerate(self.reference.blocks) for e in b.equations}
-        self.order = [e.left.name for b in self.reference.blocks for e in b.equations]
 
     def explain(self, diagnose: bool) -> Comparison:
         name = self.first()
@@ -172,11 +171,11 @@ class _Difference:
         """The first tensor in the order of computation whose equation, on the reference's values of all others, does
         not give what the reference's gives; where there is none, the one that differs at the earliest step."""
         values, got = self.draw.values, self.got
-        shared = [n for n in self.order if n in got and (n in self.wanted or values[n].ndim == got[n].ndim)]
+        shared = [n for n in self.block if n in got and (n in self.wanted or values[n].ndim == got[n].ndim)]
         differing = [n for n in shared if not _equal(values[n], got[n], self.tolerance)]
         # what has another size only because something later reads it otherwise is not to blame
         differing = [n for n in differing if not (self._shapes_differ(n) and self._right(n))] or differing
-        early = min(differing, key=lambda n: (self.block[n], self._step(n), self.order.index(n)))
+        early = min(differing, key=lambda n: (self.block[n], self._step(n)))
         looped = [n for n in differing if self.block[n] == self.block[early]]
         if len(looped) == 1 or any(self._shapes_differ(n) for n in looped):
             return early
@@ -220,8 +219,7 @@ class _Difference:
 
     def _shape(self, name: str, diagnose: bool) -> Comparison:
         expected, got = self.draw.values[name], self.got[name]
-        left = next(e.left for b in self.reference.blocks for e in b.equations if e.left.name == name)
-        indices = [a.plain or "?" for a in left.indices]
+        indices = [a.plain or "?" for a in self.reference.definitions[name].left.indices]
         for order in permutations(range(got.ndim)):
             if got.ndim == expected.ndim and _equal(expected, got.permute(order), self.tolerance):
                 message = f"The axes of `{name}` are in another order than they should be: "
@@ -287,7 +285,7 @@ class _Difference:
 
     def _unfolded(self, name: str) -> System:
         """The reference with what the answer does not name put into the equation that reads it."""
-        equations = {e.left.name: e for b in self.reference.blocks for e in b.equations}
+        equations = self.reference.definitions
         unnamed = {n: e for n, e in equations.items() if n not in self.got and n != name}
 
         def put(node: object) -> object:

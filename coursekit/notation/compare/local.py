@@ -33,7 +33,7 @@ class Local(Machine):
         given = {name: draw.engine.on_lists(f) for name, f in draw.functions.items()}
         super().__init__(system, sizes, inputs, edges, {**draw.opaque, **given})
         self.draw, self.cornered = draw, cornered(draw.reference)
-        self.equations = {e.left.name: e for b in system.blocks for e in b.equations}
+        self.equations = system.definitions
         self.private: set[str] = set()
         for name in self.equations:
             shape = tuple(sizes[d] for d in system.tensors[name].dims)
@@ -58,12 +58,10 @@ class Local(Machine):
         try:
             self.changed = {changed.left.name: self._definition(changed)} if changed is not None else {}
             self.afresh = {*self.private, *self.changed, *through} - ({name} - self.private)
-            found = [
-                self._entry(name, tuple([p + f for p, f in zip(at, first, strict=True)])) for at in places
-            ]
+            spots = [tuple([p + f for p, f in zip(at, first, strict=True)]) for at in places]
+            return [self._entry(name, spot) for spot in spots]
         except WRONG:
             return None
-        return found
 
     def _entry(self, name: str, place: Place) -> float:
         key = (name, place)

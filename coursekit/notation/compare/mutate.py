@@ -85,7 +85,7 @@ def rule(order: str, *nodes: type, says: str = "", kind: str = "") -> Callable[[
 def program_of(system: System) -> Program:
     """The system's program with its equations in the order and the index names in which they run."""
     directives = tuple(s for s in system.program.statements if isinstance(s, Directive))
-    return Program(directives + tuple(e for b in system.blocks for e in b.equations))
+    return Program((*directives, *system.definitions.values()))
 
 
 def mutations(

@@ -6,9 +6,9 @@ from fractions import Fraction
 from itertools import combinations, permutations
 
 from .. import tree as T
-from ..functions import ONE
+from ..functions import ONE, times
 from .mutate import Change, rule
-from .sites import Site, in_order, is_scale, product, put_at, those
+from .sites import Site, in_order, is_scale, put_at, those
 
 # ── softmax ──
 
@@ -23,7 +23,7 @@ def softmax_index(site: Site) -> Iterator[Change]:
             text = f"You took the softmax over {{1}}{alone}; it must run over {{0}}{together}."
             yield text, replace(node, indices=other), right, other
     if together:
-        each = product(tuple(replace(node, indices=(i,)) for i in right))
+        each = times(*(replace(node, indices=(i,)) for i in right))
         yield (
             "You multiplied a softmax over each of {0}; one softmax must run over {0} together.",
             each,
@@ -127,36 +127,31 @@ _EXTREMES = {
 }  # fmt: skip
 
 
-@rule("hard choice", T.Reduce, T.Call, says="You took {0} over {1} in {t}; it must be {2}.")
+@rule("hard choice", T.Reduce, T.Call, says="You took {0} {3} {1} in {t}; it must be {2}.")
 def soft_and_hard(site: Site) -> Iterator[Change]:
-    """The largest for the log of the sum of the exponentials, or the other way round; the least for the largest."""
+    """The largest for the log of the sum of the exponentials, or the other way round; the least, the mean or the sum
+    for the largest."""
+    found: dict[str, T.Expr]
     match site.node:
-        case T.Reduce(function, over, body, where) if function in _EXTREMES:
-            pass
-        case T.Call("log", (T.Sum(over, T.Call("exp", (body,)), where),)):
-            function = "logsumexp"
+        case T.Call("max" | "min" as function, over):
+            way, other = "of", "min" if function == "max" else "max"
+            found = {_EXTREMES[other]: replace(site.node, function=other)}
+            found["the mean"] = T.Div(T.Add(over), T.Num(Fraction(len(over))))
+            found["the sum"] = T.Add(over)
+        case T.Reduce("max" | "min" | "logsumexp" as function, over, body, where) | T.Call(
+            "log" as function, (T.Sum(over, T.Call("exp", (body,)), where),)
+        ):
+            way, function = "over", "logsumexp" if function == "log" else function
+            others = (word for word in _EXTREMES if word != function)
+            found = {_EXTREMES[word]: T.Reduce(word, over, body, where) for word in others}
+            found["the sum"] = plain = T.Sum(over, body, where)
+            if function == "logsumexp":
+                found["the log of the sum"] = T.Call("log", (plain,))
+                found["the sum of the exponentials"] = T.Sum(over, T.Call("exp", (body,)), where)
         case _:
             return
-    right, plain = _EXTREMES[function], T.Sum(over, body, where)
-    for other, words in _EXTREMES.items():
-        if other != function:
-            yield T.Reduce(other, over, body, where), words, over, right
-    yield plain, "the sum", over, right
-    if function == "logsumexp":
-        yield T.Call("log", (plain,)), "the log of the sum", over, right
-        yield T.Sum(over, T.Call("exp", (body,)), where), "the sum of the exponentials", over, right
-
-
-@rule("hard choice", T.Call, says="You took {0} of {1} in {t}; it must be {2}.")
-def another_of_several(site: Site) -> Iterator[Change]:
-    """The least, the mean or the sum for the largest of several."""
-    function, args = site.node.function, site.node.args
-    if function in ("max", "min"):
-        other = "min" if function == "max" else "max"
-        count, right = T.Num(Fraction(len(args))), _EXTREMES[function]
-        yield replace(site.node, function=other), _EXTREMES[other], args, right
-        yield T.Div(T.Add(args), count), "the mean", args, right
-        yield T.Add(args), "the sum", args, right
+    for words, node in found.items():
+        yield node, words, over, _EXTREMES[function], way
 
 
 # ── swaps ──
@@ -299,7 +294,7 @@ def diagonal(site: Site) -> Iterator[Change]:
 def mean_for_sum(site: Site) -> Iterator[Change]:
     node = site.node
     for over in dict.fromkeys([node.indices, *((i,) for i in node.indices)]) if node.where is None else ():
-        yield T.Div(node, product(tuple(T.Size(site.ranges[i]) for i in over))), over
+        yield T.Div(node, times(*site.sizes(over))), over
 
 
 @rule("averaged", T.Ref, says="You averaged `{0}` over `{1}`; each `{1}` has its own gate.")

@@ -5,9 +5,9 @@ from dataclasses import replace
 from itertools import permutations
 
 from .. import tree as T
-from ..functions import ONE
+from ..functions import ONE, times
 from .mutate import Change, rule
-from .sites import Site, complement, factors_of, is_scale, product, put_at, total, without
+from .sites import Site, complement, factors_of, is_scale, put_at, total, without
 
 # ── functions ──
 
@@ -16,8 +16,8 @@ from .sites import Site, complement, factors_of, is_scale, product, put_at, tota
 def inside_or_outside(site: Site) -> Iterator[Change]:
     """`sqrt(v) + e` for `sqrt(v + e)`, `tanh(g c)` for `g tanh(c)`, and the other way round."""
     node = site.node
-    for kind, joined, verb in ((T.Add, total, "be added to"), (T.Mul, product, "multiply")):
-        whole = node.args[0] if isinstance(node, T.Call) and len(node.args) == 1 else node
+    for kind, joined, verb in ((T.Add, total, "be added to"), (T.Mul, times, "multiply")):
+        whole = node.args[0] if _taken(node) else node
         parts = tuple(T.children(whole)) if isinstance(whole, kind) else ()
         for n, part in enumerate(parts):
             for k, call in [(n, node)] if whole is not node else enumerate(parts):
@@ -27,7 +27,7 @@ def inside_or_outside(site: Site) -> Iterator[Change]:
                 own = "gate misplaced| " if site.gates(part) else ""
                 own = "epsilon| " if kind is T.Add and call.function == "sqrt" else own
                 if whole is not node:
-                    outside = kind((replace(node, args=(joined(without(parts, n)),)), part))
+                    outside = kind((replace(node, args=(joined(*without(parts, n)),)), part))
                     where = "the root" if node.function == "sqrt" else f"`{node.function}`"
                     yield own + "You put {0} outside {1} in {t}; it belongs inside.", outside, part, where
                 elif k != n:
@@ -35,7 +35,7 @@ def inside_or_outside(site: Site) -> Iterator[Change]:
                     inner = tuple(T.children(body)) if isinstance(body, kind) else (body,)
                     inside = replace(call, args=(kind((part, *inner)),))
                     text = f"{own}In {{t}} {{0}} must {verb} {{1}}; you put it inside."
-                    yield text, joined(without(put_at(parts, k, inside), n)), part, call
+                    yield text, joined(*without(put_at(parts, k, inside), n)), part, call
 
 
 def _taken(node: T.Expr) -> bool:
@@ -50,7 +50,7 @@ def function_scope(site: Site) -> Iterator[Change]:
         factors = factors_of(node.body)
         for k, factor in enumerate(factors):
             if (inner := _argument(factor)) is not None and set(node.indices) & T.free_indices(factor):
-                summed = replace(node, body=product(put_at(factors, k, inner)))
+                summed = replace(node, body=times(*put_at(factors, k, inner)))
                 text = "In {t} the sum over {0} is taken of {1}; you took {2} of the sum."
                 yield text, _of(factor, summed), node.indices, factor, _word(factor)
     elif isinstance(inner := _gathered(_argument(node)), T.Sum):
@@ -103,7 +103,7 @@ def function_of_each_term(site: Site) -> Iterator[Change]:
             cuts: list[list[tuple[T.Expr, ...]]] = [[(term,) for term in terms]]
             cuts += [[terms[:k], terms[k:]] for k in range(1, len(terms))]
             for groups in cuts:
-                yield T.Add(tuple(replace(site.node, args=(total(group),)) for group in groups)), function
+                yield T.Add(tuple(replace(site.node, args=(total(*group),)) for group in groups)), function
 
 
 # ── a softmax ──
@@ -122,7 +122,7 @@ def _scaled(node: T.Expr) -> tuple[T.Expr, T.Expr] | None:
         case T.Div(above, below) if is_scale(below):
             return T.Div(ONE, below), above
         case T.Mul((first, *rest)) if is_scale(first):
-            return first, product(tuple(rest))
+            return first, times(*rest)
         case T.Sum(_, body) if (inner := _scaled(body)) is not None:
             return inner[0], replace(node, body=inner[1])
     return None
@@ -167,7 +167,7 @@ def one_term_multiplied(site: Site) -> Iterator[Change]:
         others = without(site.node.factors, n)
         terms = bracket.terms if isinstance(bracket, T.Add) and complement(bracket) is None else ()
         for k, term in enumerate(terms):
-            yield T.Add(put_at(terms, k, T.Mul((*others, term)))), term, product(others), bracket
+            yield T.Add(put_at(terms, k, T.Mul((*others, term)))), term, times(*others), bracket
 
 
 @rule("brackets", T.Add, kind="extra factor")

@@ -1,15 +1,15 @@
 """Mistakes in what is added, multiplied and applied: signs, terms, factors, scales, functions, gates."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
 
 from .. import tree as T
-from ..functions import ONE, TWO
+from ..functions import ONE, TWO, times
 from ..names import small_of
 from .mutate import Change, rule
-from .sites import Site, bare, complement, factors_of, is_scale, product, put_at, those, total, without
+from .sites import Site, bare, complement, factors_of, is_scale, put_at, those, total, unfolded, without
 
 ACTIVATIONS = ("sigmoid", "tanh", "relu")
 RECTIFIERS = ("relu", "gelu", "silu", "softplus")
@@ -22,14 +22,11 @@ WAVES = ("sin", "cos")
 @rule("gate swapped", T.Add)
 def gate_swapped(site: Site) -> Iterator[Change]:
     """`g a + (1-g) b` written as `(1-g) a + g b`, or without the gate."""
-    if len(site.node.terms) != 2:
-        return
-    first, second = (factors_of(t) for t in site.node.terms)
-    for one, other, turn in ((first, second, 1), (second, first, -1)):
-
-        def mixed(*terms: tuple[T.Expr, ...], turn: int = turn) -> T.Expr:
-            return T.Add(tuple(map(product, terms))[::turn])
-
+    for turn in (1, -1) if len(site.node.terms) == 2 else ():
+        one, other = map(factors_of, site.node.terms[::turn])
+        mixed: Callable[..., T.Expr] = lambda *sides, turn=turn: T.Add(
+            tuple(times(*s) for s in sides)[::turn]
+        )
         for k, factor in enumerate(other):
             gate = complement(factor)
             if gate is None or gate not in one:
@@ -74,12 +71,12 @@ def _taken_out(site: Site, term: T.Expr) -> Iterator[tuple[T.Expr, T.Expr, T.Exp
     factors = factors_of(term)
     for n, gate in enumerate(factors if len(factors) > 1 else ()):
         if site.gates(gate):
-            yield gate, gate, product(without(factors, n))
+            yield gate, gate, times(*without(factors, n))
     if isinstance(term, T.Sum) and isinstance(term.body, T.Mul) and len(term.indices) == 1:
         (i,), inner = term.indices, term.body.factors
         for n, gate in enumerate(inner):
             for j in site.left_like(i) if site.gates(gate) else ():
-                yield gate, T.substitute(gate, {i: j}), replace(term, body=product(without(inner, n)))
+                yield gate, T.substitute(gate, {i: j}), replace(term, body=times(*without(inner, n)))
 
 
 @rule("operation", T.Add, T.Mul)
@@ -104,9 +101,9 @@ def multiplied_or_divided(site: Site) -> Iterator[Change]:
     factors = site.node.factors
     for k, factor in enumerate(factors if not any(map(is_scale, factors)) else ()):
         text = "You divided by {0} in {t}; you must multiply by it."
-        yield text, T.Div(product(without(factors, k)), factor), factor
+        yield text, T.Div(times(*without(factors, k)), factor), factor
     for one, other in combinations(factors, 2) if len(factors) == 3 else ():
-        rest = product(tuple(f for f in factors if f is not one and f is not other))
+        rest = times(*(f for f in factors if f is not one and f is not other))
         text = "You added {0} and {1} in {t}; they must be multiplied."
         yield text, T.Mul((rest, T.Add((one, other)))), one, other
 
@@ -134,7 +131,7 @@ def sign(site: Site) -> Iterator[Change]:
 @rule("missing term", T.Add, says="The term {0} is missing from {t}.")
 def missing_term(site: Site) -> Iterator[Change]:
     for k, term in enumerate(site.node.terms if complement(site.node) is None else ()):
-        yield total(without(site.node.terms, k)), bare(term)
+        yield total(*without(site.node.terms, k)), bare(term)
 
 
 # ── factors and scales ──
@@ -148,7 +145,7 @@ def missing_factor(site: Site) -> Iterator[Change]:
     for k, factor in enumerate(factors):
         if is_scale(factor):
             continue
-        rest = product(without(factors, k))
+        rest = times(*without(factors, k))
         if not isinstance(node, T.Sum):
             yield text, rest, factor
             continue
@@ -156,12 +153,11 @@ def missing_factor(site: Site) -> Iterator[Change]:
         summed = replace(node, indices=kept, body=rest) if kept else rest
         yield text, summed, factor
         if kept != node.indices and node.where is None:
-            times = tuple(T.Size(site.ranges[i]) for i in node.indices if i not in kept)
-            yield text, T.Mul((*times, summed)), factor
+            lost = (i for i in node.indices if i not in kept)
+            yield text, T.Mul((*site.sizes(lost), summed)), factor
         if kept and kept == node.indices and set(kept) <= T.free_indices(factor):
-            sizes = product(tuple(T.Size(site.ranges[i]) for i in kept))
             mean = "You took the plain mean over {1}; the weights {0} are missing."
-            yield mean, T.Div(replace(node, body=rest), sizes), factor, kept
+            yield mean, T.Div(replace(node, body=rest), times(*site.sizes(kept))), factor, kept
     if isinstance(node, T.Div) and not is_scale(node.below):
         yield "In {t} the division by {0} is missing.", node.above, node.below
         if not is_scale(node.above):
@@ -187,12 +183,12 @@ def hard_choice(site: Site) -> Iterator[Change]:
     """The entry of the largest weight alone, instead of the mean that a softmax weighs."""
     node = site.node
     for k, weight in enumerate(node.body.factors if isinstance(node.body, T.Mul) else ()):
-        definition = site.definition(weight.name) if isinstance(weight, T.Ref) else None
+        definition = site.system.definitions.get(weight.name) if isinstance(weight, T.Ref) else None
         if definition is not None and isinstance(definition.right, T.Softmax):
             others = {i: i + "'" for i in those(node.indices, weight)}
             largest = T.Reduce("max", tuple(others.values()), T.substitute(weight, others))
             chosen = T.Iverson(T.Compare(weight, "==", largest))
-            yield replace(node, body=product(put_at(node.body.factors, k, chosen))), weight
+            yield replace(node, body=times(*put_at(node.body.factors, k, chosen))), weight
 
 
 @rule("scale", object)
@@ -210,14 +206,15 @@ def scale(site: Site) -> Iterator[Change]:
     right, text = spoken(node), "You scaled by {0}; it must be {1}."
     if below or isinstance(site.parent, (T.Mul, T.Div)):
         yield "The factor {0} is missing from {t}.", ONE, right
-    products = [(m, k) for m in T.walk(node) if isinstance(m, T.Mul) for k in range(len(m.factors))]
-
-    def fewer(whole: T.Mul, k: int) -> T.Expr:
-        return T.transform(node, lambda n: product(without(whole.factors, k)) if n == whole else n)
-
+    fewer = [
+        T.transform(node, lambda n, m=m, k=k: times(*without(m.factors, k)) if n == m else n)
+        for m in T.walk(node)
+        if isinstance(m, T.Mul)
+        for k in range(len(m.factors))
+    ]
     bare = T.transform(node, lambda n: n.args[0] if isinstance(n, T.Call) and n.function == "sqrt" else n)
     squared = bare if bare != node else T.Pow(node, TWO)  # `1/I` for `1/sqrt(I)`
-    for other in (*(fewer(m, k) for m, k in products), squared):
+    for other in (*fewer, squared):
         yield text, other, spoken(other), right
     yield text, T.Div(ONE, node), site.spoken(node if below else T.Div(ONE, node)), right
     here = set(site.ranges.values())
@@ -237,7 +234,7 @@ def divided_by_a_size(site: Site) -> Iterator[Change]:
     if not is_scale(site.node.below):
         sums = [n.indices for n in T.walk(site.equation.right) if isinstance(n, T.Sum)]
         for over in dict.fromkeys(o for i in sums for k in range(len(i), 0, -1) for o in combinations(i, k)):
-            sizes = product(tuple(T.Size(site.ranges[i]) for i in over))
+            sizes = times(*site.sizes(over))
             yield replace(site.node, below=sizes), site.spoken(sizes), site.node.below
 
 
@@ -315,7 +312,7 @@ def slope(site: Site) -> Iterator[Change]:
                 gate, rest = complement(factor), without(factors, k)
                 if gate is not None and gate in rest:
                     tanh = T.Add((ONE, T.Neg(T.Pow(gate, TWO))))
-                    others = product((tanh, *without(rest, rest.index(gate))))
+                    others = times(tanh, *without(rest, rest.index(gate)))
                     yield others, "tanh", "sigmoid", T.Mul((gate, factor))
 
 
@@ -356,11 +353,11 @@ def reset_after_product(site: Site) -> Iterator[Change]:
         return
     (i,) = node.indices
     for k, factor in enumerate(node.body.factors):
+        others = without(node.body.factors, k)
         for gate, rest in _gated(site, factor):
-            others = without(node.body.factors, k)
             if i not in T.free_indices(gate) or len(others) + len(rest) < 2:
                 continue  # nothing else for the matrix to multiply
-            body = product((*others[:k], *rest, *others[k:]))
+            body = times(*others[:k], *rest, *others[k:])
             for j in site.left_like(i):
                 if {i, j} <= T.free_indices(body):
                     moved = T.substitute(gate, {i: j})
@@ -373,13 +370,10 @@ def _gated(site: Site, factor: T.Expr) -> Iterator[tuple[T.Ref, tuple[T.Expr, ..
         return
     if site.is_gate(factor):
         yield factor, ()
-    definition = site.definition(factor.name)
-    if definition is None or not isinstance(definition.right, T.Mul) or definition.left.name == site.tensor:
-        return
-    pairs = [(a.plain, b.plain) for a, b in zip(definition.left.indices, factor.indices, strict=True)]
-    names = {a: b for a, b in pairs if a is not None and b is not None}
-    if len(names) == len(factor.indices):
-        parts = T.substitute(definition.right, names).factors
-        for k, gate in enumerate(parts):
-            if isinstance(gate, T.Ref) and site.is_gate(gate):
-                yield gate, (product(without(parts, k)),)
+    definition = site.system.definitions.get(factor.name)
+    if definition and factor.name != site.tensor and all(a.plain for a in factor.indices):
+        match unfolded(factor, definition):
+            case T.Mul(parts):
+                for k, gate in enumerate(parts):
+                    if isinstance(gate, T.Ref) and site.is_gate(gate):
+                        yield gate, (times(*without(parts, k)),)

@@ -1,6 +1,6 @@
 """Places in an equation, and the equation with something else put there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -52,12 +52,9 @@ class Site:
             node, lambda n: replace(n, name=names.get(n.name, n.name)) if isinstance(n, T.Size) else n
         )
 
-    def definition(self, name: str) -> Equation | None:
-        return next((e for b in self.system.blocks for e in b.equations if e.left.name == name), None)
-
     def is_gate(self, ref: Ref) -> bool:
         """A tensor defined as a sigmoid, between 0 and 1."""
-        match self.definition(ref.name):
+        match self.system.definitions.get(ref.name):
             case Equation(_, T.Call("sigmoid")):
                 return True
         return False
@@ -73,6 +70,10 @@ class Site:
         return [
             t.name for t in found if t.name != ref.name and t.dims == own.dims and t.indexes == own.indexes
         ]
+
+    def sizes(self, indices: Iterable[str]) -> Iterator[T.Size]:
+        """How many values each index takes."""
+        return (T.Size(self.ranges[i]) for i in indices)
 
     def left_like(self, index: str) -> list[str]:
         """The indices of the left side that run over what an index runs over."""
@@ -109,8 +110,7 @@ def sites(system: System, equation: Equation) -> list[Site]:
 def in_order(node: object) -> tuple[str, ...]:
     """The free indices of an expression, in order of writing."""
     free = T.free_indices(node)
-    names = (a for n in T.walk(node) if isinstance(n, T.Affine) for _, a in n.terms if isinstance(a, str))
-    return tuple(i for i in dict.fromkeys(names) if i in free)
+    return tuple(i for i in dict.fromkeys(T.letters(node)) if i in free)
 
 
 def _nameless(node: Expr) -> Expr:
@@ -154,11 +154,7 @@ def is_scale(node: Expr) -> bool:
 # ── sums and products in parts ──
 
 
-def product(factors: tuple[Expr, ...]) -> Expr:
-    return factors[0] if len(factors) == 1 else T.Mul(factors)
-
-
-def total(terms: tuple[Expr, ...]) -> Expr:
+def total(*terms: Expr) -> Expr:
     return terms[0] if len(terms) == 1 else T.Add(terms)
 
 

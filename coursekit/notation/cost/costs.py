@@ -19,11 +19,11 @@ does not save anything: what it hides is counted. Nor does padding, unless `zero
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import floor, prod
 from operator import add, le, mul
-from typing import Any
+from typing import Union
 
 from .. import tree as T
 from ..errors import NotationError
@@ -78,26 +78,24 @@ class Counter:
     # ── expressions ──────────────────────────────────────────────────────────────────────────
 
     def _count(self, node: T.Expr) -> Count:
+        own = Count()
         match node:
             case T.Sum(indices, body, _):
                 return self._product(list(_factors(body)), set(indices))
             case T.Mul() | T.Div():
                 return self._product(list(_factors(node)), set())
-            case T.Pow(inner, exponent):
+            case T.Pow(_, exponent):
                 times = abs(exponent.value) - 1 if isinstance(exponent, T.Num) else 1
                 whole = isinstance(exponent, T.Num) and exponent.value.denominator == 1
-                one = Count(elementwise=self._size(T.free_indices(node)) * (int(times) if whole else 1))
-                return self._count(inner) + self._count(exponent) + one
-            case T.Call(_, args):
+                own = Count(elementwise=self._size(T.free_indices(node)) * (int(times) if whole else 1))
+            case T.Call():
                 own = Count(functions=self._size(T.free_indices(node)))
-                return sum((self._count(a) for a in args), own)
-            case T.Softmax(_, body, _):
+            case T.Softmax():
                 size = self._size(T.free_indices(node))
-                return self._count(body) + Count(elementwise=size, functions=size)
-            case T.Reduce(function, _, body, _):
-                product = self._size(T.free_indices(body)) if function == "prod" else ZERO
-                return self._count(body) + Count(elementwise=product)
-        return sum(map(self._count, T.expressions(node)), Count())
+                own = Count(elementwise=size, functions=size)
+            case T.Reduce("prod", _, body):
+                own = Count(elementwise=self._size(T.free_indices(body)))
+        return sum(map(self._count, T.expressions(node)), own)
 
     def _product(self, factors: list[tuple[T.Expr, bool]], sums: set[str]) -> Count:
         """A product of factors (`True`: divided by), summed over `sums`."""
@@ -197,16 +195,21 @@ class Depth:
         return Depth(_greatest(p.big_o for p in self.of))
 
 
-@dataclass(frozen=True)
-class _Line:
-    """`start + Σ slope · position`; positions are named by index, or by axis once a tensor is done."""
-
-    start: Polynomial
-    slopes: tuple[tuple[str | int, Fraction], ...] = ()
+Key = Union[str, int]  # of a position: an index, or, once a tensor is done, its axis
 
 
-def _line(start: Polynomial, slopes: Mapping[Any, Fraction]) -> _Line:
-    return _Line(start, tuple(sorted((n, s) for n, s in slopes.items() if s)))
+def _at(key: Key) -> Polynomial:
+    """A position, which an entry's depth is linear in."""
+    return Polynomial.size(("at", key))
+
+
+def _put(line: Polynomial, place: Callable[[Key, Fraction], Polynomial]) -> Polynomial:
+    """The line with something else in place of its positions, which may depend on the slope there."""
+    for monomial, slope in line.terms:
+        match monomial:
+            case ((("at", key), _),):
+                line = line + (place(key, slope) - _at(key)) * slope
+    return line
 
 
 def depth(system: System) -> Depth:
@@ -218,7 +221,7 @@ def depth(system: System) -> Depth:
             for equation in block.equations:
                 walker.plain(equation)
     ends = [walker.highest(line, name) for name, lines in walker.lines.items() for line in lines]
-    return Depth(tuple(p.named(system.aliases) for p in _greatest(ends or [Polynomial()])))
+    return Depth(tuple(p.named(system.aliases) for p in _greatest(ends or [ZERO])))
 
 
 def _greatest(found: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
@@ -232,31 +235,29 @@ def _greatest(found: Iterable[Polynomial]) -> tuple[Polynomial, ...]:
 class _Walker:
     def __init__(self, system: System):
         self.system, self.counter = system, Counter(system)
-        self.lines: dict[str, set[_Line]] = {}
+        self.lines: dict[str, set[Polynomial]] = {}
 
     def plain(self, equation: T.Equation) -> None:
         layer = self.counter.equation(equation).multiply_adds and equation.left.indices
         found = self._outer(equation, {a.plain for a in equation.left.indices}, set())
-        step = Polynomial.number(1 if layer else 0)
-        self._store(equation.left, {_Line(line.start + step, line.slopes) for line in found})
+        self._store(equation.left, {line + (1 if layer else 0) for line in found})
 
     def recurrence(self, block: Block) -> None:
         """`D(p) = 1 + max(D(p - offset), what is read from outside at p)`."""
         own = {e.left.name for e in block.equations}
         loops = dict(block.loops)
         pace = self._pace(block, own)
-        found: set[_Line] = set()
+        found: set[Polynomial] = set()
         for equation in block.equations:
             ranges = self.system.ranges[equation]
-            ends = {name: self.counter.dimension(ranges[name]) - 1 for name in loops}
             for line in self._outer(equation, set(loops), own):
-                start, slopes = line.start, dict(line.slopes)
                 for name, direction in loops.items():
-                    old = slopes.get(name, Fraction(0))
-                    slopes[name] = max(old, pace[name]) if direction > 0 else min(old, -pace[name])
-                    if direction < 0:  # positions are counted from where the loop starts
-                        start = start + ends[name] * (old - slopes[name])
-                found.add(_line(start + 1, slopes))
+                    old = dict(line.terms).get(_at(name).terms[0][0], Fraction(0))
+                    gain = max(pace[name] - direction * old, Fraction(0))
+                    # positions are counted from where the loop starts
+                    last = self.counter.dimension(ranges[name]) - 1
+                    line = line + (_at(name) if direction > 0 else last - _at(name)) * gain
+                found.add(line + 1)
         for equation in block.equations:
             self._store(equation.left, found)
 
@@ -281,42 +282,38 @@ class _Walker:
             raise NotationError(f"The depth of the recurrence over {', '.join(names)} is no polynomial.")
         return dict(zip(names, map(Fraction, least[0]), strict=True))
 
-    def _outer(self, equation: T.Equation, keep: Collection[str | None], own: set[str]) -> set[_Line]:
+    def _outer(self, equation: T.Equation, keep: Collection[str | None], own: set[str]) -> set[Polynomial]:
         """How deep what an equation reads from outside lies, by the positions of the indices in `keep`."""
         refs = [ref for ref in T.references(equation.right) if ref.name not in own]
-        lines = {self._read(ref, line, keep) for ref in refs for line in self.lines.get(ref.name, ())}
-        return lines | {_Line(Polynomial())}
+        return {ZERO, *(self._read(ref, line, keep) for ref in refs for line in self.lines.get(ref.name, ()))}
 
-    def _read(self, ref: T.Ref, line: _Line, keep: Collection[str | None]) -> _Line:
-        start = line.start
-        slopes: dict[str | int, Fraction] = {}
-        for axis, slope in line.slopes:
+    def _read(self, ref: T.Ref, line: Polynomial, keep: Collection[str | None]) -> Polynomial:
+        def place(axis: Key, slope: Fraction) -> Polynomial:
             affine = ref.indices[int(axis)]
-            dim = self.system.tensors[ref.name].dims[int(axis)]
-            known = [a for _, a in affine.terms if isinstance(a, T.SizeOf) or a in keep]
-            if len(known) < len(affine.terms):  # a summed or a looked-up position: the deepest of the axis
-                start = start + (self.counter.dimension(dim) - 1) * max(slope, Fraction(0))
-                continue
-            start = start + slope * affine.const
+            total = Polynomial.number(affine.const)
             for factor, atom in affine.terms:
                 if isinstance(atom, T.SizeOf):
                     size = self.counter.dimension(self.system.aliases.get(atom.name, atom.name))
-                    start = start + size * (factor * slope)
-                elif isinstance(atom, str):
-                    slopes[atom] = slopes.get(atom, Fraction(0)) + factor * slope
-        return _line(start, slopes)
+                    total = total + size * factor
+                elif atom in keep:
+                    total = total + _at(str(atom)) * factor
+                else:  # a summed or a looked-up position
+                    return self._deepest(ref.name, axis, slope)
+            return total
 
-    def _store(self, left: T.Ref, found: set[_Line]) -> None:
-        axes = {a.plain: n for n, a in enumerate(left.indices)}
-        done = {_line(f.start, {axes[n]: s for n, s in f.slopes if n in axes}) for f in found}
+        return _put(line, place)
+
+    def _deepest(self, name: str, axis: Key, slope: Fraction) -> Polynomial:
+        dim = self.system.tensors[name].dims[int(axis)]
+        return self.counter.dimension(dim) - 1 if slope > 0 else ZERO
+
+    def _store(self, left: T.Ref, found: set[Polynomial]) -> None:
+        axes = {a.plain: _at(n) for n, a in enumerate(left.indices)}
+        done = {_put(line, lambda name, _: axes.get(str(name), ZERO)) for line in found}
         self.lines.setdefault(left.name, set()).update(done)
 
-    def highest(self, line: _Line, name: str) -> Polynomial:
-        total = line.start
-        for axis, slope in line.slopes:
-            end = self.counter.dimension(self.system.tensors[name].dims[int(axis)]) - 1
-            total = total + end * max(slope, Fraction(0))
-        return total
+    def highest(self, line: Polynomial, name: str) -> Polynomial:
+        return _put(line, partial(self._deepest, name))
 
 
 # ── all of a system ──────────────────────────────────────────────────────────────────────────
@@ -377,6 +374,5 @@ def cost(system: System, parameters: Sequence[str] | None = None, of: str | None
 
 
 def _total(counter: Counter) -> Count:
-    equations = (e for block in counter.system.blocks for e in block.equations)
-    total = sum(map(counter.equation, equations), Count())
+    total = sum(map(counter.equation, counter.system.definitions.values()), Count())
     return Count(*(p.named(counter.system.aliases) for p in total.each))

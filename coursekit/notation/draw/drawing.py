@@ -53,7 +53,7 @@ class Look:
 
     def __init__(self, system: System, read: set[str]):
         self.system, self.read = system, read
-        self.definitions = {e.left.name: e for b in system.blocks for e in b.equations}
+        self.definitions = system.definitions
 
     def operation(self, name: str) -> str:
         return operation(self.definitions[name]) if name in self.definitions else ""

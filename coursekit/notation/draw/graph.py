@@ -62,7 +62,7 @@ def parameters(system: System) -> frozenset[str]:
 def arrows(system: System) -> list[Arrow]:
     """Every reading of a tensor that is not a parameter, in the order of the equations."""
     weights, found = parameters(system), dict[Arrow, None]()
-    for equation in (e for block in system.blocks for e in block.equations):
+    for equation in system.definitions.values():
         for site in sites(system, equation):
             found |= {(source, equation, through): None for source, through in _read(site, weights)}
     return list(found)

@@ -63,7 +63,10 @@ class ClosedForm:
         if missing:
             raise NotationError(f"a value for `{missing[0]}` is needed")
         with localcontext(_WIDE):
-            return float(_value(self.normal, {name: Decimal(v) for name, v in sizes.items()}))
+            try:
+                return float(_value(self.normal, {name: Decimal(v) for name, v in sizes.items()}))
+            except ArithmeticError as error:
+                raise NotationError("the formula has no value at these sizes") from error
 
     def latex(self) -> str:
         return _Latex(page=False).formula(self.tree)
@@ -221,7 +224,7 @@ def _same(a: Decimal, b: Decimal) -> bool:
 def _values(a: Quotient, b: Quotient) -> Iterator[tuple[Decimal, Decimal]]:
     """Both formulas at the same random points; points where one does not exist are passed over,
     unless the other does exist there. Rounding makes many small whole sizes worth a look."""
-    names = sorted(sizes_in(a) | sizes_in(b))
+    names = sorted(sizes_in(a, b))
     rounded = "ceil" in repr((a, b)) or "floor" in repr((a, b))
     draw = random.Random(20)
     with localcontext(_WIDE):
@@ -231,26 +234,19 @@ def _values(a: Quotient, b: Quotient) -> Iterator[tuple[Decimal, Decimal]]:
             }
             if rounded:
                 sizes = {n: Decimal(math.floor(size)) for n, size in sizes.items()}
-            left, right = _attempt(a, sizes), _attempt(b, sizes)
-            if left is not None and right is not None:
-                yield left, right
-            elif (left is None) != (right is None):
+            found = []
+            for side in (a, b):
+                with contextlib.suppress(ArithmeticError):
+                    found.append(_value(side, sizes))
+            if len(found) == 2:
+                yield found[0], found[1]
+            elif found:
                 yield Decimal(0), Decimal(1)
-
-
-def _attempt(a: Quotient, sizes: dict[str, Decimal]) -> Decimal | None:
-    try:
-        return _value(a, sizes)
-    except NotationError:
-        return None
 
 
 def _value(a: Quotient, sizes: dict[str, Decimal]) -> Decimal:
     """The formula's value, in the context of many digits."""
-    try:
-        return _total(a.above, sizes) / _total(a.below, sizes)
-    except ArithmeticError as error:
-        raise NotationError("the formula has no value at these sizes") from error
+    return _total(a.above, sizes) / _total(a.below, sizes)
 
 
 def _total(poly: Polynomial, sizes: dict[str, Decimal]) -> Decimal:

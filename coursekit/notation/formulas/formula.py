@@ -382,12 +382,9 @@ class _Reader:
                 raise self.fail("`binom` takes two arguments, as in `binom(n, 2)`", token)
             node = self._chosen(args[0], args[1], token)
         elif degree is not None:
-            node = Pow(args[0], Div(Num(Fraction(1)), degree))
-        elif function not in FUNCTIONS and (match := re.fullmatch(r"log(\d+)", function)):
-            base = Num(Fraction(match[1]))
-            if base.value < 2:
-                raise self.fail("the base of a logarithm is at least 2", token)
-            node = Div(Call("log", tuple(args)), Call("log", (base,)))
+            node = Pow(args[0], Div(_ONE, degree))
+        elif function.startswith("log") and int(function[3:] or 2) < 2:
+            raise self.fail("the base of a logarithm is at least 2", token)
         else:
             node = Call(function, tuple(args))
         return node if raised is None else Pow(node, raised)
@@ -417,7 +414,7 @@ class _Reader:
         if not parts and isinstance(token.value, Name) and (own := alike(token.value, self.symbols)):
             return Size(self.symbols[own], span=_span(token))
         if name == "e":
-            return Call("exp", (Num(Fraction(1)),))
+            return Call("exp", (_ONE,))
         if parts is None:
             raise self._unknown(name, token)
         sizes = tuple(Size(self.symbols[p], span=_span(token)) for p in parts)

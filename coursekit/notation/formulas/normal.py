@@ -8,7 +8,7 @@ monomials with different exponents are linearly independent.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -195,7 +195,7 @@ def _function(function: str, args: list[Quotient]) -> Quotient:
             return _exp(first)
         case "log":
             return _log(first)
-        case "log2" | "log10":
+        case _ if function.startswith("log"):
             return _log(first) * _log(_number(int(function[3:]))).inverse
         case "abs" if first.below == ONE and all(c > 0 for _, c in first.above.terms):
             return first
@@ -225,13 +225,13 @@ def _whole(poly: Polynomial) -> Polynomial:
 
 def _summed(body: Quotient, name: str, low: Quotient, high: Quotient) -> Quotient:
     """The sum of `body` for `name` from `low` to `high`: of powers of it, and of what is raised to it."""
-    if name in sizes_in(Quotient(body.below)):
+    if name in sizes_in(body.below):
         raise NotationError(
             f"a sum over `{name}` is read where `{name}` does not stand below a fraction's bar"
         )
     after, total = high + _number(1), _number(0)
     for monomial, coefficient in body.above.terms:
-        inner = [(atom, e) for atom, e in monomial if name in _inside(atom)]
+        inner = [factor for factor in monomial if name in sizes_in((factor,))]
         rest = Quotient(
             Polynomial.of([(tuple(f for f in monomial if f not in inner), coefficient)]), body.below
         )
@@ -260,26 +260,23 @@ def _at(power: int, last: Quotient) -> Quotient:
     return total * _number(Fraction(1, power + 1))
 
 
-def sizes_in(a: Quotient) -> set[str]:
-    """The sizes that stand anywhere in it."""
-    return {name for atom in _atoms(a) for name in _inside(atom)}
+def _atoms(*parts: Quotient | Polynomial | Monomial) -> Iterator[Atom]:
+    """Every atom, those inside others too."""
+    for part in parts:
+        if isinstance(part, Quotient):
+            yield from _atoms(part.above, part.below)
+        elif isinstance(part, Polynomial):
+            yield from _atoms(*(monomial for monomial, _ in part.terms))
+        else:
+            for atom, _ in part:
+                yield atom
+                if isinstance(atom, tuple) and atom[0] != "prime":
+                    yield from _atoms(*(atom[2] if atom[0] == "call" else atom[1:]))
 
 
-def _inside(atom: Atom) -> set[str]:
-    match atom:
-        case ("log" | "sum", poly):
-            return sizes_in(Quotient(poly))
-        case ("exp", monomial):
-            return {name for a, _ in monomial for name in _inside(a)}
-        case ("call", _, args):
-            return {name for a in args for name in sizes_in(a)}
-        case str():
-            return {atom}
-    return set()
-
-
-def _atoms(a: Quotient) -> list[Atom]:
-    return [atom for poly in (a.above, a.below) for monomial, _ in poly.terms for atom, _ in monomial]
+def sizes_in(*parts: Quotient | Polynomial | Monomial) -> set[str]:
+    """The sizes that stand anywhere in them."""
+    return {atom for atom in _atoms(*parts) if isinstance(atom, str)}
 
 
 def opaque(a: Quotient) -> bool:

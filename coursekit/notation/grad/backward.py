@@ -42,7 +42,7 @@ class Backward:
         centered = {d for r in system.ranges.values() for n, d in r.items() if n in system.centered}
         self.scope = Scope({}, dict(system.tensors), frozenset(centered))
         self.letters: dict[str, list[str]] = {}  # for each dimension, those that it is written with
-        self.forward = [self._own_names(e) for block in system.blocks for e in block.equations]
+        self.forward = list(map(self._own_names, system.definitions.values()))
         # The tensors that depend on one of `wrt` and that `of` depends on, as values and not as indices.
         reads = {e.left.name: _values(e.right) for e in self.forward}
         depends, reached = set(wrt), {of}
@@ -218,14 +218,12 @@ class Backward:
     def _shown(self, node: T.Expr) -> T.Expr:
         """The node as its own derivative may repeat it: without long expressions, which get a name instead."""
         match node:
-            case T.Call(_, args):
-                return replace(node, args=tuple(map(self._value, args)))
+            case T.Call() | T.Pow():
+                return T.mapped(node, self._value)
             case T.Mul(factors) if len(factors) > 1:
                 return T.Mul(tuple(f if _product_like(f) else self._value(f) for f in factors))
             case T.Div(above, below):
                 return T.Div(above if _product_like(above) else self._value(above), self._value(below))
-            case T.Pow(inner, exponent):
-                return T.Pow(self._value(inner), self._value(exponent))
             case T.Reduce():
                 return replace(node, body=self._value(node.body))
         return node
