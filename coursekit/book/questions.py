@@ -47,7 +47,7 @@ KINDS = {
     "choose": ("Choose", {"options"}),
     "order": ("Put in order", {"lines"}),
 }
-MAY = {"kind", "hints", "wrong", "mistakes", "distributions", "parameters", "why", "reach"}
+MAY = {"kind", "hints", "wrong", "mistakes", "parameters", "why", "reach"}
 
 
 class QuestionError(ValueError):

@@ -152,7 +152,7 @@ class Pair:
 def translate(tree: Tree) -> Pair:
     """The derivation read in both languages. A rule's own words are aligned with each other."""
     source, target, own = list[str](), list[str](), list[int]()
-    below: dict[str, list[tuple[int, Pair]]] = {}  # of each symbol: where its words begin, and their translation
+    below: dict[str, list[tuple[int, Pair]]] = {}  # where a symbol's words begin, and their translation
     for name, part in zip(tree.rule.right, tree.parts, strict=True):
         if isinstance(part, Tree):
             below.setdefault(name, []).append((len(source), translate(part)))

@@ -22,7 +22,7 @@ from ...notation.formulas.closed_form import ClosedForm
 from ...notation.latex import latex
 from ...notation.meaning.reach import finals
 from ...notation.show import show
-from ...notation.tree import Directive, Program
+from ...notation.tree import Program
 from .. import card_tabs
 
 BLANK = "…"
@@ -105,10 +105,7 @@ def _filled(question: Mapping[str, Any], text: str) -> Equations:
 def gradient(question: Mapping[str, Any]) -> tuple[Equations, list[str]]:
     """The equations of the gradient that is asked for, and the names of what counts in them."""
     wanted = [question["wrt"]] if isinstance(question["wrt"], str) else list(question["wrt"])
-    back = Equations(question["given"]).grad(
-        question["loss"], wanted, distributions=question.get("distributions", ())
-    )
-    return back, [f"d{name}" for name in wanted]
+    return Equations(question["given"]).grad(question["loss"], wanted), [f"d{name}" for name in wanted]
 
 
 def _compared(question: Mapping[str, Any], text: str) -> Verdict:
@@ -186,8 +183,7 @@ def symbols(question: Mapping[str, Any]) -> list[str]:
 def shown(question: Mapping[str, Any]) -> str:
     """The right answer as a text that would be judged right."""
     if question["kind"] == "differentiate":
-        program = gradient(question)[0].program
-        return show(Program(tuple(s for s in program.statements if not isinstance(s, Directive))))
+        return show(Program(gradient(question)[0].program.equations))
     return counted(question) if question["kind"] == "cost" else question["answer"]
 
 

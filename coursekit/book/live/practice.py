@@ -11,7 +11,7 @@ from typing import Any
 from ...notation import Equations, NotationError
 from ...notation.compare.mutate import mutations
 from ...notation.show import show
-from ...notation.tree import Directive, Program
+from ...notation.tree import Program
 
 LEVELS = 4
 ASKED = ("differentiate", "cost", "mend")
@@ -85,7 +85,7 @@ def _mend(chance: Random, level: int) -> dict[str, Any] | None:
     right = Equations(text)
     found = []
     for mutation in mutations(right.system):
-        shown = show(Program(tuple(s for s in mutation.program.statements if not isinstance(s, Directive))))
+        shown = show(Program(mutation.program.equations))
         with suppress(NotationError):
             if set(Equations(shown).inputs) <= set(right.inputs):
                 found.append((mutation.kind, shown))
