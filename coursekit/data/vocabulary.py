@@ -47,9 +47,6 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __contains__(self, word: str) -> bool:
-        return word in self.ids
-
     def __repr__(self) -> str:
         return f"Vocabulary of {len(self)} words: {' '.join(self.words[:8])} …"
 

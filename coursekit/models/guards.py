@@ -51,10 +51,9 @@ def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[i
     for word, size in zip(axes, compared, strict=False):
         wanted = int(word) if word.isdigit() else sizes.get(word, found.setdefault(word, size))
         fits = fits and size == wanted
-    if not fits:
-        raise BadInput(f"{name} has shape {has}; it needs {_needed(words, sizes)}")
-    if 0 in has:
-        raise BadInput(f"{name} is empty: its shape is {has}; it needs {_needed(words, sizes)}, no size 0")
+    needed = _needed(words, sizes)
+    need(fits, f"{name} has shape {has}; it needs {needed}")
+    need(0 not in has, f"{name} is empty: its shape is {has}; it needs {needed}, no size 0")
     return tuple(size for word, size in found.items() if word not in sizes)
 
 
@@ -115,8 +114,7 @@ def need_like(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None
     """Both tensors must have one dtype and stand on one device."""
     for what in ("dtype", "device"):
         has, needs = getattr(tensor, what), getattr(other, what)
-        if has != needs:
-            raise BadInput(f"{name} has {what} {has}; it needs {needs}, as {other_name} has")
+        need(has == needs, f"{name} has {what} {has}; it needs {needs}, as {other_name} has")
 
 
 def _needed(words: list[str], sizes: dict[str, int]) -> str:

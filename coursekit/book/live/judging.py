@@ -140,17 +140,13 @@ def _derive(question: Mapping[str, Any], text: str) -> Verdict:
     first = next((step for step in steps if not _holds(step)), None)
     if first is not None:
         return Verdict(False, f"Line {first.line} is the first that does not hold.", "", first.kind, told)
-    left = _derivatives(steps[-1].text if steps else text) - _derivatives(question["answer"])
-    reach = question.get("reach", "")
-    missing = reach and not re.search(rf"\b{re.escape(reach)}\b", steps[-1].text if steps else "")
-    if left or missing or not steps:
-        more = (
-            f": `{min(left)}` can still be written out"
-            if left
-            else f" until `{reach}` stands there" * bool(reach)
-        )
-        return Verdict(False, f"So far so good. Go on{more}.", "", None, told)
-    return Verdict(True, "Right: each line follows from the one before.", "", None, told)
+    last, reach = steps[-1].text if steps else "", question.get("reach", "")
+    left = _derivatives(last or text) - _derivatives(question["answer"])
+    if steps and not left and (not reach or re.search(rf"\b{re.escape(reach)}\b", last)):
+        return Verdict(True, "Right: each line follows from the one before.", "", None, told)
+    until = f" until `{reach}` stands there" if reach else ""
+    more = f": `{min(left)}` can still be written out" if left else until
+    return Verdict(False, f"So far so good. Go on{more}.", "", None, told)
 
 
 def _derivatives(text: str) -> set[str]:
