@@ -39,9 +39,7 @@ class Vocabulary:
     @classmethod
     def of(cls, words: Iterable[str], least: int = 1) -> "Vocabulary":
         """The words that occur at least `least` times, the commonest first."""
-        counts = Counter(words)
-        for special in SPECIAL:
-            counts.pop(special, None)
+        counts = Counter(word for word in words if word not in SPECIAL)
         return cls(sorted((word for word, n in counts.items() if n >= least), key=lambda w: (-counts[w], w)))
 
     def __len__(self) -> int:
