@@ -65,8 +65,6 @@ def names(text: str) -> list[str]:
 
 
 class EquationCard(Block):
-    """An equation card; see the module's text."""
-
     option_spec: ClassVar = {
         "title": directives.unchanged_required,
         "parameters": names,

@@ -55,8 +55,6 @@ class QuestionError(ValueError):
 
 
 class Question(Block):
-    """A question; see the module's text."""
-
     def run(self) -> list[nodes.Node]:
         text, _, facts = "\n".join(self.content).partition("\n---\n")
         try:

@@ -7,7 +7,6 @@ hold a digest each: `live/kit.json` lists them, so that a page that was not writ
 import hashlib
 import json
 import shutil
-import subprocess
 import tempfile
 import zipfile
 from contextlib import suppress
@@ -88,11 +87,9 @@ def make(target: Path, stamp: str) -> None:
         with zipfile.ZipFile(app, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, path in sources().items():
                 archive.write(path, name)
-        command = [vendor.node(), str(HERE / "make.mjs"), str(pyodide), str(app), str(out), PROOF]
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-        if done.returncode:
-            raise BuildError(f"the kit of the live pages was not made:\n{done.stderr.strip()[-1500:]}")
-        made = json.loads(done.stdout.strip().splitlines()[-1])
+        complaint = "the kit of the live pages was not made"
+        told = vendor.run_node(complaint, HERE / "make.mjs", pyodide, app, out, PROOF)
+        made = json.loads(told.strip().splitlines()[-1])
         check(made, answers.answer(PROOF))
         for name in ("pyodide.mjs", "pyodide.asm.mjs"):
             shutil.copy(pyodide / name, out)
