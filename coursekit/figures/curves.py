@@ -86,7 +86,7 @@ def _running_mean(values: np.ndarray, width: int) -> np.ndarray:
 
 
 def gradient_norms(
-    norms: Mapping[str, Any], ylim: tuple[float, float] | None = None,
+    norms: Mapping[str, Any], title: str = "", ylim: tuple[float, float] | None = None,
     xlabel: str = "steps back from the loss",
 ) -> Picture:  # fmt: skip
     """Norms of gradients, {name: one per step back}, on a logarithmic axis: straight is exponential."""
@@ -94,7 +94,7 @@ def gradient_norms(
     with in_style():
         figure, (ax,) = canvas()
         _norms(ax, norms)
-        ax.set(xlabel=xlabel, ylim=ylim)
+        ax.set(xlabel=xlabel, title=title, ylim=ylim)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(norms) > 1:
             ax.legend(loc="best")

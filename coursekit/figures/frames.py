@@ -39,22 +39,27 @@ class Slider:
         labels: Sequence[object] | None = None,
         name: str = "frame",
         caption: str = "",
+        alt: Sequence[str] | None = None,
         start: int = 0,
         told: int | None = None,
     ):
         """`frames`, pictures of this package or drawings of equations, under a slider.
 
-        `labels[n]` is shown beside it at frame n, `name` says what is moved; `told` is the frame that tells most.
+        `labels[n]` is shown beside it at frame n, `name` says what is moved.
+
+        `alt` replaces the frames' own words for those who cannot see them; `told` is the frame that tells most.
         """
-        pictures = tuple(_picture(frame) for frame in frames)
+        pictures = [_picture(frame) for frame in frames]
         text = lambda label: f"{label:.4g}" if isinstance(label, float) else str(label)
         self.labels = tuple(map(text, range(len(pictures)) if labels is None else labels))
+        words = tuple(frame.alt for frame in pictures) if alt is None else tuple(alt)
         if not pictures:
             raise ValueError("there are no frames to slide over; give at least one Picture")
         self.start, self.told = start, (start or len(pictures) - 1) if told is None else told
         if not caption:
             raise ValueError("caption is empty; say in a sentence what moves in the picture")
-        self.frames, self.name, self.caption = pictures, name, caption
+        self.frames = tuple(Picture(frame.svg, word) for frame, word in zip(pictures, words, strict=True))
+        self.name, self.caption = name, caption
 
     def __repr__(self) -> str:
         ends = f"{self.name} {self.labels[0]} to {self.labels[-1]}"

@@ -51,9 +51,10 @@ def need_shape(name: str, tensor: Tensor, pattern: str, **sizes: int) -> tuple[i
     for word, size in zip(axes, compared, strict=False):
         wanted = int(word) if word.isdigit() else sizes.get(word, found.setdefault(word, size))
         fits = fits and size == wanted
-    needed = _needed(words, sizes)
-    need(fits, f"{name} has shape {has}; it needs {needed}")
-    need(0 not in has, f"{name} is empty: its shape is {has}; it needs {needed}, no size 0")
+    if not fits:
+        raise BadInput(f"{name} has shape {has}; it needs {_needed(words, sizes)}")
+    if 0 in has:
+        raise BadInput(f"{name} is empty: its shape is {has}; it needs {_needed(words, sizes)}, no size 0")
     return tuple(size for word, size in found.items() if word not in sizes)
 
 
