@@ -119,8 +119,8 @@ def _drawn(tensor: Tensor, sizes: Mapping[str, int], chance: Random) -> Any:
             f"`{tensor.name}` would have more than {MOST_ENTRIES} numbers; make a size smaller"
         )
     words = sizes.get(tensor.indexes, 2) if tensor.indexes else 0
-    entry = lambda: chance.randrange(words) if words else round(chance.uniform(-1, 1), 2)
-    return Table(shape, [entry() for _ in range(prod(shape))]).nested()
+    flat = [chance.randrange(words) if words else round(chance.uniform(-1, 1), 2) for _ in range(prod(shape))]
+    return Table(shape, flat).nested()
 
 
 def _written(value: Any) -> str:
