@@ -93,8 +93,6 @@ def _rewrite_if_style_changed(root: Path, html: Path) -> None:
 class Quiet(http.server.SimpleHTTPRequestHandler):
     """The files of one folder; what is asked for is not printed."""
 
-    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript"}  # noqa: RUF012
-
     def log_message(self, *args: object) -> None:
         pass
 

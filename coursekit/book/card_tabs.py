@@ -135,19 +135,16 @@ def _edges(equations: Equations, tensor: Tensor) -> Iterator[tuple[str, str, str
 def costs(equations: Equations, options: Options) -> Table:
     cost = equations.cost(options.parameters)
     rows: list[tuple[str, str, str]] = []
-    if options.parameters:
-        rows.append(("parameters", _math(polynomial(cost.parameters)), _order(cost.parameters)))
-    else:
-        rows.append(("parameters", "none are named here", ""))
-    for word, count in (
-        ("multiply-adds", cost.multiply_adds),
-        ("other products", cost.elementwise),
-        ("function values", cost.functions),
+    for word, count, none in (
+        ("parameters", options.parameters and cost.parameters, "none are named here"),
+        ("multiply-adds", cost.multiply_adds, "none: no product of matrices"),
+        ("other products", cost.elementwise, ""),
+        ("function values", cost.functions, ""),
     ):
         if count:
             rows.append((word, _math(polynomial(count)), _order(count)))
-        elif word == "multiply-adds":
-            rows.append((word, "none: no product of matrices", ""))
+        elif none:
+            rows.append((word, none, ""))
     most: Callable[[Sequence[str]], str] = lambda all_of: (
         all_of[0] if len(all_of) == 1 else rf"\max({', '.join(all_of)})"
     )

@@ -13,10 +13,11 @@ All of it is computed from the one text. The equation is numbered, and {eq}`eq-g
 parse and names that are not there fail the build, with the page's file and line.
 """
 
-import importlib
 import inspect
 import json
+import pkgutil
 import textwrap
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
@@ -64,8 +65,6 @@ def names(text: str) -> list[str]:
 
 
 class EquationCard(Block):
-    """An equation card; see the module's text."""
-
     option_spec: ClassVar = {
         "title": directives.unchanged_required,
         "parameters": names,
@@ -136,17 +135,10 @@ def _told(error: NotationError) -> str:
 
 def find(path: str) -> Any:
     """The class, function or module of a dotted path."""
-    parts = path.split(".")
-    for end in range(len(parts), 0, -1):
-        try:
-            found: Any = importlib.import_module(".".join(parts[:end]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[end:]:
-            found = getattr(found, part, None)
+    with suppress(ImportError, AttributeError, ValueError):
+        found = pkgutil.resolve_name(path)
         if inspect.isclass(found) or inspect.isfunction(found) or inspect.ismodule(found):
             return found
-        break
     raise NotationError(f"source: there is no class, function or module `{path}`")
 
 

@@ -16,7 +16,6 @@ Paper, and a browser without scripts, have the still picture, which the same cod
 """
 
 import json
-import subprocess
 import textwrap
 from html import escape
 from pathlib import Path
@@ -46,8 +45,6 @@ console.log(JSON.stringify({ svg: p.draw(state, dials), words: p.words(state, di
 
 
 class LiveFigure(Block):
-    """A figure that computes; see the module's text."""
-
     option_spec: ClassVar = {
         "picture": directives.unchanged_required,
         "data": directives.unchanged_required,
@@ -107,11 +104,8 @@ def compiled(name: str, models: dict[str, tuple[Equations, Equations | None]], g
 
 def still(pictures: Path, file: Path, name: str, picture: str, steps: int) -> dict[str, str]:
     """The picture and its words, as the page's own scripts make them."""
-    command = [vendor.node(), "-e", STILL, str(pictures), str(file), name, picture, str(steps)]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-    if done.returncode:
-        raise vendor.BuildError(f"its picture cannot be drawn: {done.stderr.strip()[-500:]}")
-    drawn: dict[str, str] = json.loads(done.stdout)
+    command = ("-e", STILL, pictures, file, name, picture, steps)
+    drawn: dict[str, str] = json.loads(vendor.run_node("its picture cannot be drawn", *command))
     return drawn
 
 

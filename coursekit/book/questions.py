@@ -47,7 +47,7 @@ KINDS = {
     "choose": ("Choose", {"options"}),
     "order": ("Put in order", {"lines"}),
 }
-MAY = {"kind", "hints", "wrong", "mistakes", "distributions", "parameters", "why", "reach"}
+MAY = {"kind", "hints", "wrong", "mistakes", "parameters", "why", "reach"}
 
 
 class QuestionError(ValueError):
@@ -55,8 +55,6 @@ class QuestionError(ValueError):
 
 
 class Question(Block):
-    """A question; see the module's text."""
-
     def run(self) -> list[nodes.Node]:
         text, _, facts = "\n".join(self.content).partition("\n---\n")
         try:

@@ -78,18 +78,16 @@ class Api(Block):
 
 def speed(results: dict[str, dict[str, Any]]) -> str:
     """One table per benchmark: ours, theirs, the ratio, what was wanted."""
-    keys = ("what", "ours", "theirs", "measured", "wanted", "met")
-    together: Callable[[str], str] = lambda text: re.sub(
-        r"(\d) ", "\\1\u00a0", text
-    )  # no line ends between a number and its unit
-    told: dict[str, Callable[[str], str]] = {
-        "what": str,
-        "met": lambda text: text.replace("missed", "**missed**"),
-    }
+    numbers = ("ours", "theirs", "measured", "wanted")
     parts = []
     for part in results.values():
-        rows = [[told.get(key, together)(row[key]) for key in keys] for row in part["rows"]]
-        parts.append(f"**{part['title']}** (on {part['machine']})\n\n{_table(keys, rows)}\n")
+        rows = []
+        for row in part["rows"]:  # no line ends between a number and its unit
+            told = [re.sub(r"(\d) ", "\\1\u00a0", row[key]) for key in numbers]
+            rows.append([row["what"], *told, row["met"].replace("missed", "**missed**")])
+        parts.append(
+            f"**{part['title']}** (on {part['machine']})\n\n{_table(('what', *numbers, 'met'), rows)}\n"
+        )
     return "\n".join(parts)
 
 
@@ -100,12 +98,10 @@ def _table(heads: Sequence[str], rows: Iterable[Iterable[object]]) -> Table:
 
 def attacks(rows: list[dict[str, Any]]) -> str:
     """What each hostile notebook tried, what it got from us, and what it did to stock nbgrader."""
-    score: Callable[[dict[str, Any]], str] = lambda row: (
-        "" if row["stock_score"] is None else f" ({row['stock_score']:g})"
-    )
-    found = [
-        [row["attack"], f"{row['deserved']:g}", f"{row['ours']:g}", row["stock"] + score(row)] for row in rows
-    ]
+    found = []
+    for row in rows:
+        score = "" if row["stock_score"] is None else f" ({row['stock_score']:g})"
+        found.append([row["attack"], f"{row['deserved']:g}", f"{row['ours']:g}", row["stock"] + score])
     return str(_table(("attack", "deserved", "coursekit", "stock nbgrader"), found))
 
 

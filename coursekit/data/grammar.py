@@ -19,7 +19,7 @@ many steps, and the prediction is exact.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from math import exp, log
@@ -101,10 +101,8 @@ class Grammar:
     @cached_property
     def length(self) -> float:
         """The expected number of words of a sentence, without <eos>."""
-        words: Callable[[Rule], int] = lambda rule: sum(name not in self.rules for name in rule.right)
-        return self._solve(
-            {A: sum(rule.p * words(rule) for rule in rules) for A, rules in self.rules.items()}
-        )
+        words = lambda rule: rule.p * sum(name not in self.rules for name in rule.right)
+        return self._solve({A: sum(map(words, rules)) for A, rules in self.rules.items()})
 
     @cached_property
     def entropy(self) -> float:

@@ -13,6 +13,7 @@ And images: `Digits.load().train` (N, 8, 8), the handwritten digits that come wi
 """
 
 import gzip
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -123,14 +124,12 @@ class Digits:
 
 def _file() -> Path:
     """Where scikit-learn keeps the digits. It is not imported: that takes seconds, and reading them does not."""
-    try:
+    with suppress(ValueError):  # a stand-in without a specification
         found = find_spec("sklearn")
-    except ValueError:  # a stand-in without a specification
-        found = None
-    for folder in (found.submodule_search_locations or ()) if found else ():
-        path = Path(folder) / "datasets" / "data" / "digits.csv.gz"
-        if path.exists():
-            return path
+        for folder in (found and found.submodule_search_locations) or ():
+            path = Path(folder) / "datasets" / "data" / "digits.csv.gz"
+            if path.exists():
+                return path
     raise ImportError(
         "the digits come with scikit-learn: install it with `pip install scikit-learn` (Colab has it)"
     )

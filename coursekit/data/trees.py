@@ -151,31 +151,22 @@ class Pair:
 
 def translate(tree: Tree) -> Pair:
     """The derivation read in both languages. A rule's own words are aligned with each other."""
-    source: list[str] = []
-    places: dict[int, list[int]] = {}  # of each tree, by id: where its rule's own words stand
-
-    def read_source(node: Tree) -> None:
-        for part in node.parts:
-            if isinstance(part, str):
-                places.setdefault(id(node), []).append(len(source))
-                source.append(part)
-            else:
-                read_source(part)
-
-    target: list[str] = []
+    source, target, own = list[str](), list[str](), list[int]()
+    below: dict[str, list[tuple[int, Pair]]] = {}  # where a symbol's words begin, and their translation
+    for name, part in zip(tree.rule.right, tree.parts, strict=True):
+        if isinstance(part, Tree):
+            below.setdefault(name, []).append((len(source), translate(part)))
+            source += below[name][-1][1].source
+        else:
+            own.append(len(source))
+            source.append(part)
     links: set[tuple[int, int]] = set()
-
-    def read_target(node: Tree) -> None:
-        below = {part.rule.left: part for part in node.parts if isinstance(part, Tree)}
-        # A rule without a second side says the same in both languages.
-        same = node.rule.target is None
-        for part in node.parts if same else (below.get(name, name) for name in node.rule.target or ()):
-            if isinstance(part, Tree):
-                read_target(part)
-            else:
-                links.update((len(target), s) for s in places.get(id(node), ()))
-                target.append(part)
-
-    read_source(tree)
-    read_target(tree)
+    for name in tree.rule.target or tree.rule.right:  # without a second side it says the same in both
+        if name in below:
+            start, pair = below[name].pop(0)
+            links |= {(len(target) + t, start + s) for t, s in pair.alignment}
+            target += pair.target
+        else:
+            links |= {(len(target), s) for s in own}
+            target.append(name)
     return Pair(tuple(source), tuple(target), frozenset(links))

@@ -39,16 +39,11 @@ class Vocabulary:
     @classmethod
     def of(cls, words: Iterable[str], least: int = 1) -> "Vocabulary":
         """The words that occur at least `least` times, the commonest first."""
-        counts = Counter(words)
-        for special in SPECIAL:
-            counts.pop(special, None)
+        counts = Counter(word for word in words if word not in SPECIAL)
         return cls(sorted((word for word, n in counts.items() if n >= least), key=lambda w: (-counts[w], w)))
 
     def __len__(self) -> int:
         return len(self.words)
-
-    def __contains__(self, word: str) -> bool:
-        return word in self.ids
 
     def __repr__(self) -> str:
         return f"Vocabulary of {len(self)} words: {' '.join(self.words[:8])} …"

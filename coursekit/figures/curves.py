@@ -112,14 +112,8 @@ def eigenvalues(W: Any, norms: Mapping[str, Any]) -> Picture:
         outside = abs(values) > 1
         for chosen, colour, marker in ((~outside, BLUE, "o"), (outside, ORANGE, "D")):
             left.plot(values.real[chosen], values.imag[chosen], marker, color=colour, ms=4.5, ls="none")
-        left.set(
-            xlim=(-1.65, 1.65),
-            ylim=(-1.65, 1.65),
-            aspect="equal",
-            xlabel="real part",
-            ylabel="imaginary part",
-        )
-        left.set_title(f"spectral radius {radius:.2f}")
+        left.set(xlim=(-1.65, 1.65), ylim=(-1.65, 1.65), aspect="equal")
+        left.set(xlabel="real part", ylabel="imaginary part", title=f"spectral radius {radius:.2f}")
         _norms(right, norms)
         right.axhline(1, color=INK, lw=0.6, alpha=0.5)
         right.set(xlabel="steps back", ylim=(1e-6, 1e6))

@@ -1,5 +1,6 @@
 """What the live figures of the book are given: a language to learn, scores to weigh."""
 
+from collections import Counter
 from itertools import pairwise
 from typing import Any
 
@@ -34,14 +35,10 @@ def cloud() -> dict[str, Any]:
     """How often a word stands beside another, in sentences of the grammar; and a colour for its kind."""
     sentences = data.english().sample(3000, seed=2)
     words = sorted({word for sentence in sentences for word in sentence})
-    at = {word: n for n, word in enumerate(words)}
-    counts = [[0.0] * len(words) for _ in words]
-    for sentence in sentences:
-        for left, right in pairwise(sentence):
-            counts[at[left]][at[right]] += 1
-            counts[at[right]][at[left]] += 1
-    total = sum(map(sum, counts))
+    beside = Counter(pair for sentence in sentences for pair in pairwise(sentence))
+    beside.update({(right, left): n for (left, right), n in beside.copy().items()})
+    shares = [[round(beside[one, other] / beside.total(), 6) for other in words] for one in words]
     small = {"the", "some", "no", "near", "behind", "above", "old", "proud", "red", "small"}
     verbs = {v + s for v in ("see", "greet", "sink", "sail", "follow") for s in ("", "s")}
     kinds = [0 if w in small else 1 if w in verbs else 2 if w.endswith("s") else 3 for w in words]
-    return {"words": words, "counts": [[round(n / total, 6) for n in row] for row in counts], "kinds": kinds}
+    return {"words": words, "counts": shares, "kinds": kinds}

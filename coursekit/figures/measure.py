@@ -22,8 +22,7 @@ def gradient_norms_through_time(cell: Any, x: Any) -> np.ndarray:
         state = parts if isinstance(state, tuple) else parts[0]
         states.append(parts)
     flat = [part for parts in states for part in parts]
-    found = torch.autograd.grad(states[-1][0].sum(), flat, allow_unused=True)
-    found = [torch.zeros_like(part) if g is None else g for part, g in zip(flat, found, strict=True)]
+    found = torch.autograd.grad(states[-1][0].sum(), flat, materialize_grads=True)
     width = len(states[0])
     norms = [torch.cat(found[n : n + width], -1).norm(dim=-1).mean() for n in range(0, len(found), width)]
     return np.array([float(norm) for norm in norms])

@@ -69,9 +69,7 @@ class Heads(nn.Module):
         need(fits, f"width {width} is no multiple of {heads} heads; give the size of a head")
         J, K, I = width, heads, size or width // heads
         self.pattern, self.w = pattern, w
-        self.W_Q = nn.Parameter(torch.randn(K, I, J) * J**-0.5)
-        self.W_K = nn.Parameter(torch.randn(K, I, J) * J**-0.5)
-        self.W_V = nn.Parameter(torch.randn(K, I, J) * J**-0.5)
+        self.W_Q, self.W_K, self.W_V = (nn.Parameter(torch.randn(K, I, J) * J**-0.5) for _ in range(3))
         self.W_O = nn.Parameter(torch.randn(J, K, I) * (K * I) ** -0.5)
         self.B_Q, self.B_K, self.B_V = (nn.Parameter(torch.zeros(K, I)) if bias else None for _ in range(3))
         self.B_O = nn.Parameter(torch.zeros(J)) if bias else None

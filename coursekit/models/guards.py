@@ -115,8 +115,7 @@ def need_like(name: str, tensor: Tensor, other_name: str, other: Tensor) -> None
     """Both tensors must have one dtype and stand on one device."""
     for what in ("dtype", "device"):
         has, needs = getattr(tensor, what), getattr(other, what)
-        if has != needs:
-            raise BadInput(f"{name} has {what} {has}; it needs {needs}, as {other_name} has")
+        need(has == needs, f"{name} has {what} {has}; it needs {needs}, as {other_name} has")
 
 
 def _needed(words: list[str], sizes: dict[str, int]) -> str:

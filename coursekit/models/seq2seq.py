@@ -116,10 +116,9 @@ class AttentionDecoder(Decoder):
             h, _ = self.cell(torch.cat([alpha @ M, e], -1), state)
             return self.readout(h), alpha
         state = self.cell.initial(e) if state is None else state
-        self.cell._checked(state, e, B)
+        h, *_ = self.cell._checked(state, e, B)
         asked, states = [], []
         for t in range(T):
-            h = state[0] if isinstance(state, tuple) else state
             alpha_t = look((h @ self.W_key)[:, None, :], M, allowed)  # (B,1,S)
             C = (alpha_t @ M)[:, 0]
             h, state = self.cell.step(torch.cat([C, e[:, t]], -1), state)

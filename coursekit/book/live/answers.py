@@ -7,7 +7,7 @@ equations. Text that cannot be read gives `{"error": …}` with its place; a for
 import importlib
 import json
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from math import prod
@@ -17,6 +17,7 @@ from typing import Any
 from ... import notation
 from ...notation import Equations, NotationError
 from ...notation.latex import page_name
+from ...notation.meaning.table import Table
 from ...notation.system import Tensor
 from .. import card_tabs
 from . import judging, practice
@@ -112,19 +113,14 @@ def _sizes(equations: Equations, asked: Mapping[str, Any]) -> dict[str, int]:
 
 def _drawn(tensor: Tensor, sizes: Mapping[str, int], chance: Random) -> Any:
     """Nested lists of numbers with two decimals; of whole numbers for a tensor that is an index."""
-
-    def entries(dims: Sequence[str]) -> Any:
-        if dims:
-            return [entries(dims[1:]) for _ in range(int(dims[0]) if dims[0].isdigit() else sizes[dims[0]])]
-        if tensor.indexes:
-            return chance.randrange(sizes.get(tensor.indexes, 2))
-        return round(chance.uniform(-1, 1), 2)
-
-    if prod(int(d) if d.isdigit() else sizes[d] for d in tensor.dims) > MOST_ENTRIES:
+    shape = [int(d) if d.isdigit() else sizes[d] for d in tensor.dims]
+    if prod(shape) > MOST_ENTRIES:
         raise NotationError(
             f"`{tensor.name}` would have more than {MOST_ENTRIES} numbers; make a size smaller"
         )
-    return entries(tensor.dims)
+    words = sizes.get(tensor.indexes, 2) if tensor.indexes else 0
+    flat = [chance.randrange(words) if words else round(chance.uniform(-1, 1), 2) for _ in range(prod(shape))]
+    return Table(shape, flat).nested()
 
 
 def _written(value: Any) -> str:

@@ -22,7 +22,7 @@ from ...notation.formulas.closed_form import ClosedForm
 from ...notation.latex import latex
 from ...notation.meaning.reach import finals
 from ...notation.show import show
-from ...notation.tree import Directive, Program
+from ...notation.tree import Program
 from .. import card_tabs
 
 BLANK = "…"
@@ -105,10 +105,7 @@ def _filled(question: Mapping[str, Any], text: str) -> Equations:
 def gradient(question: Mapping[str, Any]) -> tuple[Equations, list[str]]:
     """The equations of the gradient that is asked for, and the names of what counts in them."""
     wanted = [question["wrt"]] if isinstance(question["wrt"], str) else list(question["wrt"])
-    back = Equations(question["given"]).grad(
-        question["loss"], wanted, distributions=question.get("distributions", ())
-    )
-    return back, [f"d{name}" for name in wanted]
+    return Equations(question["given"]).grad(question["loss"], wanted), [f"d{name}" for name in wanted]
 
 
 def _compared(question: Mapping[str, Any], text: str) -> Verdict:
@@ -143,17 +140,13 @@ def _derive(question: Mapping[str, Any], text: str) -> Verdict:
     first = next((step for step in steps if not _holds(step)), None)
     if first is not None:
         return Verdict(False, f"Line {first.line} is the first that does not hold.", "", first.kind, told)
-    left = _derivatives(steps[-1].text if steps else text) - _derivatives(question["answer"])
-    reach = question.get("reach", "")
-    missing = reach and not re.search(rf"\b{re.escape(reach)}\b", steps[-1].text if steps else "")
-    if left or missing or not steps:
-        more = (
-            f": `{min(left)}` can still be written out"
-            if left
-            else f" until `{reach}` stands there" * bool(reach)
-        )
-        return Verdict(False, f"So far so good. Go on{more}.", "", None, told)
-    return Verdict(True, "Right: each line follows from the one before.", "", None, told)
+    last, reach = steps[-1].text if steps else "", question.get("reach", "")
+    left = _derivatives(last or text) - _derivatives(question["answer"])
+    if steps and not left and (not reach or re.search(rf"\b{re.escape(reach)}\b", last)):
+        return Verdict(True, "Right: each line follows from the one before.", "", None, told)
+    until = f" until `{reach}` stands there" if reach else ""
+    more = f": `{min(left)}` can still be written out" if left else until
+    return Verdict(False, f"So far so good. Go on{more}.", "", None, told)
 
 
 def _derivatives(text: str) -> set[str]:
@@ -186,8 +179,7 @@ def symbols(question: Mapping[str, Any]) -> list[str]:
 def shown(question: Mapping[str, Any]) -> str:
     """The right answer as a text that would be judged right."""
     if question["kind"] == "differentiate":
-        program = gradient(question)[0].program
-        return show(Program(tuple(s for s in program.statements if not isinstance(s, Directive))))
+        return show(Program(gradient(question)[0].program.equations))
     return counted(question) if question["kind"] == "cost" else question["answer"]
 
 

@@ -7,7 +7,6 @@ hold a digest each: `live/kit.json` lists them, so that a page that was not writ
 import hashlib
 import json
 import shutil
-import subprocess
 import tempfile
 import zipfile
 from contextlib import suppress
@@ -60,20 +59,15 @@ def forget_old(html: Path) -> None:
 
 def sources() -> dict[str, Path]:
     """Every file of the page's Python, by its place there: the language without what needs torch, and the answers."""
-    own = [PACKAGE / "__init__.py", PACKAGE / "version.py", PACKAGE / "book" / "__init__.py"]
-    own += [PACKAGE / "book" / "card_tabs.py", *HERE.glob("*.py")]
-    own += [p for p in (PACKAGE / "notation").rglob("*") if p.suffix in (".py", ".lark")]
-    unused = {"run", "javascript"}  # the one needs torch, the other writes what a build has written already
-    kept = [p for p in own if p != Path(__file__) and not unused & set(p.relative_to(PACKAGE).parts)]
-    found = {f"coursekit/{p.relative_to(PACKAGE).as_posix()}": p for p in kept}
-    home = Path(lark.__file__).parent
-    skip = ("tools", "__pyinstaller", "ast_utils")
-    found |= {
-        f"lark/{p.relative_to(home).as_posix()}": p
-        for p in home.rglob("*")
-        if p.suffix in (".py", ".lark") and not any(part in p.parts for part in skip)
-    }
-    return dict(sorted(found.items()))
+    own = [PACKAGE / name for name in ("__init__.py", "version.py", "book/__init__.py", "book/card_tabs.py")]
+    own += [p for p in HERE.glob("*.py") if p != Path(__file__)]
+    # The language's `run` needs torch, its `javascript` writes what a build has written already.
+    unused, library = {"run", "javascript", "tools", "__pyinstaller"}, Path(lark.__file__).parent
+    for home in (PACKAGE / "notation", library):
+        code = [p for p in home.rglob("*") if p.suffix in (".py", ".lark")]
+        own += [p for p in code if unused.isdisjoint(p.relative_to(home).parts)]
+    tops = {p: PACKAGE if p.is_relative_to(PACKAGE) else library for p in own}
+    return dict(sorted((p.relative_to(top.parent).as_posix(), p) for p, top in tops.items()))
 
 
 def digest() -> str:
@@ -93,11 +87,9 @@ def make(target: Path, stamp: str) -> None:
         with zipfile.ZipFile(app, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, path in sources().items():
                 archive.write(path, name)
-        command = [vendor.node(), str(HERE / "make.mjs"), str(pyodide), str(app), str(out), PROOF]
-        done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
-        if done.returncode:
-            raise BuildError(f"the kit of the live pages was not made:\n{done.stderr.strip()[-1500:]}")
-        made = json.loads(done.stdout.strip().splitlines()[-1])
+        complaint = "the kit of the live pages was not made"
+        told = vendor.run_node(complaint, HERE / "make.mjs", pyodide, app, out, PROOF)
+        made = json.loads(told.strip().splitlines()[-1])
         check(made, answers.answer(PROOF))
         for name in ("pyodide.mjs", "pyodide.asm.mjs"):
             shutil.copy(pyodide / name, out)

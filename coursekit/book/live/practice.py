@@ -4,6 +4,7 @@ A small system is put together by chance. What is asked is its gradient, what it
 of the diagnosis' own mutations planted in it. So the right answer, and the verdict, come from the language too.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -11,15 +12,9 @@ from typing import Any
 from ...notation import Equations, NotationError
 from ...notation.compare.mutate import mutations
 from ...notation.show import show
-from ...notation.tree import Directive, Program
+from ...notation.tree import Program
 
 LEVELS = 4
-ASKED = ("differentiate", "cost", "mend")
-STATEMENTS = {
-    "differentiate": "Write the gradient of `J` by `{wrt}`, called `d{wrt}`. You may use every tensor above.",
-    "cost": "How many {count}{of}? Write a polynomial in the sizes, such as `B T J (J + K)`.",
-    "mend": "The text below was meant to say what stands above. It has one mistake: mend it.",
-}
 _DATA = ("x", "v", "s")
 _SQUASH = ("tanh", "sigmoid", "relu", "exp")
 
@@ -27,12 +22,10 @@ _SQUASH = ("tanh", "sigmoid", "relu", "exp")
 def question(seed: int, level: int, number: int) -> dict[str, Any]:
     """A question for `judging`, with its `statement`; `shown` is the system it is about."""
     chance = Random(f"{seed} {level} {number}")
-    while True:
-        kind = ASKED[number % len(ASKED)]
-        made = {"differentiate": _differentiate, "cost": _cost, "mend": _mend}[kind](chance, level)
-        if made is not None:
-            statement = STATEMENTS[kind].format(**{"wrt": "", "count": "", "of": "", **made})
-            return {"kind": kind, "statement": statement, **made}
+    kind, make = list(ASKED.items())[number % len(ASKED)]
+    while (made := make(chance, level)) is None:
+        pass  # this system had no mistake to plant
+    return {"kind": kind, **made}
 
 
 def system(chance: Random, level: int) -> list[str]:
@@ -68,15 +61,18 @@ def _differentiate(chance: Random, level: int) -> dict[str, Any] | None:
     text = "\n".join([*lines, f"J = g[{indices}] {name}[{indices}]"])
     given = Equations(text)
     names = [n for n in given.inputs if n != "g" and len(given.system.tensors[n].dims) > 0]
-    return {"given": text, "loss": "J", "wrt": chance.choice(names), "shown": text}
+    wrt = chance.choice(names)
+    asked = f"Write the gradient of `J` by `{wrt}`, called `d{wrt}`. You may use every tensor above."
+    return {"statement": asked, "given": text, "loss": "J", "wrt": wrt, "shown": text}
 
 
 def _cost(chance: Random, level: int) -> dict[str, Any] | None:
     text = "\n".join(system(chance, level))
     weights = [n for n in Equations(text).inputs if n.rstrip("2") not in _DATA]
     count = chance.choice(("multiply-adds", "multiply-adds", "parameters"))
-    of = f" do {', '.join(f'`{n}`' for n in weights)} hold" if count == "parameters" else " does it take"
-    return {"given": text, "count": count, "parameters": weights, "of": of, "shown": text}
+    of = f"do {', '.join(f'`{n}`' for n in weights)} hold" if count == "parameters" else "does it take"
+    asked = f"How many {count} {of}? Write a polynomial in the sizes, such as `B T J (J + K)`."
+    return {"statement": asked, "given": text, "count": count, "parameters": weights, "shown": text}
 
 
 def _mend(chance: Random, level: int) -> dict[str, Any] | None:
@@ -85,7 +81,7 @@ def _mend(chance: Random, level: int) -> dict[str, Any] | None:
     right = Equations(text)
     found = []
     for mutation in mutations(right.system):
-        shown = show(Program(tuple(s for s in mutation.program.statements if not isinstance(s, Directive))))
+        shown = show(Program(mutation.program.equations))
         with suppress(NotationError):
             if set(Equations(shown).inputs) <= set(right.inputs):
                 found.append((mutation.kind, shown))
@@ -94,4 +90,12 @@ def _mend(chance: Random, level: int) -> dict[str, Any] | None:
     # A kind first, so that the many places for one kind do not drown the others.
     kind = chance.choice(sorted({k for k, _ in found}))
     start = chance.choice([s for k, s in found if k == kind])
-    return {"answer": text, "start": start, "shown": text, "planted": kind}
+    asked = "The text below was meant to say what stands above. It has one mistake: mend it."
+    return {"statement": asked, "answer": text, "start": start, "shown": text, "planted": kind}
+
+
+ASKED: dict[str, Callable[[Random, int], dict[str, Any] | None]] = {
+    "differentiate": _differentiate,
+    "cost": _cost,
+    "mend": _mend,
+}
