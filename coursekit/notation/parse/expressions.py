@@ -328,7 +328,6 @@ class ExpressionReader(ReferenceReader):
 
         Positions begin at 0 here and at 1 on many pages. From 0 or 1 to the axis's size is the whole axis either way,
         and so is a sum between two indices; where the beginning matters, a line must tell it."""
-        base = self.facts.base
         first = self.affine(item.children[2])
         if self.beyond(upto) and first in (T.Affine(()), T.Affine((), 1)):
             return []
@@ -336,6 +335,9 @@ class ExpressionReader(ReferenceReader):
         low = None if start.terms else start.const
         top = self.size_above(upto)
         past = top is not None and stop.const == 0
+        base = self.facts.base
+        if base is None and not past and self.facts.from_zero(name, top):
+            base = 0
         if base is None:
             between = low is None and any(isinstance(a, str) for _, a in stop.terms)
             if not (low == 0 or between or (past and low in (None, 1))):

@@ -182,6 +182,7 @@ class Facts:
     ends: dict[str, set[str]] = field(default_factory=dict)  # the T of `b[T-1,i] = 1` beside `b[t,i] = …`
     tops: dict[str, str] = field(default_factory=dict)  # in the upper limit of a sum -> the index of that sum
     base: int | None = None  # the first position, where a line tells it
+    begun: list[tuple[str, str]] = field(default_factory=list)  # the t and the n of `\\sum_{t=0}^{n-1}`
     matrix: bool = False  # superscript indices: bare capitals are matrices whose shapes are to be declared
 
     @property
@@ -196,6 +197,10 @@ class Facts:
         free = (t for t in tops if small_of(t) not in self.stems and t not in self.indices)
         self.limits = {top: tops[top] for top in free}
 
+    def from_zero(self, index: str, top: str | None) -> bool:
+        """Does a sum from 0 to the size less 1 tell where the positions of this index begin?"""
+        return any(n in self.sizes and (t == index or n == top) for t, n in self.begun)
+
     def is_size(self, index: str) -> bool:
         ranged = index in self.indices or small_of(index) in self.stems
         return index in self.sizes or (ranged and is_capital(index))
@@ -207,15 +212,9 @@ class Facts:
 
 
 def names_in(tree: Tree[Token] | Token | None) -> list[Token]:
-    """The NAME tokens below a tree, in order of writing."""
-    found, stack = [], [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Tree):
-            stack += node.children[::-1]
-        elif node is not None and node.type == "NAME":
-            found.append(node)
-    return found
+    """The NAME tokens below a tree, in order of writing: each begins the subtree that it stands in."""
+    made = tree.iter_subtrees_topdown() if isinstance(tree, Tree) else ()
+    return [cast(Token, node.children[0]) for node in made if node.data in ("reference", "apply")]
 
 
 def rules(tree: Tree[Token], rule: str) -> list[Tree[Token]]:
@@ -226,13 +225,8 @@ def rules(tree: Tree[Token], rule: str) -> list[Tree[Token]]:
 def all_rules(tree: Tree[Token]) -> dict[str, list[Tree[Token]]]:
     """Every subtree under the name of its rule, each list in order of writing."""
     found: dict[str, list[Tree[Token]]] = {}
-    stack = [tree]
-    while stack:
-        node = stack.pop()
+    for node in tree.iter_subtrees_topdown():
         found.setdefault(node.data, []).append(node)
-        for child in reversed(node.children):
-            if isinstance(child, Tree):
-                stack.append(child)
     return found
 
 

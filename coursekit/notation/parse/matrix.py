@@ -444,7 +444,8 @@ class Shapes:
         """The I of `I - K H` and of `X^T X + lam I`: a number would not be added to a matrix."""
         if isinstance(node, T.Size) and node.name in ("I", "i"):
             return _same(axes, node.span)
-        if isinstance(node, (T.Neg, T.Mul)) and not self.shape(node):
+        signs = isinstance(node, T.Call) and node.function in SIGNS  # gamma*I
+        if (signs or isinstance(node, (T.Neg, T.Mul))) and not self.shape(node):
             return T.mapped(node, lambda below: self.identity(below, axes))
         return node
 

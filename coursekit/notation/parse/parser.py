@@ -27,7 +27,7 @@ from .lexer import Axes, Signature, lex
 from .positions import positions
 from .scripts import Scripts
 from .symbols import DIRECTIVES, program
-from .tokens import closing, kind_at, level, refuse, split
+from .tokens import as_, closing, kind_at, level, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -82,9 +82,8 @@ class _Tokens(LarkLexer):
 
     def lex(self, data: Iterable[Token]) -> Iterator[Token]:  # type: ignore[override]
         for token in data:
-            if token.type not in self.KEPT and token.type[0] != "_":
-                token.type = "_" + token.type
-            yield token
+            kept = token.type in self.KEPT or token.type[0] == "_"
+            yield token if kept else as_("_" + token.type, token)
 
 
 @cache
@@ -269,8 +268,6 @@ def _tree(paired: list[Token], source: str) -> Tree[Token]:
     try:
         return _grammar().parse(paired)
     except UnexpectedToken as problem:
-        for token in paired:
-            token.type = token.type if token.type in _Tokens.KEPT else token.type.lstrip("_")
         raise _unexpected(problem.token, paired, source) from None
 
 

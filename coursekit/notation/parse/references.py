@@ -73,6 +73,11 @@ class ReferenceReader:
             self.summed |= set(found)
             self.sums += [(cast(Token, edge(node, 0)).start_pos or 0, index) for index in found]
             facts.tops |= {n.value.index: found[0] for n in names_in(upto) if found}
+            last = upto.children if isinstance(upto, Tree) and upto.data == "subtract" else ()
+            if [edge(side, -1) for side in (*items, *last[1:])] == ["0", "1"] and (
+                size := bare_name(last[0])
+            ):
+                facts.begun.append((found[0], size.index))
         for ref in made.get("reference", []):
             token, script, round_, square = parts_of(ref)
             for part in (p for p in (script, round_, square) if p is not None):
@@ -380,8 +385,7 @@ def unmarked(node: T.Expr) -> T.Expr:
 def edge(node: Tree[Token] | Token | None, end: int) -> Token | None:
     """The first (0) or last (-1) token of a tree."""
     while isinstance(node, Tree):
-        found = node.children[end] if node.children else None
-        node = found or next((c for c in node.children[:: 1 if end == 0 else -1] if c is not None), None)
+        node = next((c for c in node.children[:: end or 1] if c is not None), None)
     return node
 
 

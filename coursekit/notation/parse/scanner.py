@@ -164,16 +164,14 @@ class Scanner:
                 self.out.pop()
             if not self.ahead(_BRANCH):
                 self.emit("IF", "if", start)
-        elif char == "_" and self.last == "NORM":
+        elif char == "_" and (self.last == "NORM" or self.squared_norm()):
             order = "".join(self.group(sup=False).items)
             if order not in ("F", "2", "1", "inf", "infty"):
-                hint = (
-                    "a norm is the root of the squares; write another as a sum: `sum[i](abs(x[i])^3)^(1/3)`"
-                )
-                raise self.error(hint, start, self.pos - start)
-            self.out[-1] = as_(
-                "NORM", self.out[-1], f"||{order[:3]}" if order in ("1", "inf", "infty") else "||"
-            )
+                hint = "a norm is the root of the squares; write another as a sum: "
+                raise self.error(hint + "`sum[i](abs(x[i])^3)^(1/3)`", start, self.pos - start)
+            at = -1 if self.last == "NORM" else -3
+            sign = f"||{order[:3]}" if order in ("1", "inf", "infty") else "||"
+            self.out[at] = as_("NORM", self.out[at], sign)
         elif char == "_" and self.bracketed_name():
             name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
             start = self.out[-3].start_pos or 0
@@ -212,6 +210,10 @@ class Scanner:
             message = "an axis is told by its index: `sum[i](x[t,i])`, `softmax[i](x[t,i])`"
             raise self.error(message, option.start(), len(option[0]))
         self.pos = option.end()
+
+    def squared_norm(self) -> bool:
+        """Is it the `||W||^2` of `||W||^2_F`?"""
+        return [t.type for t in self.out[-3:]] == ["NORM", "CARET", "NUMBER"]
 
     def bracketed_name(self) -> bool:
         """Does a name stand alone in brackets that are no function's?"""
@@ -286,11 +288,19 @@ class Scanner:
         start = opening(self.out)
         before, bracket = self.out[start - 1] if start else None, self.out[start]
         if before is not None and before.type != "RSQ":
-            entry = before.type == "NAME" and bracket.type == "LSQ"  # h[t].T
+            close = before.end_pos == bracket.start_pos and function == "turned"
+            held = bracket.type == "LSQ" or (close and self.places(self.out[start + 1 : -1]))
+            entry = before.type == "NAME" and held  # h[t].T, h(t)^T
             start -= entry or self.calls(before, bracket)
         near = self.out[start]
         self.out[start:start] = [as_("FUNC", near, function), as_("LPAR", near, "(")]
         self.out.append(as_("RPAR", self.out[-1], ")"))
+
+    def places(self, inside: list[Token]) -> bool:
+        """Are these indices, `b,t-1`: letters that are no tensors?"""
+        names = [t.value for t in inside if t.type == "NAME"]
+        letters = all(n.plain and len(n.base) == 1 and n.base not in self.defined for n in names)
+        return letters and all(t.type in ("NAME", "NUMBER", "PLUS", "MINUS", "COMMA") for t in inside)
 
     def word(self, word: str, start: int, text_word: bool = False) -> None:
         """A word that begins at `start` has been read up to `pos`: finish it and emit it."""
