@@ -31,11 +31,9 @@ def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
         if letters.keys() != set(shape):
             written = [source[t.start_pos : t.end_pos] for t in letters.values()]
             both = [f"{name}[{','.join(order)}]" for order in (written, written[::-1])]
-            message = (
-                f"which axis is which? Write `{both[0]}` or `{both[1]}`; here they are {','.join(shape)}"
-            )
+            message = f"which axis is which? Write `{both[0]}` or `{both[1]}`; here they are "
             repairs = (source[: token.start_pos] + one + source[tokens[stop].end_pos :] for one in both)
-            raise refuse(message, source, token, tuple(repairs))
+            raise refuse(message + ",".join(shape), source, token, tuple(repairs))
         for place, axis in zip(range(k + 2, stop, 2), shape, strict=True):
             out[place] = letters[axis]
             if place > k + 2:

@@ -4,7 +4,7 @@ import operator
 import re
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import cast
 
 from lark import Token, Tree
@@ -19,7 +19,7 @@ from ..sums import is_capital, opens
 from .build import add, both, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
 from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
-from .positions import matters
+from .positions import matters, moved
 from .references import MAX_DEPTH, ReferenceReader, edge, terms_of, unmarked
 
 
@@ -217,11 +217,9 @@ class ExpressionReader(ReferenceReader):
         return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
 
     def x_concat(self, tree: Tree[Token]) -> T.Expr:
-        parts = cast("list[Tree[Token]]", tree.children)
-        span = self.span(tree)
-        if any(p.data == "dots" for p in parts):
+        if rules(tree, "dots"):
             return self.heads(tree)
-        return T.Concat("", tuple(("", self.expr(p)) for p in parts), span=span)
+        return T.Concat("", tuple(("", self.expr(p)) for p in tree.children), span=self.span(tree))
 
     def heads(self, tree: Tree[Token]) -> T.Expr:
         """`a[0,t,I]; …; a[K-1,t,I]`: one part for each value of the index that changes."""
@@ -232,16 +230,11 @@ class ExpressionReader(ReferenceReader):
         well = len(shape) in (3, 4) and shape.count("dots") == 1 and shape[-2] == "dots"
         first, last = unmarked(body), unmarked(self.expr(tree.children[-1])) if well else None
         if isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name:
-            pairs = enumerate(zip(first.indices, last.indices, strict=False))
-            differ = [(k, a, b) for k, (a, b) in pairs if a != b]
-            match differ:
-                case [(k, T.Affine((), 0), T.Affine(((_, size),), -1))] if len(first.indices) == len(
-                    last.indices
-                ):
+            pairs = enumerate(zip_longest(first.indices, last.indices))
+            match [(k, a, b) for k, (a, b) in pairs if a != b]:
+                case [(k, T.Affine((), 0), T.Affine(((_, size),), -1))]:
                     head = size.name if isinstance(size, T.SizeOf) else str(size)
-                    body = replace(
-                        first, indices=(*first.indices[:k], T.index(head), *first.indices[k + 1 :])
-                    )
+                    body = moved(first, k, T.index(head))
                     inner = [c for c in opens(body) if c != head]
                     return T.Flatten("", (head, *inner), body, span=self.span(tree))
         message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"

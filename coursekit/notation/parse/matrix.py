@@ -132,9 +132,8 @@ class Shapes:
                 self.shape(body)
                 return ()
             case T.Call(function, (body,)) if function == BARS and _axes(self.shape(body)):
-                raise self.error(
-                    "`|x|` of a vector can be its length, `||x||`, or of each entry, `abs(x)`", node
-                )
+                message = "`|x|` of a vector can be its length, `||x||`, or of each entry, `abs(x)`"
+                raise self.error(message, node)
             case T.Call(function, args) if function in SIGNS:
                 return self.chain(args, function)
             case T.Call(function, (body, T.Ref(_, indices))) if function == ENTRY:
@@ -294,11 +293,10 @@ class Shapes:
         return [(r[0], r[1]) for r in refs if len(r) == 2 and all(len(self.of(n) or ()) == 1 for n in r)]
 
     def doubt(self, body: T.Expr, dots: list[T.Call]) -> Doubt:
-        message = (
-            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry"
-        )
         if dots:
-            return Doubt(f"{message}, written `a \\odot b`?", self.source, *_place(dots[0].span))
+            message = "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or "
+            message += "entry by entry, written `a \\odot b`?"
+            return Doubt(message, self.source, *_place(dots[0].span))
         one, other = self.turned(body)[0]
         number = " ".join(show(replace(ref, indices=(*ref.indices, T.index("D'")))) for ref in (one, other))
         ways = (f"{show(one)} {show(other)}^T", number)

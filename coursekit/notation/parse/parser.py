@@ -50,17 +50,16 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
             written.append(_paired(conditions(slices(tokens, known, text), known, text), text))
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
-    kept = iter(expand([_rest(tokens, written) for tokens in written], known, text))
-    full = [(item, None if item is not None else next(kept)) for item in found]
-    found = [item for item, tokens in full if item is not None or tokens is not None]
+    lines = expand([_rest(tokens, written) for tokens in written], known, text)
     said = [f for f in found if f is not None]
     declared = {name for directive in said if directive.word == "shape" for name in directive.names}
-    scripts = Scripts([tokens for _, tokens in full if tokens is not None], text, known, declared)
+    scripts = Scripts([tokens for tokens in lines if tokens is not None], text, known, declared)
     calls = Calls(scripts.statements, scripts.seen, known, text)
     trees = [_tree(tokens, text) for tokens in calls.statements]
     facts = gather(trees, said, scripts.seen.matrix, known)
     read = iter(equations(trees, facts, text))
-    out: list[Statement] = [s for item in found for s in (next(read) if item is None else [item])]
+    made = iter([[] if tokens is None else next(read) for tokens in lines])
+    out: list[Statement] = [s for item in found for s in (next(made) if item is None else [item])]
     for name, shape in sorted({known.holder(axis) for axis in facts.named}):
         out.insert(0, Directive("shape", (name,), (",".join(shape),)))
     out[:0] = [Directive("shape", (name,), ("",)) for name in sorted(facts.looked - facts.shapes.keys())]
@@ -199,10 +198,8 @@ def _word(word: str, tokens: list[Token], source: str) -> Directive:
     """`pad L`, `parameters W, B`, `size t = 5`, `shape W = n, m`, `positions from 1`."""
     sentence = f"after `{word}` comes a list of names: `{word} W, B`"
     form, sentence = _FORMS.get(word, ("NAME( COMMA NAME)*", sentence))
-    kinds, said = (
-        " ".join(t.type for t in tokens[1:]),
-        [t for t in tokens[1:] if t.type in ("NAME", "NUMBER")],
-    )
+    kinds = " ".join(t.type for t in tokens[1:])
+    said = [t for t in tokens[1:] if t.type in ("NAME", "NUMBER")]
     numbers = [str(t) for t in said if t.type == "NUMBER"]
     well = (re.fullmatch(form, kinds) or (word == "pad" and not kinds)) and all(map(str.isdigit, numbers))
     if not well and word not in _FORMS:
@@ -216,9 +213,9 @@ def _word(word: str, tokens: list[Token], source: str) -> Directive:
         return Directive(word, (), (numbers[0],))
     spelt = [t.value.index if t.type == "NAME" else str(t) for t in said]
     names = spelt if word in ("size", "centered") else [t.value.text for t in said if t.type == "NAME"]
-    return (
-        Directive(word, (names[0],), (",".join(spelt[1:]),)) if word in _FORMS else Directive(word, (*names,))
-    )
+    if word in _FORMS:
+        return Directive(word, (names[0],), (",".join(spelt[1:]),))
+    return Directive(word, (*names,))
 
 
 def _shapes(tokens: list[Token], source: str) -> Directive:

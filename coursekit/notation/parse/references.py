@@ -74,9 +74,8 @@ class ReferenceReader:
             self.sums += [(cast(Token, edge(node, 0)).start_pos or 0, index) for index in found]
             facts.tops |= {n.value.index: found[0] for n in names_in(upto) if found}
             last = upto.children if isinstance(upto, Tree) and upto.data == "subtract" else ()
-            if [edge(side, -1) for side in (*items, *last[1:])] == ["0", "1"] and (
-                size := bare_name(last[0])
-            ):
+            ends_at = [edge(side, -1) for side in (*items, *last[1:])]
+            if ends_at == ["0", "1"] and (size := bare_name(last[0])):
                 facts.begun.append((found[0], size.index))
         for ref in made.get("reference", []):
             token, script, round_, square = parts_of(ref)

@@ -358,10 +358,8 @@ class Scanner:
             function = S.FUNCTIONS[name.base]
             marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
             if name.base == "sigma" and marks == ["^2"] and not name.primes:
-                hint = (
-                    "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or `sigma^2 * (…)`, a product"
-                )
-                raise self.error(hint, start, self.pos - start)
+                hint = "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or "
+                raise self.error(hint + "`sigma^2 * (…)`, a product", start, self.pos - start)
             if name.plain:
                 return self.emit("FUNC", function, start)
             mark = "'" if name.primes else (marks or ["-"])[0]
