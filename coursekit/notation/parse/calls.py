@@ -9,7 +9,7 @@ function is used.
 import difflib
 from collections.abc import Collection
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from lark import Token
 
@@ -19,7 +19,7 @@ from .brackets import CONDITIONAL
 from .facts import Seen, depths
 from .lexer import Signature
 from .symbols import FUNCTIONS, PYTHON, REDUCERS
-from .tokens import Tokens, as_, closing, count, kind_at, level, refuse, split
+from .tokens import Tokens, as_, closing, count, kind_at, outside, refuse, split
 
 MAX_TOKENS = 20_000
 Definition = tuple[list[str], Tokens]  # the parameters, and the right side
@@ -292,5 +292,4 @@ def _or_product(name: Name, other: str) -> str:
 
 def _asks(tokens: Tokens) -> bool:
     """Is it the `x = v` of `P(x = v)`? A comparison in brackets of its own is a factor: `y[j] ([i = j] - p[i])`."""
-    levels = accumulate(map(level, tokens))
-    return any(at == 0 and t.type in ("EQ", "CMP") for at, t in zip(levels, tokens, strict=True))
+    return any(tokens[k].type in ("EQ", "CMP") for k in outside(tokens))

@@ -34,6 +34,7 @@ class Seen:
     matrix: bool = False  # indices above: bare capitals are matrices
     layers: bool = False  # numbers alone stand in round brackets, on a left side too: `a^{(1)} = …`
     raised: dict[str, set[str]] = field(default_factory=dict)  # letters above the name of a left side: `c^t`
+    compared: set[str] = field(default_factory=set)  # `1 if i = l and j = k`: letters that are compared
 
 
 def depths(tokens: Tokens) -> Iterator[tuple[int, Token, str]]:
@@ -73,12 +74,15 @@ def survey(statements: list[Tokens]) -> Seen:
                 if k == 0:
                     seen.lefts.append(name)
             if following in ("EQ", "CMP") and kind_at(tokens, k + 2) == "NAME":
-                other = tokens[k + 2].value  # `1 if i = l and j = k`: letters that are compared
-                seen.bound |= {n.base for n in (name, other)} if _letter(name) and _letter(other) else set()
+                other = tokens[k + 2].value
+                seen.compared |= (
+                    {n.base for n in (name, other)} if _letter(name) and _letter(other) else set()
+                )
             if following == "LSQ":
                 seen.tensors.add(name.text)
             elif name.plain and following != "LPAR":
                 seen.bare.add(name.text)
+    seen.bound |= seen.compared
     upper = {n.base for n in seen.lefts if n.sups}
     rounds = [g.items for n in seen.names for g in (*n.sups, *n.subs) if g.round]
     led = any(g.round for n in seen.lefts for g in (*n.sups, *n.subs))
@@ -268,9 +272,9 @@ def bound_names(item: Tree[Token] | Token) -> list[str]:
     return [name.index] if name else []
 
 
-def gather(trees: list[Tree[Token]], said: list[Directive], matrix: bool, signature: Signature) -> Facts:
+def gather(trees: list[Tree[Token]], said: list[Directive], seen: Seen, signature: Signature) -> Facts:
     """What is said of the system, what its tokens and its left sides tell, and the signature."""
-    facts = Facts(matrix=matrix, signature=signature, ends=_ends(trees))
+    facts = Facts(matrix=seen.matrix, signature=signature, ends=_ends(trees), indices=set(seen.compared))
     facts.base = next((int(d.values[0]) for d in said if d.word == "positions"), None)
     for directive in (d for d in said if d.word == "shape"):
         for name, dims in zip(directive.names, directive.values, strict=True):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate, pairwise, takewhile
+from itertools import pairwise, takewhile
 
 from lark import Lark, Token, Tree, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
@@ -27,7 +27,7 @@ from .lexer import Axes, Signature, lex
 from .positions import positions
 from .scripts import Scripts
 from .symbols import DIRECTIVES, program
-from .tokens import as_, closing, kind_at, level, refuse, split
+from .tokens import as_, closing, kind_at, level, outside, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -56,7 +56,7 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
     scripts = Scripts([tokens for tokens in lines if tokens is not None], text, known, declared)
     calls = Calls(scripts.statements, scripts.seen, known, text)
     trees = [_tree(tokens, text) for tokens in calls.statements]
-    facts = gather(trees, said, scripts.seen.matrix, known)
+    facts = gather(trees, said, scripts.seen, known)
     read = iter(equations(trees, facts, text))
     made = iter([[] if tokens is None else next(read) for tokens in lines])
     out: list[Statement] = [s for item in found for s in (next(made) if item is None else [item])]
@@ -186,9 +186,8 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
     if word in DIRECTIVES and (kinds[1:2] in ([], ["NAME"]) or not {"EQ", "LSQ"} & set(kinds)):
         return replace(_word("centered" if word == "centred" else word, tokens, source), span=span)
     if word == "Phi" and kinds[1:3] == ["EQ", "LPAR"]:  # (W[Δx,j,j'], B[j], …)
-        levels = accumulate(map(level, tokens[3:]))
-        outer = (t for t, at in zip(tokens[3:], levels, strict=True) if t.type == "NAME" and at == 0)
-        return Directive("parameters", tuple(t.value.text for t in outer), span=span)
+        outer = (tokens[3 + k] for k in outside(tokens[3:]))
+        return Directive("parameters", tuple(t.value.text for t in outer if t.type == "NAME"), span=span)
     if "IN" in kinds and set(kinds[: kinds.index("IN")]) <= {"NAME", "COMMA"}:
         return replace(_shapes(tokens, source), span=span)
     return None
@@ -273,16 +272,14 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
     paired = pair(tokens, source)
     if len(paired) > 1 and paired[-1].type == "COMMA":
         paired.pop()  # the comma of a sentence
-    depth, semicolon = 0, None
-    for token in takewhile(lambda t: t.type != "IF", paired):
-        depth += level(token)
-        kind = token.type if depth == 0 else ""
-        semicolon = token if kind == "SEMI" else semicolon
-        if kind == "IN":
+    semicolon = None
+    for token in takewhile(lambda t: t.type != "IF", (paired[k] for k in outside(paired))):
+        semicolon = token if token.type == "SEMI" else semicolon
+        if token.type == "IN":
             raise refuse(SHAPE, source, token)
-        if kind == "_EQ" and semicolon is not None:
+        if token.type == "_EQ" and semicolon is not None:
             raise refuse("`;` lays tensors end to end; one equation stands on a line", source, semicolon)
-        if kind == "CMP" and token.value == "==":
+        if token.type == "CMP" and token.value == "==":
             raise refuse("an equation is written with `=`", source, token)
     return paired
 

@@ -10,7 +10,7 @@ from lark import Token, Tree
 from .. import tree as T
 from ..errors import NotationError
 from ..functions import PI
-from ..names import GREEK, Name, capital_of, small_of
+from ..names import GREEK, Name, capital_of, fresh, small_of
 from ..show import show
 from ..sums import is_capital
 from ..tree import single
@@ -87,10 +87,6 @@ class ReferenceReader:
                 if part is not round_:
                     facts.ranked.add(token.value.text)
                     facts.indices |= inside
-        for node in made.get("comparison", []):  # `1 if i = l and j = k`: letters that are compared
-            sides = (own for side in node.children[0::2] if (own := bare_name(side)))
-            letters = {own.base for own in sides if own.plain and len(own.base) == 1}
-            facts.indices |= {letter for letter in letters if letter.islower() and len(letters) == 2}
         self.known = self.left | self.summed
         self.letters |= self.known
         facts.tensors |= facts.ranked
@@ -162,9 +158,7 @@ class ReferenceReader:
         return name
 
     def fresh(self) -> str:
-        name = f"q{len(self.floors) + 1}"
-        while name in self.letters:
-            name += "'"
+        name = fresh(f"q{len(self.floors) + 1}", self.letters)
         self.letters.add(name)
         return name
 
