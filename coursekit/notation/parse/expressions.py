@@ -217,7 +217,7 @@ class ExpressionReader(ReferenceReader):
         return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
 
     def x_concat(self, tree: Tree[Token]) -> T.Expr:
-        if rules(tree, "dots"):
+        if rules(tree)["dots"]:
             return self.heads(tree)
         return T.Concat("", tuple(("", self.expr(p)) for p in tree.children), span=self.span(tree))
 
@@ -271,7 +271,7 @@ class ExpressionReader(ReferenceReader):
 
     def left_over(self, value: T.Expr, body: Tree[Token], kept: bool = False) -> tuple[str, ...]:
         """The indices that `mean(x[n,k])` can only run over: those that nothing else uses, or the only one."""
-        found = [parts_of(reference) for reference in rules(body, "reference")]
+        found = [parts_of(reference) for reference in rules(body)["reference"]]
         if not self.facts.matrices and any(script or round_ for _, script, round_, _ in found):
             return ()  # `softmax(z_t)`: z_t may be a vector
         around = [] if kept else self.around  # a softmax keeps its index, which a sum around it may use up
@@ -312,7 +312,7 @@ class ExpressionReader(ReferenceReader):
         """The j of `sum_{i < j} w_ij`, which nothing else tells: the sum runs over pairs."""
         letters = {own.index for side in item.children[0::2] if (own := bare_name(side)) and not own.capital}
         letters -= {*found, *self.left, *self.around} | self.facts.sizes | self.facts.tensors
-        parts = [part for r in rules(body, "reference") for part in parts_of(r)[1:] if part is not None]
+        parts = [part for r in rules(body)["reference"] for part in parts_of(r)[1:] if part is not None]
         inside = {t.value.index for part in parts for t in names_in(part)}
         return sorted(letters & inside)
 

@@ -1,6 +1,7 @@
 """What a whole text tells about its names: `Seen` by its tokens, before any is decided, `Facts` by the trees."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -217,20 +218,15 @@ class Facts:
 
 def names_in(tree: Tree[Token] | Token | None) -> list[Token]:
     """The NAME tokens below a tree, in order of writing: each begins the subtree that it stands in."""
-    made = tree.iter_subtrees_topdown() if isinstance(tree, Tree) else ()
+    made = tree.iter_subtrees_topdown() if isinstance(tree, Tree) else ()  # type: ignore[no-untyped-call]
     return [cast(Token, node.children[0]) for node in made if node.data in ("reference", "apply")]
 
 
-def rules(tree: Tree[Token], rule: str) -> list[Tree[Token]]:
-    """The subtrees that a rule of the grammar made, in order of writing."""
-    return all_rules(tree).get(rule, [])
-
-
-def all_rules(tree: Tree[Token]) -> dict[str, list[Tree[Token]]]:
+def rules(tree: Tree[Token]) -> dict[str, list[Tree[Token]]]:
     """Every subtree under the name of its rule, each list in order of writing."""
-    found: dict[str, list[Tree[Token]]] = {}
-    for node in tree.iter_subtrees_topdown():
-        found.setdefault(node.data, []).append(node)
+    found: dict[str, list[Tree[Token]]] = defaultdict(list)
+    for node in tree.iter_subtrees_topdown():  # type: ignore[no-untyped-call]
+        found[node.data].append(node)
     return found
 
 
@@ -257,8 +253,8 @@ def bare_name(tree: Tree[Token] | Token | None) -> Name | None:
 
 def bracketed(tree: Tree[Token]) -> bool:
     """Does a name with brackets of its own stand here: a tensor's entry, or a function?"""
-    made = all_rules(tree)
-    return "apply" in made or any(any(reference.children[1:]) for reference in made.get("reference", []))
+    made = rules(tree)
+    return bool(made["apply"]) or any(any(reference.children[1:]) for reference in made["reference"])
 
 
 def bound_names(item: Tree[Token] | Token) -> list[str]:

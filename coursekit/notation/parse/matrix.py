@@ -18,7 +18,7 @@ from .. import tree as T
 from ..errors import NotationError
 from ..functions import ORDERS
 from ..show import show
-from ..tree import free_indices, walk
+from ..tree import free_indices, named, walk
 from .build import MARK, multiply, reduction
 from .facts import Facts
 
@@ -326,7 +326,7 @@ class Shapes:
 
     def equation(self, left: T.Ref, body: T.Expr, marked: bool) -> tuple[T.Ref, T.Expr]:
         self.settle(left, body, marked)
-        self.taken = {a for side in (left, body) for n in walk(side) for a in _names(n)}
+        self.taken = {a for side in (left, body) for n in walk(side) for a in named(n)}
         self.taken |= {n.name for n in walk(body) if isinstance(n, T.SizeOf)}  # `j` may be a size's own name
         shape = (self.of(left) or ()) if marked else ()
         if not shape:
@@ -459,10 +459,10 @@ class Shapes:
 
     def line_of_its_own(self, node: T.Concat | T.Flatten, axes: tuple[str | None, ...]) -> T.Expr:
         """`W [h_{t-1}; x_t]`: the vector that W is multiplied with becomes a tensor `hx`."""
-        free = [i for i in dict.fromkeys(a for n in walk(node) for a in _names(n)) if not i[:1].isupper()]
+        free = [i for i in dict.fromkeys(T.letters(node)) if not i[:1].isupper()]
         refs = [n.name for n in walk(node) if isinstance(n, T.Ref)]
         name = "".join(refs) if 1 < len(refs) < 4 else (*refs, "v")[0] + "_all"
-        left = T.Ref(name, tuple(T.Affine(((1, i),)) for i in free), span=node.span)
+        left = T.Ref(name, tuple(map(T.index, free)), span=node.span)
         own = [self.letter(size) for size in self.shape(node) or ("?",)]
         lines, tensors = self.lines, {**self.lefts, **self.full, **self.known}
         while (name in tensors and name not in lines) or lines.setdefault(name, node) != node:
@@ -503,7 +503,7 @@ class Shapes:
 
 def _apart(dot: T.Call) -> bool:
     """`q_t \\cdot k_s`: of two places, hence an inner product; gates of one place are multiplied by entries."""
-    letters = [{i for n in walk(side) for i in _names(n) if i[:1].islower()} for side in dot.args]
+    letters = [{i for n in walk(side) for i in named(n) if i[:1].islower()} for side in dot.args]
     return bool(letters[0] - letters[1]) and bool(letters[1] - letters[0])
 
 
@@ -556,9 +556,3 @@ def _marked(node: T.Expr) -> list[T.Ref]:
 
 def _place(span: T.Span) -> tuple[int, int, int]:
     return span.line, span.column, span.width
-
-
-def _names(node: object) -> list[str]:
-    if isinstance(node, T.Affine):
-        return node.names
-    return list(getattr(node, "indices", ())) if isinstance(node, (T.Sum, T.Softmax, T.Reduce)) else []
