@@ -73,11 +73,16 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     out: Tokens = []
     stack: list[tuple[Token, int]] = []
     skip: int | None = None  # inside `| …)` of a conditional: the stack depth that ends it
-    for token in _bars(tokens):
+    for token in tokens:
         kind = token.type
         opened = stack[-1][0] if stack else None
         within = opened.type if opened is not None else ""
-        if kind in ("BAR", "NORM"):
+        if kind == "NORM" and within == "BAR":  # of |u||v|: it closes one and opens another
+            bar = as_("BAR", token, "|")
+            _add(out, "BAR_CLOSE", bar, skip)
+            stack[-1] = (bar, len(out))
+            _add(out, "BAR_OPEN", bar, skip)
+        elif kind in ("BAR", "NORM"):
             called = within == "LPAR" and kind_at(out, stack[-1][1] - 1) == "NAME"
             if kind == "NORM" and (called or within == "LGRP") and _ends_operand(out):
                 _add(out, "COMMA" if called else "SEMI", token, skip)  # D(p || q), [a || b]
@@ -157,17 +162,6 @@ def _ends_operand(out: Tokens) -> bool:
     if out and out[-1].type == "RSQ":  # but not the index of a sum
         return out[opening(out) - 1].type not in ("BIGOP", "REDUCER")
     return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RGRP", "RBRACE", "BAR_CLOSE")
-
-
-def _bars(tokens: Tokens) -> Tokens:
-    """`|u||v|`: the second sign closes one and opens another."""
-    out: Tokens = []
-    opened = False
-    for token in tokens:
-        both = token.type == "NORM" and opened
-        out += [as_("BAR", token, "|")] * 2 if both else [token]
-        opened ^= token.type == "BAR"
-    return out
 
 
 def _indexed(tokens: Tokens) -> Tokens:

@@ -22,6 +22,15 @@ from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
 from .positions import matters, moved
 from .references import MAX_DEPTH, ReferenceReader, edge, terms_of, unmarked
 
+_CONDITION = "a condition cannot stand here; `[i == j]` is 1 where it holds"
+# Rules of the grammar that are no number where one must stand.
+_MISPLACED = {
+    "comparison": _CONDITION,
+    "both": _CONDITION,
+    "dots": "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`",
+    "floor": "`//` stands in an index, with a number after it: `x[t//2]`",
+}
+
 
 class ExpressionReader(ReferenceReader):
     """The `x_…` methods are named after the grammar's rules."""
@@ -32,6 +41,8 @@ class ExpressionReader(ReferenceReader):
             raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", tree)
         try:
             assert isinstance(tree, Tree)
+            if sentence := _MISPLACED.get(tree.data):
+                raise self.error(sentence, tree)
             return cast("T.Expr", getattr(self, "x_" + tree.data)(tree))
         finally:
             self.depth -= 1
@@ -99,9 +110,6 @@ class ExpressionReader(ReferenceReader):
             raise self.error(message, token, tuple(both))
 
     x_divide = x_star = x_dot = x_matmul = x_times
-
-    def x_floor(self, tree: Tree[Token]) -> T.Expr:
-        raise self.error("`//` stands in an index, with a number after it: `x[t//2]`", tree)
 
     def x_hadamard(self, tree: Tree[Token]) -> T.Expr:
         """Entry by entry; in index notation a product like any other."""
@@ -239,15 +247,6 @@ class ExpressionReader(ReferenceReader):
                     return T.Flatten("", (head, *inner), body, span=self.span(tree))
         message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"
         raise self.error(message, tree)
-
-    def x_dots(self, tree: Tree[Token]) -> T.Expr:
-        message = "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`"
-        raise self.error(message, tree)
-
-    def x_comparison(self, tree: Tree[Token]) -> T.Expr:
-        raise self.error("a condition cannot stand here; `[i == j]` is 1 where it holds", tree)
-
-    x_both = x_comparison
 
     def x_reduce(self, tree: Tree[Token]) -> T.Expr:
         head, indices, body = cast("tuple[Token, Tree[Token] | None, Tree[Token]]", tree.children)
