@@ -13,6 +13,7 @@ from .tokens import Tokens, as_, closing, kind_at, level, opening, refuse, split
 
 CONDITIONAL = "(|"  # the bracket of `P(a | b)`
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
+_BETWEEN = ("SEMI", "NORM", "EQ", "CMP")  # lay vectors end to end, or ask
 _SIGN = {"LPAR": ")", "LSQ": "]", "LGRP": "]", "LBRACE": "}", "BAR": "|", "NORM": "||"}
 
 
@@ -77,6 +78,11 @@ def pair(tokens: Tokens, source: str) -> Tokens:
         kind = token.type
         opened = stack[-1][0] if stack else None
         within = opened.type if opened is not None else ""
+        named = within == "LSQ" and kind_at(out, stack[-1][1] - 1) == "NAME"
+        if opened is not None and named and kind in _BETWEEN:  # W [a; b], x [i < j]: no indices
+            at, within = stack[-1][1], "LGRP"
+            out[at] = as_("LGRP", opened)
+            stack[-1] = (out[at], at)
         if kind == "NORM" and within == "BAR":  # of |u||v|: it closes one and opens another
             bar = as_("BAR", token, "|")
             _add(out, "BAR_CLOSE", bar, skip)
@@ -106,13 +112,13 @@ def pair(tokens: Tokens, source: str) -> Tokens:
         elif kind in ("RPAR", "RSQ", "RBRACE"):
             if opened is None:
                 raise refuse(f"`{token}` closes nothing", source, token)
-            if _CLOSES[opened.type] != kind:
+            if _CLOSES[stack[-1][0].type] != kind:
                 message = f"`{opened}` is never closed: `{_SIGN[opened.type]}` is missing before `{token}`"
                 raise refuse(message, source, opened)
             if skip is not None and len(stack) == skip:
                 skip = None
             stack.pop()
-            _add(out, "RGRP" if opened.type == "LGRP" else kind, token, skip)
+            _add(out, "RGRP" if within == "LGRP" else kind, token, skip)
         else:
             _add(out, "_EQ" if kind == "EQ" and not stack else kind, token, skip)
     if stack:

@@ -26,7 +26,6 @@ _DEFINED = re.compile(r"(?m)^[^\S\n]*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=
 _ENTRY = re.compile(  # softmax(z)_i = …
     r"(?m)^[^\S\n]*(?:\\(?:mathrm|text|operatorname)\s*\{)?([A-Za-z]+)\}?\s*(?:\([^()\n]*\)\s*_|_[^\n(]*\([^()\n]*\)\s*=(?!=))"
 )
-_BETWEEN = re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|[=<>≤≥≠]|\\(?:neq?|leq?|geq?)\b|\n")
 _SOME = re.compile(r"<|>(?!=)|[≤≠]|!=|\\(?:neq?|leq?|lt|gt)\b")  # but `t >= 1`: all of them
 KIND = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "=": "EQ", "(": "LPAR", ")": "RPAR", "[": "LSQ",
@@ -122,7 +121,7 @@ class Scanner:
         kind = KIND[symbol]
         if kind == "SLASH" and self.floors:
             kind = "FLOOR"
-        if kind == "LSQ" and (not self.after_name() or self.lays(start)):
+        if kind == "LSQ" and not self.after_name():
             kind = "LGRP"
         if kind == "CARET" and (one := self.ahead(r"\s*1/(\d+)")):
             part = one.group(1)
@@ -131,17 +130,6 @@ class Scanner:
         if (kind == "CARET" or self.text.startswith(".T", start)) and self.peek_transpose():
             return
         self.emit(kind, symbol, start)
-
-    def lays(self, at: int) -> bool:
-        """Does a sign that lays vectors end to end, or one of a condition, stand in the bracket that opens here?"""
-        level = 0
-        for sign in _BETWEEN.finditer(self.text, at, self.end):
-            level += (sign.group()[-1] in "[({") - (sign.group()[-1] in "])}")
-            if level == 0 or sign.group() == "\n":
-                return False
-            if level == 1 and sign.group()[-1] not in "[](){}" and self.out[-1].type == "NAME":
-                return True
-        return False
 
     def after_name(self) -> bool:
         """Is the token before a name (or a reducer, or the bracket after a name's round brackets)?"""
