@@ -28,6 +28,8 @@ Definition = tuple[list[str], Tokens]  # the parameters, and the right side
 def expand(statements: list[Tokens], signature: Signature, source: str) -> list[Tokens | None]:
     """The statements with each use written out; None in the place of each definition."""
     statements = _rounded(statements, signature)
+    if not any(_head(s) or len(s) == 3 for s in statements):
+        return list(statements)
     indices = {t.value.index for s in statements for _, t, at in depths(s) if at and t.type == "NAME"}
     used: dict[str, list[list[str]]] = {}
     for tokens in statements:

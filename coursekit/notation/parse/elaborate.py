@@ -84,7 +84,7 @@ class Elaborator(ExpressionReader):
             raise self.error(message + "; a derivative has a name, `dz[j] = …`" * quotient, left)
         name, _, round_, square = parts_of(left)
         conditional = round_ is not None and square is None and name.value.text not in self.facts.indices
-        lhs = self.reference(left, left_side=True)
+        lhs = self.x_reference(left, left_side=True)
         if not isinstance(lhs, T.Ref):
             raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
         rank = self.facts.signature.ranks.get(lhs.name)

@@ -408,9 +408,6 @@ class ExpressionReader(ReferenceReader):
         except NotationError:
             return None
 
-    def x_reference(self, tree: Tree[Token]) -> T.Expr:
-        return self.reference(tree)
-
 
 def _each(tree: Tree[Token] | Token) -> list[Tree[Token]]:
     assert isinstance(tree, Tree)

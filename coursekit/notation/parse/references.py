@@ -93,7 +93,7 @@ class ReferenceReader:
         facts.indices |= self.summed
 
     def affine(self, tree: Tree[Token] | Token) -> T.Affine:
-        return replace(plus(self.linear(tree), T.Affine(())), span=self.span(tree))
+        return replace(self.linear(tree), span=self.span(tree))
 
     def linear(self, tree: Tree[Token] | Token) -> T.Affine:
         self.depth += 1
@@ -127,7 +127,7 @@ class ReferenceReader:
             if a.terms and b.terms:
                 message = "an index may be multiplied by a number only, `2*t+dt`; "
                 raise self.error(message + "for each i and j give the tensor two axes: `x[i,j]`", tree)
-            return scaled(b, a.const) if b.terms else scaled(a, b.const)
+            return plus(T.Affine(()), scaled(b, a.const) if b.terms else scaled(a, b.const))
         if tree.data == "floor":
             return T.index(self.floor(tree))
         if tree.data == "reference":
@@ -161,7 +161,7 @@ class ReferenceReader:
         token, *brackets = parts_of(tree)
         name: Name = token.value
         if any(brackets):
-            ref = unmarked(self.reference(tree, left_side=brackets[1:] == [None, None]))
+            ref = unmarked(self.x_reference(tree, left_side=brackets[1:] == [None, None]))
             if not isinstance(ref, T.Ref):
                 raise self.error("an index is a name, a sum such as `t-1`, or a lookup `w[b,t]`", tree)
             return T.Lookup(ref)
@@ -201,7 +201,7 @@ class ReferenceReader:
     def expr(self, tree: Tree[Token] | Token) -> T.Expr:
         raise NotImplementedError
 
-    def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
+    def x_reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
         token, script, round_, square = parts_of(tree)
         name: Name = token.value
         span = self.span(tree)
@@ -373,7 +373,8 @@ def unmarked(node: T.Expr) -> T.Expr:
 def edge(node: Tree[Token] | Token | None, end: int) -> Token | None:
     """The first (0) or last (-1) token of a tree."""
     while isinstance(node, Tree):
-        node = next((c for c in node.children[:: end or 1] if c is not None), None)
+        found = node.children[end] if node.children else None
+        node = found or next((c for c in node.children[:: end or 1] if c is not None), None)
     return node
 
 
