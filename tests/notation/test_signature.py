@@ -63,7 +63,7 @@ def test_signature_of_equations_reads_another_text_about_them():
     assert not reference.compare(wrong).equal
 
 
-@pytest.mark.parametrize("axes", ["ij", [1.5], {"i": 2.5}.values()])
+@pytest.mark.parametrize("axes", ["ij", 0.5, [1.5], {"i": 2.5}.values()])
 def test_axes_that_are_none_are_refused(axes):
     with pytest.raises(NotationError, match="the axes of `W` are a number, a shape or a list of names"):
         parse("y = W", {"W": axes})

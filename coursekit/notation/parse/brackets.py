@@ -74,11 +74,11 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     out: Tokens = []
     stack: list[tuple[Token, int]] = []
     skip: int | None = None  # inside `| …)` of a conditional: the stack depth that ends it
-    for token in tokens:
+    for k, token in enumerate(tokens):
         kind = token.type
         opened = stack[-1][0] if stack else None
         within = opened.type if opened is not None else ""
-        named = within == "LSQ" and kind_at(out, stack[-1][1] - 1) == "NAME"
+        named = skip is None and within == "LSQ" and kind_at(out, stack[-1][1] - 1) == "NAME"
         if opened is not None and named and kind in _BETWEEN:  # W [a; b], x [i < j]: no indices
             at, within = stack[-1][1], "LGRP"
             out[at] = as_("LGRP", opened)
@@ -104,7 +104,7 @@ def pair(tokens: Tokens, source: str) -> Tokens:
                 _add(out, kind + "_OPEN", token, skip)
         elif kind in _CLOSES:
             if kind == "LGRP" and out and out[-1].end_pos == token.start_pos:
-                _torn(tokens, token, out[-1], source)
+                _torn(tokens[k + 1 :], token, out[-1], source)
             stack.append((token, len(out)))
             if len(stack) > MAX_DEPTH:
                 raise refuse(f"brackets are nested more than {MAX_DEPTH} deep", source, token)
@@ -149,9 +149,9 @@ def _ends_below(tokens: Tokens, source: str) -> None:
         raise refuse("where does the fraction end? Write `a/(b c)` or `a/b * c`", source, first, repairs)
 
 
-def _torn(tokens: Tokens, token: Token, before: Token, source: str) -> None:
+def _torn(after: Tokens, token: Token, before: Token, source: str) -> None:
     """`W[i][j]` and `tanh(x)[i]` are no products."""
-    for inner in tokens[tokens.index(token) + 1 :] if before.type in ("RPAR", "RSQ") else ():
+    for inner in after if before.type in ("RPAR", "RSQ") else ():
         if inner.type == "RSQ":
             where = "in one pair of brackets: `W[i,j]`" if before.type == "RSQ" else "inside: `tanh(x[i])`"
             raise refuse(f"this is no index of a tensor; write it {where}", source, token)

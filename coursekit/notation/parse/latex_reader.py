@@ -100,12 +100,11 @@ class LatexReader(Scanner):
                 self.out.pop()
             if not self.ahead(_BRANCH):
                 self.emit("IF", "if", start)
-        elif char == "_" and (self.last == "NORM" or self.squared_norm()):
+        elif char == "_" and (at := self.norm()):
             order = "".join(self.group(sup=False).items)
             if order not in ("F", "2", "1", "inf", "infty"):
                 hint = "a norm is the root of the squares; write another as a sum: "
                 raise self.error(hint + "`sum[i](abs(x[i])^3)^(1/3)`", start, self.pos - start)
-            at = -1 if self.last == "NORM" else -3
             sign = f"||{order[:3]}" if order in ("1", "inf", "infty") else "||"
             self.out[at] = as_("NORM", self.out[at], sign)
         elif char == "_" and self.bracketed_name():
@@ -217,8 +216,6 @@ class LatexReader(Scanner):
             self.operator("(" if name == "lfloor" else ")", start, self.pos - start)
         elif name == "infty":
             self.emit("NUMBER", "inf", start)
-        elif name == "-":
-            self.operator("-", start, 1)
         elif name in S.OPERATORS:
             self.operator(S.OPERATORS[name], start, self.pos - start)
         elif name in S.DROPPED_WITH_ARGUMENT:

@@ -89,9 +89,10 @@ class Scanner:
             raise self.error(message, option.start(), len(option[0]))
         self.pos = option.end()
 
-    def squared_norm(self) -> bool:
-        """Is it the `||W||^2` of `||W||^2_F`?"""
-        return [t.type for t in self.out[-3:]] == ["NORM", "CARET", "NUMBER"]
+    def norm(self) -> int:
+        """How far back the norm stands that a subscript belongs to: `||W||_F`, `||W||^2_F`; 0 where there is none."""
+        last = [t.type for t in self.out[-3:]]
+        return -3 if last == ["NORM", "CARET", "NUMBER"] else -1 if last[-1:] == ["NORM"] else 0
 
     def bracketed_name(self) -> bool:
         """Does a name stand alone in brackets that are no function's?"""
