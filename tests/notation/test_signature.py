@@ -43,6 +43,8 @@ READ = [
     ("A(t) = k(t-1) v(t)^T", {"k": ("t", "i"), "v": ("t", "j"), "A": ("t", "i", "j")}, "A[t,i,j] = k[t-1,i] v[t,j]"),
     ("A = X^T X + gamma*I", {"X": ("n", "i"), "A": ("i", "i"), "gamma": ()},
      "X in R^{n x i}\nA[i,i'] = X[N,i] X[N,i'] + gamma * [i == i']"),
+    ("A = W + I/gamma + 1/I", {"W": ("i", "i"), "A": ("i", "i"), "gamma": ()},
+     "W in R^{i x i}\nA[i,i'] = W[i,i'] + [i == i']/gamma + 1/i"),
     (r"Y = XW + b", {"X": 2, "W": 2, "b": 1, "Y": 2}, "Y[i,j] = X[i,K] W[K,j] + b[j]"),
 ]  # fmt: skip
 

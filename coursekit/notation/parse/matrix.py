@@ -442,8 +442,12 @@ class Shapes:
         """The I of `I - K H` and of `X^T X + lam I`: a number would not be added to a matrix."""
         if isinstance(node, T.Size) and node.name in ("I", "i"):
             return _same(axes, node.span)
+        if self.shape(node):
+            return node
+        if isinstance(node, T.Div):  # I/gamma, but not 1/I
+            return replace(node, above=self.identity(node.above, axes))
         signs = isinstance(node, T.Call) and node.function in SIGNS  # gamma*I
-        if (signs or isinstance(node, (T.Neg, T.Mul))) and not self.shape(node):
+        if signs or isinstance(node, (T.Neg, T.Mul)):
             return T.mapped(node, lambda below: self.identity(below, axes))
         return node
 
