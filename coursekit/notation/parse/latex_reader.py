@@ -216,6 +216,8 @@ class LatexReader(Scanner):
             self.operator("(" if name == "lfloor" else ")", start, self.pos - start)
         elif name == "infty":
             self.emit("NUMBER", "inf", start)
+        elif name == "-":
+            self.operator("-", start, 1)
         elif name in S.OPERATORS:
             self.operator(S.OPERATORS[name], start, self.pos - start)
         elif name in S.DROPPED_WITH_ARGUMENT:

@@ -15,7 +15,7 @@ OPERATORS = {
     "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "equiv": "==", "mid": "|", "vert": "|", "lvert": "|",
     "rvert": "|", "Vert": "||", "lVert": "||", "rVert": "||", "|": "||", "cdots": "...", "dots": "...",
     "ldots": "...", "dotsc": "...", "{": "(", "}": ")", "lbrack": "[", "rbrack": "]", "lbrace": "(",
-    "rbrace": ")", "coloneqq": "=", "simeq": "=", "leftarrow": "=", "gets": "=", "triangleq": "=", "div": "/", "-": "-",
+    "rbrace": ")", "coloneqq": "=", "simeq": "=", "leftarrow": "=", "gets": "=", "triangleq": "=", "div": "/",
 }  # fmt: skip
 
 # Fonts and boxes: the name is what stands inside.
