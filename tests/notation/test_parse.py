@@ -324,6 +324,7 @@ def test_what_is_no_name_is_refused(text):
 REFUSALS = [
     ("y[i] = x[i] ? 2", "`?` is no part of the language", 1, 13),
     ("y[i] = (x[i] + 2", "`(` is never closed: `)` is missing", 1, 8),
+    ("y = [a[I]; b[J]] + W[i][j]", "write it in one pair of brackets: `W[i,j]`", 1, 24),
     ("y[i] = x[i + 2", "`[` is never closed: `]` is missing", 1, 9),
     ("y[i] = (x[i] + 2]", "`(` is never closed: `)` is missing before `]`", 1, 8),
     ("y[i] = x[i] + 2)", "`)` closes nothing", 1, 16),

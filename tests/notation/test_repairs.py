@@ -54,6 +54,23 @@ def test_a_letter_of_the_left_that_limits_a_sum_is_an_index(text, wanted):
     assert found == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"m = \frac{1}{n} \sum_{t=0}^{n-1} x_t, \quad c = \frac{1}{n} \sum_{t=1}^{n-1} x_t x_{t-1}",
+        "c = 1/N sum_{s=1}^{N-1} x[s] x[s-1]\nm = 1/N sum_{t=0}^{N-1} x[t]",
+    ],
+)
+def test_a_sum_over_a_whole_axis_from_0_tells_where_positions_begin(text):
+    found = Equations(text).evaluate({"x": [1.0, 2.0, 4.0, 8.0]})
+    assert found == {"m": pytest.approx(15 / 4), "c": pytest.approx((2 + 8 + 32) / 4)}
+
+
+def test_a_sum_from_0_over_another_axis_tells_nothing():
+    with pytest.raises(NotationError, match="`s` runs from 1 to t: are positions counted from 0"):
+        Equations(r"m = \sum_{k=0}^{n-1} w_k \\ y_t = \sum_{s=1}^{t} x_s")
+
+
 def test_a_sum_without_end_is_told_its_end():
     with pytest.raises(NotationError, match="an axis has an end: write its size"):
         Equations(r"G_t = \sum_{k=0}^{\infty} \gamma^k r_{t+k}")

@@ -36,6 +36,15 @@ READ = [
     (r"A = B \odot C", {"B": ("i", "i"), "C": ("i", "i"), "A": 2}, "A[i,j] = B[i,j] C[i,j]"),
     (r"y_i = \sum_j W^2_{ij} x_j", {"W": 2, "x": 1}, "y[i] = sum[j](W[i,j]^2 x[j])"),
     (r"y_i = \sum_j W^2_{ij} x_j", {"W_2": 2, "x": 1}, "y[i] = sum[j](W_2[i,j] x[j])"),
+    ("J = ||W||^2_F", {"W": ("i", "j"), "J": ()}, "J = sqrt(W[I,J]^2)^2"),
+    (r"J = \lambda \|W\|^2_F", {"W": ("i", "j"), "J": (), "lam": ()}, "J = lam sqrt(W[I,J]^2)^2"),
+    ("A(t) = lam A(t-1) + h(t) h(t)^T", {"h": ("t", "i"), "A": ("t", "i", "i"), "lam": ()},
+     "A[t,i,i'] = lam A[t-1,i,i'] + h[t,i] h[t,i']"),
+    ("A(t) = k(t-1) v(t)^T", {"k": ("t", "i"), "v": ("t", "j"), "A": ("t", "i", "j")}, "A[t,i,j] = k[t-1,i] v[t,j]"),
+    ("A = X^T X + gamma*I", {"X": ("n", "i"), "A": ("i", "i"), "gamma": ()},
+     "X in R^{n x i}\nA[i,i'] = X[N,i] X[N,i'] + gamma * [i == i']"),
+    ("A = W + I/gamma + 1/I", {"W": ("i", "i"), "A": ("i", "i"), "gamma": ()},
+     "W in R^{i x i}\nA[i,i'] = W[i,i'] + [i == i']/gamma + 1/i"),
     (r"Y = XW + b", {"X": 2, "W": 2, "b": 1, "Y": 2}, "Y[i,j] = X[i,K] W[K,j] + b[j]"),
 ]  # fmt: skip
 
@@ -56,7 +65,7 @@ def test_signature_of_equations_reads_another_text_about_them():
     assert not reference.compare(wrong).equal
 
 
-@pytest.mark.parametrize("axes", ["ij", [1.5], {"i": 2.5}.values()])
+@pytest.mark.parametrize("axes", ["ij", 0.5, [1.5], {"i": 2.5}.values()])
 def test_axes_that_are_none_are_refused(axes):
     with pytest.raises(NotationError, match="the axes of `W` are a number, a shape or a list of names"):
         parse("y = W", {"W": axes})

@@ -1,1 +1,1 @@
-"""Reading: text in ASCII or LaTeX becomes tokens (`scanner`, `latex_reader`), tokens a tree (`parser`)."""
+"""Reading: text in ASCII or LaTeX becomes tokens (`latex_reader`, on `scanner`), tokens a tree (`parser`)."""

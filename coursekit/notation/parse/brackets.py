@@ -13,6 +13,7 @@ from .tokens import Tokens, as_, closing, kind_at, level, opening, refuse, split
 
 CONDITIONAL = "(|"  # the bracket of `P(a | b)`
 _CLOSES = {"LPAR": "RPAR", "LSQ": "RSQ", "LGRP": "RSQ", "LBRACE": "RBRACE", "BAR": "BAR", "NORM": "NORM"}
+_BETWEEN = ("SEMI", "NORM", "EQ", "CMP")  # lay vectors end to end, or ask
 _SIGN = {"LPAR": ")", "LSQ": "]", "LGRP": "]", "LBRACE": "}", "BAR": "|", "NORM": "||"}
 
 
@@ -31,11 +32,9 @@ def conditions(tokens: Tokens, known: Signature, source: str) -> Tokens:
         if letters.keys() != set(shape):
             written = [source[t.start_pos : t.end_pos] for t in letters.values()]
             both = [f"{name}[{','.join(order)}]" for order in (written, written[::-1])]
-            message = (
-                f"which axis is which? Write `{both[0]}` or `{both[1]}`; here they are {','.join(shape)}"
-            )
+            message = f"which axis is which? Write `{both[0]}` or `{both[1]}`; here they are "
             repairs = (source[: token.start_pos] + one + source[tokens[stop].end_pos :] for one in both)
-            raise refuse(message, source, token, tuple(repairs))
+            raise refuse(message + ",".join(shape), source, token, tuple(repairs))
         for place, axis in zip(range(k + 2, stop, 2), shape, strict=True):
             out[place] = letters[axis]
             if place > k + 2:
@@ -75,11 +74,21 @@ def pair(tokens: Tokens, source: str) -> Tokens:
     out: Tokens = []
     stack: list[tuple[Token, int]] = []
     skip: int | None = None  # inside `| …)` of a conditional: the stack depth that ends it
-    for token in _bars(tokens):
+    for k, token in enumerate(tokens):
         kind = token.type
         opened = stack[-1][0] if stack else None
         within = opened.type if opened is not None else ""
-        if kind in ("BAR", "NORM"):
+        named = skip is None and within == "LSQ" and kind_at(out, stack[-1][1] - 1) == "NAME"
+        if opened is not None and named and kind in _BETWEEN:  # W [a; b], x [i < j]: no indices
+            at, within = stack[-1][1], "LGRP"
+            out[at] = as_("LGRP", opened)
+            stack[-1] = (out[at], at)
+        if kind == "NORM" and within == "BAR":  # of |u||v|: it closes one and opens another
+            bar = as_("BAR", token, "|")
+            _add(out, "BAR_CLOSE", bar, skip)
+            stack[-1] = (bar, len(out))
+            _add(out, "BAR_OPEN", bar, skip)
+        elif kind in ("BAR", "NORM"):
             called = within == "LPAR" and kind_at(out, stack[-1][1] - 1) == "NAME"
             if kind == "NORM" and (called or within == "LGRP") and _ends_operand(out):
                 _add(out, "COMMA" if called else "SEMI", token, skip)  # D(p || q), [a || b]
@@ -95,7 +104,7 @@ def pair(tokens: Tokens, source: str) -> Tokens:
                 _add(out, kind + "_OPEN", token, skip)
         elif kind in _CLOSES:
             if kind == "LGRP" and out and out[-1].end_pos == token.start_pos:
-                _torn(tokens, token, out[-1], source)
+                _torn(tokens[k + 1 :], token, out[-1], source)
             stack.append((token, len(out)))
             if len(stack) > MAX_DEPTH:
                 raise refuse(f"brackets are nested more than {MAX_DEPTH} deep", source, token)
@@ -103,13 +112,13 @@ def pair(tokens: Tokens, source: str) -> Tokens:
         elif kind in ("RPAR", "RSQ", "RBRACE"):
             if opened is None:
                 raise refuse(f"`{token}` closes nothing", source, token)
-            if _CLOSES[opened.type] != kind:
+            if _CLOSES[stack[-1][0].type] != kind:
                 message = f"`{opened}` is never closed: `{_SIGN[opened.type]}` is missing before `{token}`"
                 raise refuse(message, source, opened)
             if skip is not None and len(stack) == skip:
                 skip = None
             stack.pop()
-            _add(out, "RGRP" if opened.type == "LGRP" else kind, token, skip)
+            _add(out, "RGRP" if within == "LGRP" else kind, token, skip)
         else:
             _add(out, "_EQ" if kind == "EQ" and not stack else kind, token, skip)
     if stack:
@@ -140,9 +149,9 @@ def _ends_below(tokens: Tokens, source: str) -> None:
         raise refuse("where does the fraction end? Write `a/(b c)` or `a/b * c`", source, first, repairs)
 
 
-def _torn(tokens: Tokens, token: Token, before: Token, source: str) -> None:
+def _torn(after: Tokens, token: Token, before: Token, source: str) -> None:
     """`W[i][j]` and `tanh(x)[i]` are no products."""
-    for inner in tokens[tokens.index(token) + 1 :] if before.type in ("RPAR", "RSQ") else ():
+    for inner in after if before.type in ("RPAR", "RSQ") else ():
         if inner.type == "RSQ":
             where = "in one pair of brackets: `W[i,j]`" if before.type == "RSQ" else "inside: `tanh(x[i])`"
             raise refuse(f"this is no index of a tensor; write it {where}", source, token)
@@ -159,17 +168,6 @@ def _ends_operand(out: Tokens) -> bool:
     if out and out[-1].type == "RSQ":  # but not the index of a sum
         return out[opening(out) - 1].type not in ("BIGOP", "REDUCER")
     return bool(out) and out[-1].type in ("NAME", "NUMBER", "RPAR", "RGRP", "RBRACE", "BAR_CLOSE")
-
-
-def _bars(tokens: Tokens) -> Tokens:
-    """`|u||v|`: the second sign closes one and opens another."""
-    out: Tokens = []
-    opened = False
-    for token in tokens:
-        both = token.type == "NORM" and opened
-        out += [as_("BAR", token, "|")] * 2 if both else [token]
-        opened ^= token.type == "BAR"
-    return out
 
 
 def _indexed(tokens: Tokens) -> Tokens:

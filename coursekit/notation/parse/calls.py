@@ -9,7 +9,7 @@ function is used.
 import difflib
 from collections.abc import Collection
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from lark import Token
 
@@ -19,7 +19,7 @@ from .brackets import CONDITIONAL
 from .facts import Seen, depths
 from .lexer import Signature
 from .symbols import FUNCTIONS, PYTHON, REDUCERS
-from .tokens import Tokens, as_, closing, count, kind_at, level, refuse, split
+from .tokens import Tokens, as_, closing, count, kind_at, outside, refuse, split
 
 MAX_TOKENS = 20_000
 Definition = tuple[list[str], Tokens]  # the parameters, and the right side
@@ -117,15 +117,11 @@ def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> T
     k = 0
     while k < len(tokens):
         token, k = tokens[k], k + 1
-        if (
-            token.type not in ("NAME", "FUNC")
-            or _word(token) not in functions
-            or kind_at(tokens, k) != "LPAR"
-        ):
+        definition = functions.get(_word(token)) if kind_at(tokens, k) == "LPAR" else None
+        if definition is None:
             out.append(token)
             continue
-        parameters, body = functions[_word(token)]
-        stop = closing(tokens, k)
+        (parameters, body), stop = definition, closing(tokens, k)
         arguments = split(_written(tokens[k + 1 : stop], functions, source))
         if len(arguments) != len(parameters):
             message = f"`{_word(token)}` takes {len(parameters)} arguments, you wrote {len(arguments)}"
@@ -145,8 +141,6 @@ def _written(tokens: Tokens, functions: dict[str, Definition], source: str) -> T
 # ── indices, arguments or a factor ───────────────────────────────────────────────────────────
 
 _PLAIN = frozenset({"NAME", "NUMBER", "PLUS", "MINUS", "STAR", "COMMA", "LSUB", "RSUB"})
-
-
 _FUNCTION_LETTERS = frozenset({"f", "g", "pi", "phi", "varphi", "psi", "Phi", "Psi"})
 _INDICATORS = frozenset({"I", "ind", "indicator", "Indicator"})
 
@@ -208,8 +202,6 @@ class Calls:
         index_like = bool(inside) and all(map(partial(self.may_be_index, inside), range(len(inside))))
         index_like |= kind_at(inside, 0) in ("REDUCER", "BIGOP") and inside[0] == "argmax"
         known = name.text in self.tensors or name.text in self.lefts
-        if not index_like and not script and count(inside) == self.signature.ranks.get(name.text):
-            index_like = all(t.type in _PLAIN and (t.type != "NAME" or self.strange(t.value)) for t in inside)
         if self.signature and not known and any(t.type == "LSUB" for t in inside):
             index_like = False  # CELL(h_{t-1,J}, x_{t,K}): of tensors that are given, in none that is
         if (name.opaque and not (known and index_like)) or _asks(inside):
@@ -236,8 +228,7 @@ class Calls:
         if index_like and not word and name.base not in GREEK and name.text not in self.seen.bare:
             shifted = any(t.type in ("PLUS", "MINUS") for t in inside) and inside[1].type != "LSUB"
             if shifted and len(name.base) == 1:
-                message = f"`{name.text}(…)` can be an entry, written `{name.text}[…]`, or a product, "
-                raise refuse(f"{message}written `{name.text} * (…)`", self.source, token)
+                raise refuse(_or_product(name, f"an entry, written `{name.text}[…]`"), self.source, token)
             return "LIDX"
         if name.text in self.tensors and not commas:
             return ""
@@ -271,11 +262,6 @@ class Calls:
             looked |= rank is None or rank == count(inside[k + 2 : closing(inside, k + 1)])
         return looked or name.index in self.letters or (is_capital(name.index) and len(name.base) == 1)
 
-    def strange(self, name: Name) -> bool:
-        """A letter that is no tensor, so that it can only be an index: the u of `c(u,v)`."""
-        letter = name.plain and len(name.base) == 1 and name.base.islower()
-        return letter and self.signature.find(name) is None and name.text not in self.lefts
-
     def is_size(self, name: Name) -> bool:
         """A size, an index as a number, or sizes side by side."""
         stems = self.letters | {i.rstrip("0123456789'") for i in self.letters}
@@ -299,11 +285,13 @@ class Calls:
 
 
 def _function(name: Name) -> str:
-    product = f"or a product, written `{name.text} * (…)`"
-    return f"`{name.text}(…)` can be a function, defined on a line of its own, `{name.text}(z) = tanh(z)`, {product}"
+    return _or_product(name, f"a function, defined on a line of its own, `{name.text}(z) = tanh(z)`")
+
+
+def _or_product(name: Name, other: str) -> str:
+    return f"`{name.text}(…)` can be {other}, or a product, written `{name.text} * (…)`"
 
 
 def _asks(tokens: Tokens) -> bool:
     """Is it the `x = v` of `P(x = v)`? A comparison in brackets of its own is a factor: `y[j] ([i = j] - p[i])`."""
-    levels = accumulate(map(level, tokens))
-    return any(at == 0 and t.type in ("EQ", "CMP") for at, t in zip(levels, tokens, strict=True))
+    return any(tokens[k].type in ("EQ", "CMP") for k in outside(tokens))

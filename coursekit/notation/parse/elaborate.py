@@ -6,7 +6,7 @@ from lark import Token, Tree
 
 from .. import tree as T
 from ..errors import NotationError
-from ..names import capital_of, small_of
+from ..names import capital_of, fresh, small_of
 from ..sums import close, doubtful, is_capital, opens, rename_outside
 from ..tree import children, free_indices, substitute, transform, walk
 from .build import apart, reuses
@@ -84,7 +84,7 @@ class Elaborator(ExpressionReader):
             raise self.error(message + "; a derivative has a name, `dz[j] = …`" * quotient, left)
         name, _, round_, square = parts_of(left)
         conditional = round_ is not None and square is None and name.value.text not in self.facts.indices
-        lhs = self.reference(left, left_side=True)
+        lhs = self.x_reference(left, left_side=True)
         if not isinstance(lhs, T.Ref):
             raise self.error("the left side must be one tensor, such as `h[b,t,j]`", left)
         rank = self.facts.signature.ranks.get(lhs.name)
@@ -107,10 +107,7 @@ class Elaborator(ExpressionReader):
         for affine in left.indices:
             index = affine.plain
             if index is not None and is_capital(index) and index not in names:
-                small, used = small_of(index), set(T.letters(left, body))
-                while small in used or small in names.values():
-                    small += "'"
-                names[index] = small
+                names[index] = fresh(small_of(index), {*T.letters(left, body), *names.values()})
         if names:
             left, body = substitute(left, names), rename_outside(body, names)
         kinds = {type(n) for n in walk(body)}

@@ -4,7 +4,7 @@ import operator
 import re
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import cast
 
 from lark import Token, Tree
@@ -19,8 +19,17 @@ from ..sums import is_capital, opens
 from .build import add, both, divide, multiply, negate, reduction
 from .facts import bare_name, bound_names, bracketed, names_in, parts_of, rules
 from .matrix import BARS, DIAG, ENTRY, HADAMARD, WHOLE
-from .positions import matters
+from .positions import matters, moved
 from .references import MAX_DEPTH, ReferenceReader, edge, terms_of, unmarked
+
+_CONDITION = "a condition cannot stand here; `[i == j]` is 1 where it holds"
+# Rules of the grammar that are no number where one must stand.
+_MISPLACED = {
+    "comparison": _CONDITION,
+    "both": _CONDITION,
+    "dots": "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`",
+    "floor": "`//` stands in an index, with a number after it: `x[t//2]`",
+}
 
 
 class ExpressionReader(ReferenceReader):
@@ -32,6 +41,8 @@ class ExpressionReader(ReferenceReader):
             raise self.error(f"this expression is nested more than {MAX_DEPTH} deep", tree)
         try:
             assert isinstance(tree, Tree)
+            if sentence := _MISPLACED.get(tree.data):
+                raise self.error(sentence, tree)
             return cast("T.Expr", getattr(self, "x_" + tree.data)(tree))
         finally:
             self.depth -= 1
@@ -99,9 +110,6 @@ class ExpressionReader(ReferenceReader):
             raise self.error(message, token, tuple(both))
 
     x_divide = x_star = x_dot = x_matmul = x_times
-
-    def x_floor(self, tree: Tree[Token]) -> T.Expr:
-        raise self.error("`//` stands in an index, with a number after it: `x[t//2]`", tree)
 
     def x_hadamard(self, tree: Tree[Token]) -> T.Expr:
         """Entry by entry; in index notation a product like any other."""
@@ -217,11 +225,9 @@ class ExpressionReader(ReferenceReader):
         return T.Cases(tuple(branches), self.expr(last.children[0]), span=self.span(tree))
 
     def x_concat(self, tree: Tree[Token]) -> T.Expr:
-        parts = cast("list[Tree[Token]]", tree.children)
-        span = self.span(tree)
-        if any(p.data == "dots" for p in parts):
+        if rules(tree)["dots"]:
             return self.heads(tree)
-        return T.Concat("", tuple(("", self.expr(p)) for p in parts), span=span)
+        return T.Concat("", tuple(("", self.expr(p)) for p in tree.children), span=self.span(tree))
 
     def heads(self, tree: Tree[Token]) -> T.Expr:
         """`a[0,t,I]; …; a[K-1,t,I]`: one part for each value of the index that changes."""
@@ -232,29 +238,15 @@ class ExpressionReader(ReferenceReader):
         well = len(shape) in (3, 4) and shape.count("dots") == 1 and shape[-2] == "dots"
         first, last = unmarked(body), unmarked(self.expr(tree.children[-1])) if well else None
         if isinstance(first, T.Ref) and isinstance(last, T.Ref) and first.name == last.name:
-            pairs = enumerate(zip(first.indices, last.indices, strict=False))
-            differ = [(k, a, b) for k, (a, b) in pairs if a != b]
-            match differ:
-                case [(k, T.Affine((), 0), T.Affine(((_, size),), -1))] if len(first.indices) == len(
-                    last.indices
-                ):
+            pairs = enumerate(zip_longest(first.indices, last.indices))
+            match [(k, a, b) for k, (a, b) in pairs if a != b]:
+                case [(k, T.Affine((), 0), T.Affine(((_, size),), -1))]:
                     head = size.name if isinstance(size, T.SizeOf) else str(size)
-                    body = replace(
-                        first, indices=(*first.indices[:k], T.index(head), *first.indices[k + 1 :])
-                    )
+                    body = moved(first, k, T.index(head))
                     inner = [c for c in opens(body) if c != head]
                     return T.Flatten("", (head, *inner), body, span=self.span(tree))
         message = "dots stand between the first and the last part: `a[0,t,I]; ...; a[K-1,t,I]`"
         raise self.error(message, tree)
-
-    def x_dots(self, tree: Tree[Token]) -> T.Expr:
-        message = "dots cannot stand here; heads are laid end to end by `c[t,C] = concat[h,i](head[h,t,i])`"
-        raise self.error(message, tree)
-
-    def x_comparison(self, tree: Tree[Token]) -> T.Expr:
-        raise self.error("a condition cannot stand here; `[i == j]` is 1 where it holds", tree)
-
-    x_both = x_comparison
 
     def x_reduce(self, tree: Tree[Token]) -> T.Expr:
         head, indices, body = cast("tuple[Token, Tree[Token] | None, Tree[Token]]", tree.children)
@@ -278,7 +270,7 @@ class ExpressionReader(ReferenceReader):
 
     def left_over(self, value: T.Expr, body: Tree[Token], kept: bool = False) -> tuple[str, ...]:
         """The indices that `mean(x[n,k])` can only run over: those that nothing else uses, or the only one."""
-        found = [parts_of(reference) for reference in rules(body, "reference")]
+        found = [parts_of(reference) for reference in rules(body)["reference"]]
         if not self.facts.matrices and any(script or round_ for _, script, round_, _ in found):
             return ()  # `softmax(z_t)`: z_t may be a vector
         around = [] if kept else self.around  # a softmax keeps its index, which a sum around it may use up
@@ -319,7 +311,7 @@ class ExpressionReader(ReferenceReader):
         """The j of `sum_{i < j} w_ij`, which nothing else tells: the sum runs over pairs."""
         letters = {own.index for side in item.children[0::2] if (own := bare_name(side)) and not own.capital}
         letters -= {*found, *self.left, *self.around} | self.facts.sizes | self.facts.tensors
-        parts = [part for r in rules(body, "reference") for part in parts_of(r)[1:] if part is not None]
+        parts = [part for r in rules(body)["reference"] for part in parts_of(r)[1:] if part is not None]
         inside = {t.value.index for part in parts for t in names_in(part)}
         return sorted(letters & inside)
 
@@ -328,7 +320,6 @@ class ExpressionReader(ReferenceReader):
 
         Positions begin at 0 here and at 1 on many pages. From 0 or 1 to the axis's size is the whole axis either way,
         and so is a sum between two indices; where the beginning matters, a line must tell it."""
-        base = self.facts.base
         first = self.affine(item.children[2])
         if self.beyond(upto) and first in (T.Affine(()), T.Affine((), 1)):
             return []
@@ -336,6 +327,9 @@ class ExpressionReader(ReferenceReader):
         low = None if start.terms else start.const
         top = self.size_above(upto)
         past = top is not None and stop.const == 0
+        base = self.facts.base
+        if base is None and not past and self.facts.from_zero(name, top):
+            base = 0
         if base is None:
             between = low is None and any(isinstance(a, str) for _, a in stop.terms)
             if not (low == 0 or between or (past and low in (None, 1))):
@@ -413,9 +407,6 @@ class ExpressionReader(ReferenceReader):
             return self.affine(tree)
         except NotationError:
             return None
-
-    def x_reference(self, tree: Tree[Token]) -> T.Expr:
-        return self.reference(tree)
 
 
 def _each(tree: Tree[Token] | Token) -> list[Tree[Token]]:

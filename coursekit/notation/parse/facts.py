@@ -1,6 +1,7 @@
 """What a whole text tells about its names: `Seen` by its tokens, before any is decided, `Facts` by the trees."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,6 +35,7 @@ class Seen:
     matrix: bool = False  # indices above: bare capitals are matrices
     layers: bool = False  # numbers alone stand in round brackets, on a left side too: `a^{(1)} = …`
     raised: dict[str, set[str]] = field(default_factory=dict)  # letters above the name of a left side: `c^t`
+    compared: set[str] = field(default_factory=set)  # `1 if i = l and j = k`: letters that are compared
 
 
 def depths(tokens: Tokens) -> Iterator[tuple[int, Token, str]]:
@@ -73,12 +75,15 @@ def survey(statements: list[Tokens]) -> Seen:
                 if k == 0:
                     seen.lefts.append(name)
             if following in ("EQ", "CMP") and kind_at(tokens, k + 2) == "NAME":
-                other = tokens[k + 2].value  # `1 if i = l and j = k`: letters that are compared
-                seen.bound |= {n.base for n in (name, other)} if _letter(name) and _letter(other) else set()
+                other = tokens[k + 2].value
+                seen.compared |= (
+                    {n.base for n in (name, other)} if _letter(name) and _letter(other) else set()
+                )
             if following == "LSQ":
                 seen.tensors.add(name.text)
             elif name.plain and following != "LPAR":
                 seen.bare.add(name.text)
+    seen.bound |= seen.compared
     upper = {n.base for n in seen.lefts if n.sups}
     rounds = [g.items for n in seen.names for g in (*n.sups, *n.subs) if g.round]
     led = any(g.round for n in seen.lefts for g in (*n.sups, *n.subs))
@@ -182,6 +187,7 @@ class Facts:
     ends: dict[str, set[str]] = field(default_factory=dict)  # the T of `b[T-1,i] = 1` beside `b[t,i] = …`
     tops: dict[str, str] = field(default_factory=dict)  # in the upper limit of a sum -> the index of that sum
     base: int | None = None  # the first position, where a line tells it
+    begun: list[tuple[str, str]] = field(default_factory=list)  # the t and the n of `\\sum_{t=0}^{n-1}`
     matrix: bool = False  # superscript indices: bare capitals are matrices whose shapes are to be declared
 
     @property
@@ -196,6 +202,10 @@ class Facts:
         free = (t for t in tops if small_of(t) not in self.stems and t not in self.indices)
         self.limits = {top: tops[top] for top in free}
 
+    def from_zero(self, index: str, top: str | None) -> bool:
+        """Does a sum from 0 to the size less 1 tell where the positions of this index begin?"""
+        return any(n in self.sizes and (t == index or n == top) for t, n in self.begun)
+
     def is_size(self, index: str) -> bool:
         ranged = index in self.indices or small_of(index) in self.stems
         return index in self.sizes or (ranged and is_capital(index))
@@ -207,32 +217,16 @@ class Facts:
 
 
 def names_in(tree: Tree[Token] | Token | None) -> list[Token]:
-    """The NAME tokens below a tree, in order of writing."""
-    found, stack = [], [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Tree):
-            stack += node.children[::-1]
-        elif node is not None and node.type == "NAME":
-            found.append(node)
-    return found
+    """The NAME tokens below a tree, in order of writing: each begins the subtree that it stands in."""
+    made = tree.iter_subtrees_topdown() if isinstance(tree, Tree) else ()  # type: ignore[no-untyped-call]
+    return [cast(Token, node.children[0]) for node in made if node.data in ("reference", "apply")]
 
 
-def rules(tree: Tree[Token], rule: str) -> list[Tree[Token]]:
-    """The subtrees that a rule of the grammar made, in order of writing."""
-    return all_rules(tree).get(rule, [])
-
-
-def all_rules(tree: Tree[Token]) -> dict[str, list[Tree[Token]]]:
+def rules(tree: Tree[Token]) -> dict[str, list[Tree[Token]]]:
     """Every subtree under the name of its rule, each list in order of writing."""
-    found: dict[str, list[Tree[Token]]] = {}
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        found.setdefault(node.data, []).append(node)
-        for child in reversed(node.children):
-            if isinstance(child, Tree):
-                stack.append(child)
+    found: dict[str, list[Tree[Token]]] = defaultdict(list)
+    for node in tree.iter_subtrees_topdown():  # type: ignore[no-untyped-call]
+        found[node.data].append(node)
     return found
 
 
@@ -259,8 +253,8 @@ def bare_name(tree: Tree[Token] | Token | None) -> Name | None:
 
 def bracketed(tree: Tree[Token]) -> bool:
     """Does a name with brackets of its own stand here: a tensor's entry, or a function?"""
-    made = all_rules(tree)
-    return "apply" in made or any(any(reference.children[1:]) for reference in made.get("reference", []))
+    made = rules(tree)
+    return bool(made["apply"]) or any(any(reference.children[1:]) for reference in made["reference"])
 
 
 def bound_names(item: Tree[Token] | Token) -> list[str]:
@@ -274,9 +268,9 @@ def bound_names(item: Tree[Token] | Token) -> list[str]:
     return [name.index] if name else []
 
 
-def gather(trees: list[Tree[Token]], said: list[Directive], matrix: bool, signature: Signature) -> Facts:
+def gather(trees: list[Tree[Token]], said: list[Directive], seen: Seen, signature: Signature) -> Facts:
     """What is said of the system, what its tokens and its left sides tell, and the signature."""
-    facts = Facts(matrix=matrix, signature=signature, ends=_ends(trees))
+    facts = Facts(matrix=seen.matrix, signature=signature, ends=_ends(trees), indices=set(seen.compared))
     facts.base = next((int(d.values[0]) for d in said if d.word == "positions"), None)
     for directive in (d for d in said if d.word == "shape"):
         for name, dims in zip(directive.names, directive.values, strict=True):

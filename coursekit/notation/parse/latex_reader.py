@@ -1,19 +1,196 @@
-"""LaTeX to the tokens of the ASCII forms: `\\frac`, `\\underset`, `\\sum_…^…`, accents, cases, displays."""
+"""Characters to tokens, those of LaTeX to the tokens of the ASCII forms: `\\frac`, `\\sum_…^…`, accents, cases."""
 
 import re
+from dataclasses import replace
 
 from lark import Token
 
+from .. import functions
 from ..errors import NotationError
 from ..names import ACCENTS, GREEK, Name
 from . import symbols as S
-from .scanner import COMMAND, Scanner
+from .scanner import COMMAND, KEYWORDS, MAX_DEPTH, Scanner
+from .tokens import as_
 
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?|\.\d+")
+_REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
+_OPTION = re.compile(r",\s*(?:dim|axis)\s*=\s*(-?\d+)\s*(?=\))")
+_STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
+_BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
+_SLICE = re.compile(r":(?=\s*[,\]])")
+MAX_DIGITS = 300
+_ALL = re.compile(r"\s*(all|each|every|any)\b")
+_INDEXED = r"\[[^\]]*\]\s*(\\left)?\s*\(|_(\{[^}]*\}|[A-Za-z]+)\s*(\\left)?\s*[\w\\(]"  # [i](…, _{i} …
+_JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
+_ARG = re.compile(r"\s*(?:\\,)?\s*\\?(max|min)(?![A-Za-z])")
+_OFTEN_NAMES = ("mean", "var", "std", "norm")  # words that are often a tensor's name
+_ENTRIES = r"\[\s*[a-z]\d?'?(\s*[-+]\s*\d+)?(\s*,\s*[a-z]\d?'?(\s*[-+]\s*\d+)?)*\s*\]"  # sigma[t-1,i]
+_OPERATOR = re.compile(
+    r"\.\.\.?|\.\*|\.(?=[ \t]*[A-Za-z\\(\[])|<=|>=|==|!=|\|\||\*\*|//|[-+*/=<>()\[\]{},;^|@]"
+)
 _OVER = re.compile(r"\s+over\s+([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s+of\b")
 
 
 class LatexReader(Scanner):
     """The reader of both spellings; a text may mix them."""
+
+    def tokens(self) -> list[Token]:
+        self.scan(self.end)
+        return self.out
+
+    def scan(self, end: int) -> None:
+        """Read tokens up to `end` (the text's end, or that of a braced argument)."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"brackets are nested more than {MAX_DEPTH} deep", self.pos)
+        outer, self.end = self.end, end
+        while self.pos < self.end:
+            if self.text[self.pos] == " ":
+                self.pos += 1
+            else:
+                self.one()
+        self.end = outer
+        self.depth -= 1
+
+    def one(self) -> None:
+        start, char = self.pos, self.text[self.pos]
+        if char == "\n":
+            self.pos += 1
+            if not self.cases and not self.display:
+                self.emit("NEWLINE", "\n", start)
+        elif char in "\a\b\f\v\t\r" and (slip := S.escaped(self.text, start, self.end)):
+            raise self.error(slip[0], start, slip[1])
+        elif char.isspace() or char in "$~" or char in S.UNSEEN or (char == "&" and not self.cases):
+            self.pos += 1
+        elif char == "%" and self.ahead(_REMAINDER) and self.operand():
+            hint = "`%` begins a comment, as in LaTeX; for a remainder give each its own place: `y[t,0] = x[2*t]` and "
+            raise self.error(hint + "`y[t,1] = x[2*t+1]` on two lines", start)
+        elif char in "#%":
+            newline = self.text.find("\n", self.pos, self.end)
+            self.pos = self.end if newline < 0 else newline
+        elif char == "\\" or char in S.LETTERS:
+            self.command()
+        elif char in "0123456789." and (number := self.ahead(_NUMBER)):
+            self.pos = number.end()
+            digits, _, exponent = number.group().lower().partition("e")
+            if len(digits) > MAX_DIGITS or len(exponent) > 4 or abs(int(exponent or 0)) > MAX_DIGITS:
+                raise self.error(f"a number has at most {MAX_DIGITS} digits", start, self.pos - start)
+            self.emit("NUMBER", number.group(), start)
+        elif char in "tnjmF" and (package := self.ahead(S.PACKAGES)):
+            self.pos = package.end()
+        elif word := self.ahead(_WORD):
+            self.pos = word.end()
+            self.word(word.group(), start)
+        elif char == "." and self.ahead(_STOP):
+            self.pos += 1  # the full stop of a sentence
+        elif char in "²³⁴":
+            self.pos += 1
+            self.emit("CARET", "^", start)
+            self.emit("NUMBER", str("  ²³⁴".index(char)), start)
+        elif char == "," and (option := self.ahead(_OPTION)):
+            self.option(option)
+        elif char == "{" and (name := self.whole_name()):
+            self.finish(name, start)
+        elif operator := self.ahead(_OPERATOR):
+            self.operator(operator.group(), start)
+        elif char == "&" and self.cases:
+            self.pos += 1
+            if self.last == "COMMA":
+                self.out.pop()
+            if not self.ahead(_BRANCH):
+                self.emit("IF", "if", start)
+        elif char == "_" and (at := self.norm()):
+            order = "".join(self.group(sup=False).items)
+            if order not in ("F", "2", "1", "inf", "infty"):
+                hint = "a norm is the root of the squares; write another as a sum: "
+                raise self.error(hint + "`sum[i](abs(x[i])^3)^(1/3)`", start, self.pos - start)
+            sign = f"||{order[:3]}" if order in ("1", "inf", "infty") else "||"
+            self.out[at] = as_("NORM", self.out[at], sign)
+        elif char == "_" and self.bracketed_name():
+            name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
+            start = self.out[-3].start_pos or 0
+            del self.out[-3:]
+            self.finish(name, start)
+        elif char == "_" and self.last in ("RPAR", "RSQ", "RBRACE"):
+            group = self.group(sup=False)  # (W x)_i: an entry of what stands in the brackets
+            if group.items == ("plus",):  # [x]_+: its positive part
+                return self.wrap("relu")
+            after = self.pos
+            self.emit("LENTRY", "_", start, start + 1)
+            self.pos = group.place[0]
+            self.scan(group.place[1])
+            self.pos = after
+            self.emit("RENTRY", "}", after - 1, after)
+        elif char == "_":
+            raise self.error("a subscript must follow a name: `h_t`, `h_{t-1}`", start)
+        elif self.text.startswith(":=", start):
+            self.pos += 1
+        elif char == ":" and self.last == "NAME" and self.leads(-1):
+            self.pos += 1  # a label before the equation: `LSTM: …`
+            self.out.pop()
+        elif self.ahead(_SLICE) and self.last in ("LSQ", "COMMA"):
+            self.pos += 1
+            self.emit("SLICE", ":", start)
+        elif char == ":" and self.under:
+            self.pos += 1
+            self.emit("COMMA", ",", start)
+        else:
+            raise self.error(S.stranger(char), start)
+
+    def word(self, word: str, start: int, text_word: bool = False) -> None:
+        """A word that begins at `start` has been read up to `pos`: finish it and emit it."""
+        if word in KEYWORDS and not self.follows("_", "^", "[", "'"):
+            return self.keyword(word, start)
+        if word in ("for", "when") and self.operand() and self.follows(" "):
+            every = self.ahead(_ALL)
+            return self.for_all(start) if every else self.keyword("if", start)
+        self.finish(Name(word, text_word=text_word), start)
+
+    def finish(self, name: Name, start: int) -> None:
+        """Read sub- and superscripts, primes and `.grad`, then emit the name or what it turns out to be."""
+        often = S.REDUCERS.get(name.base) in _OFTEN_NAMES
+        own = name.base in self.defined or (often and not self.ahead(_INDEXED) and not self.follows("("))
+        whole = start == 0 and self.pos == self.end  # the name of a tensor, and no text
+        tensor = S.FUNCTIONS.get(name.base) in functions.SAID and self.follows("[")  # power[t]
+        tensor |= name.base == "sigma" and self.ahead(_ENTRIES) is not None
+        own = own or whole or tensor
+        if found := self.ahead(_JOINED):  # leaky_relu, log_softmax
+            joined = (name.base + found.group(1)).lower()
+            if joined in S.FUNCTIONS or joined in S.REDUCERS:
+                name, self.pos = replace(name, base=joined), found.end()
+        if name.plain and name.base in S.ABSENT and not own and not self.follows("[", "_", "^"):
+            raise self.error(f"`{name.base}` is no function of this language; {S.ABSENT[name.base]}", start)
+        if not own and len(name.base) > 2 and name.base.lower() in S.FUNCTIONS and self.opens():
+            name = replace(name, base=S.FUNCTIONS[name.base.lower()])  # Softplus, Tanh
+        if name.plain and name.base in S.REDUCERS and not own:
+            return self.reducer(S.REDUCERS[name.base], start, big=False)
+        if name.plain and name.base in ("where", "with") and self.operand() and not self.opens():
+            return self.emit("QUAD", "", start)
+        if name.plain and name.base == "where":
+            raise self.error(S.REFUSED[name.base], start, self.pos - start)
+        if name.plain and name.base == "arg" and (head := self.ahead(_ARG)):
+            self.pos = head.end()
+            return self.reducer(S.REDUCERS["arg" + head[1]], start, big=False)
+        name = self.scripts(name)
+        told = name.base not in ("sigma", "tr", "Tr", "trace", "diag")
+        if name.base in S.FUNCTIONS and not own and not name.accents and (told or self.opens()):
+            function = S.FUNCTIONS[name.base]
+            marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
+            if name.base == "sigma" and marks == ["^2"] and not name.primes:
+                hint = "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or "
+                raise self.error(hint + "`sigma^2 * (…)`, a product", start, self.pos - start)
+            if name.plain:
+                return self.emit("FUNC", function, start)
+            mark = "'" if name.primes else (marks or ["-"])[0]
+            alone = len(marks) + name.primes == 1 and (mark == "'" or mark[1:].isdigit())
+            if alone and (mark[0] != "_" or function == "log"):
+                return self.emit("FUNC", function + mark, start)
+        if name.plain and name.base in ("log2", "log10") and not own and not self.follows("["):
+            return self.emit("FUNC", f"log_{name.base[3:]}", start)
+        if name.plain and name.base == "inf":
+            return self.emit("NUMBER", "inf", start)
+        self.emit("NAME", name, start)
 
     def command(self) -> None:
         start = self.pos
@@ -229,7 +406,7 @@ class LatexReader(Scanner):
             return
         if re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", plain):
             return self.word(plain, start, text_word=True)
-        if re.fullmatch(r"1", plain):
+        if plain == "1":
             self.emit("NUMBER", "1", start)
             self.pos += self.follows("_")  # what is asked may stand below it
             return

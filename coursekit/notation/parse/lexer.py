@@ -54,7 +54,8 @@ class Signature:
             name = canonical(written)
             if isinstance(axes, int):
                 axes = [f"?{name}.{k}" for k in range(axes)]
-            if isinstance(axes, str) or not all(isinstance(a, (int, str)) for a in axes):
+            listed = isinstance(axes, Iterable) and not isinstance(axes, str)
+            if not listed or not all(isinstance(a, (int, str)) for a in axes):
                 raise NotationError(f"the axes of `{name}` are a number, a shape or a list of names")
             self.shapes[name] = tuple(map(str, axes))
             self.ranks[name] = len(self.shapes[name])

@@ -18,7 +18,7 @@ from .. import tree as T
 from ..errors import NotationError
 from ..functions import ORDERS
 from ..show import show
-from ..tree import free_indices, walk
+from ..tree import free_indices, named, walk
 from .build import MARK, multiply, reduction
 from .facts import Facts
 
@@ -132,9 +132,8 @@ class Shapes:
                 self.shape(body)
                 return ()
             case T.Call(function, (body,)) if function == BARS and _axes(self.shape(body)):
-                raise self.error(
-                    "`|x|` of a vector can be its length, `||x||`, or of each entry, `abs(x)`", node
-                )
+                message = "`|x|` of a vector can be its length, `||x||`, or of each entry, `abs(x)`"
+                raise self.error(message, node)
             case T.Call(function, args) if function in SIGNS:
                 return self.chain(args, function)
             case T.Call(function, (body, T.Ref(_, indices))) if function == ENTRY:
@@ -294,11 +293,10 @@ class Shapes:
         return [(r[0], r[1]) for r in refs if len(r) == 2 and all(len(self.of(n) or ()) == 1 for n in r)]
 
     def doubt(self, body: T.Expr, dots: list[T.Call]) -> Doubt:
-        message = (
-            "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or entry by entry"
-        )
         if dots:
-            return Doubt(f"{message}, written `a \\odot b`?", self.source, *_place(dots[0].span))
+            message = "is this `\\cdot` between two vectors an inner product, written `a^\\top b`, or "
+            message += "entry by entry, written `a \\odot b`?"
+            return Doubt(message, self.source, *_place(dots[0].span))
         one, other = self.turned(body)[0]
         number = " ".join(show(replace(ref, indices=(*ref.indices, T.index("D'")))) for ref in (one, other))
         ways = (f"{show(one)} {show(other)}^T", number)
@@ -328,7 +326,7 @@ class Shapes:
 
     def equation(self, left: T.Ref, body: T.Expr, marked: bool) -> tuple[T.Ref, T.Expr]:
         self.settle(left, body, marked)
-        self.taken = {a for side in (left, body) for n in walk(side) for a in _names(n)}
+        self.taken = {a for side in (left, body) for n in walk(side) for a in named(n)}
         self.taken |= {n.name for n in walk(body) if isinstance(n, T.SizeOf)}  # `j` may be a size's own name
         shape = (self.of(left) or ()) if marked else ()
         if not shape:
@@ -444,7 +442,12 @@ class Shapes:
         """The I of `I - K H` and of `X^T X + lam I`: a number would not be added to a matrix."""
         if isinstance(node, T.Size) and node.name in ("I", "i"):
             return _same(axes, node.span)
-        if isinstance(node, (T.Neg, T.Mul)) and not self.shape(node):
+        if self.shape(node):
+            return node
+        if isinstance(node, T.Div):  # I/gamma, but not 1/I
+            return replace(node, above=self.identity(node.above, axes))
+        signs = isinstance(node, T.Call) and node.function in SIGNS  # gamma*I
+        if signs or isinstance(node, (T.Neg, T.Mul)):
             return T.mapped(node, lambda below: self.identity(below, axes))
         return node
 
@@ -460,10 +463,10 @@ class Shapes:
 
     def line_of_its_own(self, node: T.Concat | T.Flatten, axes: tuple[str | None, ...]) -> T.Expr:
         """`W [h_{t-1}; x_t]`: the vector that W is multiplied with becomes a tensor `hx`."""
-        free = [i for i in dict.fromkeys(a for n in walk(node) for a in _names(n)) if not i[:1].isupper()]
+        free = [i for i in dict.fromkeys(T.letters(node)) if not i[:1].isupper()]
         refs = [n.name for n in walk(node) if isinstance(n, T.Ref)]
         name = "".join(refs) if 1 < len(refs) < 4 else (*refs, "v")[0] + "_all"
-        left = T.Ref(name, tuple(T.Affine(((1, i),)) for i in free), span=node.span)
+        left = T.Ref(name, tuple(map(T.index, free)), span=node.span)
         own = [self.letter(size) for size in self.shape(node) or ("?",)]
         lines, tensors = self.lines, {**self.lefts, **self.full, **self.known}
         while (name in tensors and name not in lines) or lines.setdefault(name, node) != node:
@@ -504,7 +507,7 @@ class Shapes:
 
 def _apart(dot: T.Call) -> bool:
     """`q_t \\cdot k_s`: of two places, hence an inner product; gates of one place are multiplied by entries."""
-    letters = [{i for n in walk(side) for i in _names(n) if i[:1].islower()} for side in dot.args]
+    letters = [{i for n in walk(side) for i in named(n) if i[:1].islower()} for side in dot.args]
     return bool(letters[0] - letters[1]) and bool(letters[1] - letters[0])
 
 
@@ -557,9 +560,3 @@ def _marked(node: T.Expr) -> list[T.Ref]:
 
 def _place(span: T.Span) -> tuple[int, int, int]:
     return span.line, span.column, span.width
-
-
-def _names(node: object) -> list[str]:
-    if isinstance(node, T.Affine):
-        return node.names
-    return list(getattr(node, "indices", ())) if isinstance(node, (T.Sum, T.Softmax, T.Reduce)) else []

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate, pairwise, takewhile
+from itertools import pairwise, takewhile
 
 from lark import Lark, Token, Tree, UnexpectedToken
 from lark.lexer import Lexer as LarkLexer
@@ -27,7 +27,7 @@ from .lexer import Axes, Signature, lex
 from .positions import positions
 from .scripts import Scripts
 from .symbols import DIRECTIVES, program
-from .tokens import closing, kind_at, level, refuse, split
+from .tokens import as_, closing, kind_at, level, outside, refuse, split
 
 MAX_STATEMENTS = 200
 
@@ -50,17 +50,16 @@ def parse(text: str, signature: Mapping[str, Axes] | None = None) -> Program:
             written.append(_paired(conditions(slices(tokens, known, text), known, text), text))
         if len(found) > MAX_STATEMENTS:
             raise refuse(f"more than {MAX_STATEMENTS} statements", text, tokens[0])
-    kept = iter(expand([_rest(tokens, written) for tokens in written], known, text))
-    full = [(item, None if item is not None else next(kept)) for item in found]
-    found = [item for item, tokens in full if item is not None or tokens is not None]
+    lines = expand([_rest(tokens, written) for tokens in written], known, text)
     said = [f for f in found if f is not None]
     declared = {name for directive in said if directive.word == "shape" for name in directive.names}
-    scripts = Scripts([tokens for _, tokens in full if tokens is not None], text, known, declared)
+    scripts = Scripts([tokens for tokens in lines if tokens is not None], text, known, declared)
     calls = Calls(scripts.statements, scripts.seen, known, text)
     trees = [_tree(tokens, text) for tokens in calls.statements]
-    facts = gather(trees, said, scripts.seen.matrix, known)
+    facts = gather(trees, said, scripts.seen, known)
     read = iter(equations(trees, facts, text))
-    out: list[Statement] = [s for item in found for s in (next(read) if item is None else [item])]
+    made = iter([[] if tokens is None else next(read) for tokens in lines])
+    out: list[Statement] = [s for item in found for s in (next(made) if item is None else [item])]
     for name, shape in sorted({known.holder(axis) for axis in facts.named}):
         out.insert(0, Directive("shape", (name,), (",".join(shape),)))
     out[:0] = [Directive("shape", (name,), ("",)) for name in sorted(facts.looked - facts.shapes.keys())]
@@ -82,9 +81,8 @@ class _Tokens(LarkLexer):
 
     def lex(self, data: Iterable[Token]) -> Iterator[Token]:  # type: ignore[override]
         for token in data:
-            if token.type not in self.KEPT and token.type[0] != "_":
-                token.type = "_" + token.type
-            yield token
+            kept = token.type in self.KEPT or token.type[0] == "_"
+            yield token if kept else as_("_" + token.type, token)
 
 
 @cache
@@ -188,9 +186,8 @@ def directive(tokens: list[Token], source: str) -> Directive | None:
     if word in DIRECTIVES and (kinds[1:2] in ([], ["NAME"]) or not {"EQ", "LSQ"} & set(kinds)):
         return replace(_word("centered" if word == "centred" else word, tokens, source), span=span)
     if word == "Phi" and kinds[1:3] == ["EQ", "LPAR"]:  # (W[Δx,j,j'], B[j], …)
-        levels = accumulate(map(level, tokens[3:]))
-        outer = (t for t, at in zip(tokens[3:], levels, strict=True) if t.type == "NAME" and at == 0)
-        return Directive("parameters", tuple(t.value.text for t in outer), span=span)
+        outer = (tokens[3 + k] for k in outside(tokens[3:]))
+        return Directive("parameters", tuple(t.value.text for t in outer if t.type == "NAME"), span=span)
     if "IN" in kinds and set(kinds[: kinds.index("IN")]) <= {"NAME", "COMMA"}:
         return replace(_shapes(tokens, source), span=span)
     return None
@@ -200,10 +197,8 @@ def _word(word: str, tokens: list[Token], source: str) -> Directive:
     """`pad L`, `parameters W, B`, `size t = 5`, `shape W = n, m`, `positions from 1`."""
     sentence = f"after `{word}` comes a list of names: `{word} W, B`"
     form, sentence = _FORMS.get(word, ("NAME( COMMA NAME)*", sentence))
-    kinds, said = (
-        " ".join(t.type for t in tokens[1:]),
-        [t for t in tokens[1:] if t.type in ("NAME", "NUMBER")],
-    )
+    kinds = " ".join(t.type for t in tokens[1:])
+    said = [t for t in tokens[1:] if t.type in ("NAME", "NUMBER")]
     numbers = [str(t) for t in said if t.type == "NUMBER"]
     well = (re.fullmatch(form, kinds) or (word == "pad" and not kinds)) and all(map(str.isdigit, numbers))
     if not well and word not in _FORMS:
@@ -217,9 +212,9 @@ def _word(word: str, tokens: list[Token], source: str) -> Directive:
         return Directive(word, (), (numbers[0],))
     spelt = [t.value.index if t.type == "NAME" else str(t) for t in said]
     names = spelt if word in ("size", "centered") else [t.value.text for t in said if t.type == "NAME"]
-    return (
-        Directive(word, (names[0],), (",".join(spelt[1:]),)) if word in _FORMS else Directive(word, (*names,))
-    )
+    if word in _FORMS:
+        return Directive(word, (names[0],), (",".join(spelt[1:]),))
+    return Directive(word, (*names,))
 
 
 def _shapes(tokens: list[Token], source: str) -> Directive:
@@ -269,8 +264,6 @@ def _tree(paired: list[Token], source: str) -> Tree[Token]:
     try:
         return _grammar().parse(paired)
     except UnexpectedToken as problem:
-        for token in paired:
-            token.type = token.type if token.type in _Tokens.KEPT else token.type.lstrip("_")
         raise _unexpected(problem.token, paired, source) from None
 
 
@@ -279,16 +272,14 @@ def _paired(tokens: list[Token], source: str) -> list[Token]:
     paired = pair(tokens, source)
     if len(paired) > 1 and paired[-1].type == "COMMA":
         paired.pop()  # the comma of a sentence
-    depth, semicolon = 0, None
-    for token in takewhile(lambda t: t.type != "IF", paired):
-        depth += level(token)
-        kind = token.type if depth == 0 else ""
-        semicolon = token if kind == "SEMI" else semicolon
-        if kind == "IN":
+    semicolon = None
+    for token in takewhile(lambda t: t.type != "IF", (paired[k] for k in outside(paired))):
+        semicolon = token if token.type == "SEMI" else semicolon
+        if token.type == "IN":
             raise refuse(SHAPE, source, token)
-        if kind == "_EQ" and semicolon is not None:
+        if token.type == "_EQ" and semicolon is not None:
             raise refuse("`;` lays tensors end to end; one equation stands on a line", source, semicolon)
-        if kind == "CMP" and token.value == "==":
+        if token.type == "CMP" and token.value == "==":
             raise refuse("an equation is written with `=`", source, token)
     return paired
 

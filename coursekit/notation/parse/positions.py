@@ -47,9 +47,7 @@ def positions(statements: list[T.Statement], source: str) -> list[T.Statement]:
         starts.setdefault(statement.left.name, []).append((*place, statement))
     if not starts:
         return statements
-    out: list[T.Statement] = []
-    for statement in rest:
-        out.append(_started(statement, starts) if isinstance(statement, T.Equation) else statement)
+    out = [_started(s, starts) if isinstance(s, T.Equation) else s for s in rest]
     zero = {name for name, found in starts.items() if all(_zero(s) for s in found)}
     return [T.Directive("pad", (name,)) for name in sorted(zero)] + out
 
@@ -73,13 +71,11 @@ def _gathered(statements: list[T.Statement]) -> list[T.Statement]:
         first, pool = own[0], ("c" if index else "ij") + "kmnpqr"
         letter = next(i for i in (*pool, *(f"i{k}" for k in range(len(used) + 1))) if i not in used)
         used.add(letter)
-        left, part = _put(first.left, axis, T.index(letter)), letter + "'" * bool(index)
+        left, part = moved(first.left, axis, T.index(letter)), letter + "'" * bool(index)
         values = [_at(e, left) for _, e in order]
         tests = (T.Compare(T.index(part), "==", T.Affine((), k)) for k in range(len(values)))
-        branches, size = (
-            tuple(zip(values, tests, strict=True)),
-            [T.Directive("size", (part,), (str(len(own)),))],
-        )
+        branches = tuple(zip(values, tests, strict=True))
+        size = [T.Directive("size", (part,), (str(len(own)),))]
         body: T.Expr = T.Cases(branches[:-1], values[-1], span=first.right.span)
         if index and any(index in free_indices(r) for v in values for r in references(v)):
             body = T.Flatten(letter, (index, part), body, span=first.span)
@@ -102,7 +98,7 @@ def _strided(equation: T.Equation) -> tuple[int, T.Affine, str] | None:
     return None
 
 
-def _put(ref: T.Ref, axis: int, at: T.Affine) -> T.Ref:
+def moved(ref: T.Ref, axis: int, at: T.Affine) -> T.Ref:
     """The reference with another index in one place."""
     return replace(ref, indices=(*ref.indices[:axis], at, *ref.indices[axis + 1 :]))
 
@@ -132,15 +128,18 @@ def _zero(start: Start) -> bool:
 
 def _doubt(equation: T.Equation, place: tuple[int, T.Affine], source: str) -> NotationError:
     (axis, at), left = place, equation.left
-    before = show(_put(left, axis, replace(at, const=at.const - 1)))
+    before = show(moved(left, axis, replace(at, const=at.const - 1)))
     message = f"`{show(left)}` can be the first entry of `{left.name}`, which its other equation then leaves alone, or "
     message += f"what stands before it, written `{before}`: write a line `positions from 0` for the one, "
     message += "`positions from 1` for the other"
     if at.terms:
-        message = f"`{show(left)}` can be the last entry of `{left.name}`, where positions begin at 1, or what stands "
-        message += (
-            "after it, where they begin at 0: write a line `positions from 1` or `positions from 0` before it"
+        message = (
+            f"`{show(left)}` can be the last entry of `{left.name}`, where positions begin at 1, or what "
         )
+        message += (
+            "stands after it, where they begin at 0: write a line `positions from 1` or `positions from 0` "
+        )
+        message += "before it"
     repairs = tuple(f"positions from {base}\n{source}" for base in (0, 1))
     span = left.span
     return NotationError(message, source, span.line, span.column, span.width, repairs)

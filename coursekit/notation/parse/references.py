@@ -10,15 +10,15 @@ from lark import Token, Tree
 from .. import tree as T
 from ..errors import NotationError
 from ..functions import PI
-from ..names import GREEK, Name, capital_of, small_of
+from ..indices import plus, scaled
+from ..names import GREEK, Name, capital_of, fresh, small_of
 from ..show import show
 from ..sums import is_capital
 from ..tree import single
 from .build import MARK, multiply
-from .facts import Facts, all_rules, arguments_of, bare_name, bound_names, names_in, parts_of
+from .facts import Facts, arguments_of, bare_name, bound_names, names_in, parts_of, rules
 
 Where = Tree[Token] | Token | T.Span
-Linear = tuple[dict[T.IndexAtom, int], int]  # the coefficients of the atoms, and the constant
 MAX_DEPTH = 60
 MAX_INDICES = 12
 _SUM = re.compile(r"[\s)}*]*(?:\\[,;!:]|\\cdot|\\times|\s)*(?:\\?sum(?![A-Za-z])|[Σ∑])")
@@ -59,7 +59,7 @@ class ReferenceReader:
 
     def survey(self, tree: Tree[Token]) -> None:
         """The statement's index names, and what it tells about the program's, before any name is decided."""
-        facts, made, left = self.facts, all_rules(tree), tree.children[0]
+        facts, made, left = self.facts, rules(tree), tree.children[0]
         ends: set[str] = set()
         if isinstance(left, Tree) and left.data == "reference":
             token, *brackets = parts_of(left)
@@ -67,13 +67,17 @@ class ReferenceReader:
             ends = facts.ends.get(token.value.text, ends)
             self.left = {n.value.index for part in brackets for n in names_in(part)} - ends
             facts.tensors.add(token.value.text)
-        for node in made.get("indices", []):
+        for node in made["indices"]:
             *items, upto = node.children
             found = [index for item in items for index in bound_names(item)]
             self.summed |= set(found)
             self.sums += [(cast(Token, edge(node, 0)).start_pos or 0, index) for index in found]
             facts.tops |= {n.value.index: found[0] for n in names_in(upto) if found}
-        for ref in made.get("reference", []):
+            last = upto.children if isinstance(upto, Tree) and upto.data == "subtract" else []
+            ends_at = [edge(side, -1) for side in (*items, *last[1:])]
+            if ends_at == ["0", "1"] and (size := bare_name(last[0])):
+                facts.begun.append((found[0], size.index))
+        for ref in made["reference"]:
             token, script, round_, square = parts_of(ref)
             for part in (p for p in (script, round_, square) if p is not None):
                 inside = {n.value.index for n in names_in(part)}
@@ -83,21 +87,15 @@ class ReferenceReader:
                 if part is not round_:
                     facts.ranked.add(token.value.text)
                     facts.indices |= inside
-        for node in made.get("comparison", []):  # `1 if i = l and j = k`: letters that are compared
-            sides = (own for side in node.children[0::2] if (own := bare_name(side)))
-            letters = {own.base for own in sides if own.plain and len(own.base) == 1}
-            facts.indices |= {letter for letter in letters if letter.islower() and len(letters) == 2}
         self.known = self.left | self.summed
         self.letters |= self.known
         facts.tensors |= facts.ranked
         facts.indices |= self.summed
 
     def affine(self, tree: Tree[Token] | Token) -> T.Affine:
-        terms, const = self.linear(tree)
-        kept = tuple((c, a) for a, c in terms.items() if c)
-        return T.Affine(kept, const, span=self.span(tree))
+        return replace(self.linear(tree), span=self.span(tree))
 
-    def linear(self, tree: Tree[Token] | Token) -> Linear:
+    def linear(self, tree: Tree[Token] | Token) -> T.Affine:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"this index is nested more than {MAX_DEPTH} deep", tree)
@@ -106,41 +104,38 @@ class ReferenceReader:
         finally:
             self.depth -= 1
 
-    def combination(self, tree: Tree[Token] | Token) -> Linear:
-        """The coefficients of an index expression's atoms, and its constant."""
+    def combination(self, tree: Tree[Token] | Token) -> T.Affine:
         assert isinstance(tree, Tree)
         if tree.data == "number":
             if tree.children[0] == "inf":
                 raise self.error("an axis has an end: write its size, `K` for the index k", tree)
             if Fraction(str(tree.children[0])).denominator != 1:
                 raise self.error("an index must be a whole number", tree)
-            return {}, int(Fraction(str(tree.children[0])))
+            return T.Affine((), int(Fraction(str(tree.children[0]))))
         if tree.data in ("group", "bars"):
             return self.linear(tree.children[0])
         if tree.data in ("add", "subtract"):
             first, *rest = terms_of(tree)
             total = self.linear(first[1])
             for sign, term in rest:
-                total = _combine(total, self.linear(term), sign)
+                total = plus(total, scaled(self.linear(term), sign))
             return total
         if tree.data == "negative":
-            return _combine(({}, 0), self.linear(tree.children[0]), -1)
+            return scaled(self.linear(tree.children[0]), -1)
         if tree.data in ("times", "star", "dot"):
             a, b = self.linear(tree.children[0]), self.linear(tree.children[1])
-            if b[0] and a[0]:
+            if a.terms and b.terms:
                 message = "an index may be multiplied by a number only, `2*t+dt`; "
                 raise self.error(message + "for each i and j give the tensor two axes: `x[i,j]`", tree)
-            terms, const = b if b[0] else a
-            factor = a[1] if b[0] else b[1]
-            return {k: c * factor for k, c in terms.items()}, const * factor
+            return plus(T.Affine(()), scaled(b, a.const) if b.terms else scaled(a, b.const))
         if tree.data == "floor":
-            return {self.floor(tree): 1}, 0
+            return T.index(self.floor(tree))
         if tree.data == "reference":
-            return {self.atom(tree): 1}, 0
+            return T.Affine(((1, self.atom(tree)),))
         if tree.data == "reduce" and tree.children[0] == "argmax":  # Q[argmax[a](P[a])]
             name = self.fresh()
             self.floors.append((name, T.And((T.Compare(T.Position(T.index(name)), "==", self.expr(tree)),))))
-            return {name: 1}, 0
+            return T.index(name)
         raise self.error("an index is a name, a sum such as `t-1` or `2*t+dt`, or a lookup `w[b,t]`", tree)
 
     def floor(self, tree: Tree[Token]) -> str:
@@ -158,9 +153,7 @@ class ReferenceReader:
         return name
 
     def fresh(self) -> str:
-        name = f"q{len(self.floors) + 1}"
-        while name in self.letters:
-            name += "'"
+        name = fresh(f"q{len(self.floors) + 1}", self.letters)
         self.letters.add(name)
         return name
 
@@ -168,7 +161,7 @@ class ReferenceReader:
         token, *brackets = parts_of(tree)
         name: Name = token.value
         if any(brackets):
-            ref = unmarked(self.reference(tree, left_side=brackets[1:] == [None, None]))
+            ref = unmarked(self.x_reference(tree, left_side=brackets[1:] == [None, None]))
             if not isinstance(ref, T.Ref):
                 raise self.error("an index is a name, a sum such as `t-1`, or a lookup `w[b,t]`", tree)
             return T.Lookup(ref)
@@ -208,7 +201,7 @@ class ReferenceReader:
     def expr(self, tree: Tree[Token] | Token) -> T.Expr:
         raise NotImplementedError
 
-    def reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
+    def x_reference(self, tree: Tree[Token], left_side: bool = False) -> T.Expr:
         token, script, round_, square = parts_of(tree)
         name: Name = token.value
         span = self.span(tree)
@@ -381,7 +374,7 @@ def edge(node: Tree[Token] | Token | None, end: int) -> Token | None:
     """The first (0) or last (-1) token of a tree."""
     while isinstance(node, Tree):
         found = node.children[end] if node.children else None
-        node = found or next((c for c in node.children[:: 1 if end == 0 else -1] if c is not None), None)
+        node = found or next((c for c in node.children[:: end or 1] if c is not None), None)
     return node
 
 
@@ -393,10 +386,3 @@ def terms_of(tree: Tree[Token]) -> list[tuple[int, Tree[Token]]]:
         terms.append((1 if tree.data == "add" else -1, last))
         tree = rest
     return [(1, tree), *reversed(terms)]
-
-
-def _combine(a: Linear, b: Linear, sign: int) -> Linear:
-    terms = dict(a[0])
-    for atom, coefficient in b[0].items():
-        terms[atom] = terms.get(atom, 0) + sign * coefficient
-    return terms, a[1] + sign * b[1]

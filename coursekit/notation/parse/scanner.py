@@ -1,4 +1,4 @@
-"""Characters to tokens: numbers, signs, and names with their sub- and superscripts and primes."""
+"""What stands at a place of a text: its brackets, and a name's sub- and superscripts and primes."""
 
 import bisect
 import re
@@ -15,36 +15,18 @@ from .tokens import as_, opening
 
 MAX_DEPTH = 40
 MAX_SCRIPTS = 8
-MAX_DIGITS = 300
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_NUMBER = re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?|\.\d+")
 COMMAND = re.compile(r"\\([A-Za-z]+\*?|.|\n)")
-_OPERATOR = re.compile(
-    r"\.\.\.?|\.\*|\.(?=[ \t]*[A-Za-z\\(\[])|<=|>=|==|!=|\|\||\*\*|//|[-+*/=<>()\[\]{},;^|@]"
-)
-_OPTION = re.compile(r",\s*(?:dim|axis)\s*=\s*(-?\d+)\s*(?=\))")
-_REMAINDER = re.compile(r"%\s*(\d|[A-Za-z]\b)")
-_STOP = re.compile(r"\.\s*($|\n|\$|\\\\|\\end|\\\]|\\q?quad)")
-_INDEXED = r"\[[^\]]*\]\s*(\\left)?\s*\(|_(\{[^}]*\}|[A-Za-z]+)\s*(\\left)?\s*[\w\\(]"  # [i](…, _{i} …
 _SWITCH = re.compile(
     r"\{(\s*\\(?:bf|rm|it|sf|tt|cal))(?![A-Za-z])"
 )  # {\bf h}: as long as \bf{ h}, and the same
-_BRANCH = r"(\s|\\q?quad|\\text\{|\\mathrm\{|\\[,;: ])*(if|for|when|where|otherwise|else)\b"
-_ENTRIES = r"\[\s*[a-z]\d?'?(\s*[-+]\s*\d+)?(\s*,\s*[a-z]\d?'?(\s*[-+]\s*\d+)?)*\s*\]"  # sigma[t-1,i]
 _ROUND = re.compile(r"\s*(?:\(([^()]*)\)|\[([^\[\]]*)\]|\\langle\b(.*)\\rangle)\s*", re.DOTALL)
 _ITEM = re.compile(r"[A-Za-z0-9_']+([+-][A-Za-z0-9]+)*")
-_JOINED = re.compile(r"_([A-Za-z]{3,})\b(?!_)")
 _DEFINED = re.compile(r"(?m)^[^\S\n]*([A-Za-z]\w*)\s*(?:\[[^\]\n]*\]\s*)?:?=(?!=)")
 _ENTRY = re.compile(  # softmax(z)_i = …
     r"(?m)^[^\S\n]*(?:\\(?:mathrm|text|operatorname)\s*\{)?([A-Za-z]+)\}?\s*(?:\([^()\n]*\)\s*_|_[^\n(]*\([^()\n]*\)\s*=(?!=))"
 )
-_BETWEEN = re.compile(r"\\?[\[\](){}]|;|\|\||\\\||\\Vert\b|[=<>≤≥≠]|\\(?:neq?|leq?|geq?)\b|\n")
-_OFTEN_NAMES = ("mean", "var", "std", "norm")  # words that are often a tensor's name
-_ALL = re.compile(r"\s*(all|each|every|any)\b")
 _SOME = re.compile(r"<|>(?!=)|[≤≠]|!=|\\(?:neq?|leq?|lt|gt)\b")  # but `t >= 1`: all of them
-_SLICE = re.compile(r":(?=\s*[,\]])")
-_ARG = re.compile(r"\s*(?:\\,)?\s*\\?(max|min)(?![A-Za-z])")
 KIND = {
     "+": "PLUS", "-": "MINUS", "*": "STAR", "/": "SLASH", "=": "EQ", "(": "LPAR", ")": "RPAR", "[": "LSQ",
     "]": "RSQ", "{": "LBRACE", "}": "RBRACE", ",": "COMMA", ";": "SEMI", "^": "CARET", "**": "CARET",
@@ -60,7 +42,7 @@ _compiled = cache(re.compile)
 
 
 class Scanner:
-    """Reads ASCII; `latex_reader.LatexReader` adds the commands."""
+    """A text, how far it is read, and the tokens found; `latex_reader.LatexReader` finds them."""
 
     def __init__(self, text: str) -> None:
         self.text = _SWITCH.sub(r"\1{", text)
@@ -99,112 +81,6 @@ class Scanner:
         width = max(1, (self.pos if stop is None else stop) - start)
         self.out.append(Token(kind, value, start, line, column, line, column + width, start + width))
 
-    def tokens(self) -> list[Token]:
-        self.scan(self.end)
-        return self.out
-
-    def scan(self, end: int) -> None:
-        """Read tokens up to `end` (the text's end, or that of a braced argument)."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.error(f"brackets are nested more than {MAX_DEPTH} deep", self.pos)
-        outer, self.end = self.end, end
-        while self.pos < self.end:
-            if self.text[self.pos] == " ":
-                self.pos += 1
-            else:
-                self.one()
-        self.end = outer
-        self.depth -= 1
-
-    def one(self) -> None:
-        start, char = self.pos, self.text[self.pos]
-        if char == "\n":
-            self.pos += 1
-            if not self.cases and not self.display:
-                self.emit("NEWLINE", "\n", start)
-        elif char in "\a\b\f\v\t\r" and (slip := S.escaped(self.text, start, self.end)):
-            raise self.error(slip[0], start, slip[1])
-        elif char.isspace() or char in "$~" or char in S.UNSEEN or (char == "&" and not self.cases):
-            self.pos += 1
-        elif char == "%" and self.ahead(_REMAINDER) and self.operand():
-            hint = "`%` begins a comment, as in LaTeX; for a remainder give each its own place: `y[t,0] = x[2*t]` and "
-            raise self.error(hint + "`y[t,1] = x[2*t+1]` on two lines", start)
-        elif char in "#%":
-            newline = self.text.find("\n", self.pos, self.end)
-            self.pos = self.end if newline < 0 else newline
-        elif char == "\\" or char in S.LETTERS:
-            self.command()
-        elif char in "0123456789." and (number := self.ahead(_NUMBER)):
-            self.pos = number.end()
-            digits, _, exponent = number.group().lower().partition("e")
-            if len(digits) > MAX_DIGITS or len(exponent) > 4 or abs(int(exponent or 0)) > MAX_DIGITS:
-                raise self.error(f"a number has at most {MAX_DIGITS} digits", start, self.pos - start)
-            self.emit("NUMBER", number.group(), start)
-        elif char in "tnjmF" and (package := self.ahead(S.PACKAGES)):
-            self.pos = package.end()
-        elif word := self.ahead(_WORD):
-            self.pos = word.end()
-            self.word(word.group(), start)
-        elif char == "." and self.ahead(_STOP):
-            self.pos += 1  # the full stop of a sentence
-        elif char in "²³⁴":
-            self.pos += 1
-            self.emit("CARET", "^", start)
-            self.emit("NUMBER", str("  ²³⁴".index(char)), start)
-        elif char == "," and (option := self.ahead(_OPTION)):
-            self.option(option)
-        elif char == "{" and (name := self.whole_name()):
-            self.finish(name, start)
-        elif operator := self.ahead(_OPERATOR):
-            self.operator(operator.group(), start)
-        elif char == "&" and self.cases:
-            self.pos += 1
-            if self.last == "COMMA":
-                self.out.pop()
-            if not self.ahead(_BRANCH):
-                self.emit("IF", "if", start)
-        elif char == "_" and self.last == "NORM":
-            order = "".join(self.group(sup=False).items)
-            if order not in ("F", "2", "1", "inf", "infty"):
-                hint = (
-                    "a norm is the root of the squares; write another as a sum: `sum[i](abs(x[i])^3)^(1/3)`"
-                )
-                raise self.error(hint, start, self.pos - start)
-            self.out[-1] = as_(
-                "NORM", self.out[-1], f"||{order[:3]}" if order in ("1", "inf", "infty") else "||"
-            )
-        elif char == "_" and self.bracketed_name():
-            name = self.out[-2].value  # (∂J/∂z)_k: the subscript is the name's
-            start = self.out[-3].start_pos or 0
-            del self.out[-3:]
-            self.finish(name, start)
-        elif char == "_" and self.last in ("RPAR", "RSQ", "RBRACE"):
-            group = self.group(sup=False)  # (W x)_i: an entry of what stands in the brackets
-            if group.items == ("plus",):  # [x]_+: its positive part
-                return self.wrap("relu")
-            after = self.pos
-            self.emit("LENTRY", "_", start, start + 1)
-            self.pos = group.place[0]
-            self.scan(group.place[1])
-            self.pos = after
-            self.emit("RENTRY", "}", after - 1, after)
-        elif char == "_":
-            raise self.error("a subscript must follow a name: `h_t`, `h_{t-1}`", start)
-        elif self.text.startswith(":=", start):
-            self.pos += 1
-        elif char == ":" and self.last == "NAME" and self.leads(-1):
-            self.pos += 1  # a label before the equation: `LSTM: …`
-            self.out.pop()
-        elif self.ahead(_SLICE) and self.last in ("LSQ", "COMMA"):
-            self.pos += 1
-            self.emit("SLICE", ":", start)
-        elif char == ":" and self.under:
-            self.pos += 1
-            self.emit("COMMA", ",", start)
-        else:
-            raise self.error(S.stranger(char), start)
-
     def option(self, option: re.Match[str]) -> None:
         """`softmax(S, dim=-1)`: over the last axis, as it is anyway."""
         start = opening([*self.out, as_("RPAR", self.out[-1])]) if self.out else 0
@@ -212,6 +88,11 @@ class Scanner:
             message = "an axis is told by its index: `sum[i](x[t,i])`, `softmax[i](x[t,i])`"
             raise self.error(message, option.start(), len(option[0]))
         self.pos = option.end()
+
+    def norm(self) -> int:
+        """How far back the norm stands that a subscript belongs to: `||W||_F`, `||W||^2_F`; 0 where there is none."""
+        last = [t.type for t in self.out[-3:]]
+        return -3 if last == ["NORM", "CARET", "NUMBER"] else -1 if last[-1:] == ["NORM"] else 0
 
     def bracketed_name(self) -> bool:
         """Does a name stand alone in brackets that are no function's?"""
@@ -241,7 +122,7 @@ class Scanner:
         kind = KIND[symbol]
         if kind == "SLASH" and self.floors:
             kind = "FLOOR"
-        if kind == "LSQ" and (not self.after_name() or self.lays(start)):
+        if kind == "LSQ" and not self.after_name():
             kind = "LGRP"
         if kind == "CARET" and (one := self.ahead(r"\s*1/(\d+)")):
             part = one.group(1)
@@ -250,17 +131,6 @@ class Scanner:
         if (kind == "CARET" or self.text.startswith(".T", start)) and self.peek_transpose():
             return
         self.emit(kind, symbol, start)
-
-    def lays(self, at: int) -> bool:
-        """Does a sign that lays vectors end to end, or one of a condition, stand in the bracket that opens here?"""
-        level = 0
-        for sign in _BETWEEN.finditer(self.text, at, self.end):
-            level += (sign.group()[-1] in "[({") - (sign.group()[-1] in "])}")
-            if level == 0 or sign.group() == "\n":
-                return False
-            if level == 1 and sign.group()[-1] not in "[](){}" and self.out[-1].type == "NAME":
-                return True
-        return False
 
     def after_name(self) -> bool:
         """Is the token before a name (or a reducer, or the bracket after a name's round brackets)?"""
@@ -286,20 +156,19 @@ class Scanner:
         start = opening(self.out)
         before, bracket = self.out[start - 1] if start else None, self.out[start]
         if before is not None and before.type != "RSQ":
-            entry = before.type == "NAME" and bracket.type == "LSQ"  # h[t].T
+            close = before.end_pos == bracket.start_pos and function == "turned"
+            held = bracket.type == "LSQ" or (close and self.places(self.out[start + 1 : -1]))
+            entry = before.type == "NAME" and held  # h[t].T, h(t)^T
             start -= entry or self.calls(before, bracket)
         near = self.out[start]
         self.out[start:start] = [as_("FUNC", near, function), as_("LPAR", near, "(")]
         self.out.append(as_("RPAR", self.out[-1], ")"))
 
-    def word(self, word: str, start: int, text_word: bool = False) -> None:
-        """A word that begins at `start` has been read up to `pos`: finish it and emit it."""
-        if word in KEYWORDS and not self.follows("_", "^", "[", "'"):
-            return self.keyword(word, start)
-        if word in ("for", "when") and self.operand() and self.follows(" "):
-            every = self.ahead(_ALL)
-            return self.for_all(start) if every else self.keyword("if", start)
-        self.finish(Name(word, text_word=text_word), start)
+    def places(self, inside: list[Token]) -> bool:
+        """Are these indices, `b,t-1`: letters that are no tensors?"""
+        names = [t.value for t in inside if t.type == "NAME"]
+        letters = all(n.plain and len(n.base) == 1 and n.base not in self.defined for n in names)
+        return letters and all(t.type in ("NAME", "NUMBER", "PLUS", "MINUS", "COMMA") for t in inside)
 
     def for_all(self, start: int) -> None:
         """`for all t` says nothing that the left side does not; `for all t < s` does."""
@@ -316,57 +185,6 @@ class Scanner:
 
     def follows(self, *openers: str) -> bool:
         return self.text[self.pos : self.pos + 1] in openers and self.pos < self.end
-
-    def finish(self, name: Name, start: int) -> None:
-        """Read sub- and superscripts, primes and `.grad`, then emit the name or what it turns out to be."""
-        often = S.REDUCERS.get(name.base) in _OFTEN_NAMES
-        own = name.base in self.defined or (often and not self.ahead(_INDEXED) and not self.follows("("))
-        whole = start == 0 and self.pos == self.end  # the name of a tensor, and no text
-        tensor = S.FUNCTIONS.get(name.base) in functions.SAID and self.follows("[")  # power[t]
-        tensor |= name.base == "sigma" and self.ahead(_ENTRIES) is not None
-        own = own or whole or tensor
-        if found := self.ahead(_JOINED):  # leaky_relu, log_softmax
-            joined = (name.base + found.group(1)).lower()
-            if joined in S.FUNCTIONS or joined in S.REDUCERS:
-                name, self.pos = replace(name, base=joined), found.end()
-        if name.plain and name.base in S.ABSENT and not own and not self.follows("[", "_", "^"):
-            raise self.error(f"`{name.base}` is no function of this language; {S.ABSENT[name.base]}", start)
-        if not own and len(name.base) > 2 and name.base.lower() in S.FUNCTIONS and self.opens():
-            name = replace(name, base=S.FUNCTIONS[name.base.lower()])  # Softplus, Tanh
-        if name.plain and name.base in S.REDUCERS and not own:
-            return self.reducer(S.REDUCERS[name.base], start, big=False)
-        if name.plain and name.base in ("where", "with") and self.operand() and not self.opens():
-            return self.emit("QUAD", "", start)
-        if name.plain and name.base == "where":
-            raise self.error(S.REFUSED[name.base], start, self.pos - start)
-        if name.plain and name.base == "arg" and (head := self.ahead(_ARG)):
-            self.pos = head.end()
-            return self.reducer(S.REDUCERS["arg" + head[1]], start, big=False)
-        name = self.scripts(name)
-        told = name.base not in ("sigma", "tr", "Tr", "trace", "diag")
-        if name.base in S.FUNCTIONS and not own and not name.accents and (told or self.opens()):
-            function = S.FUNCTIONS[name.base]
-            marks = [f"^{g.items[0]}" for g in name.sups] + [f"_{g.items[0]}" for g in name.subs]
-            if name.base == "sigma" and marks == ["^2"] and not name.primes:
-                hint = (
-                    "`sigma^2(…)` is the square of a function, `sigmoid(…)^2`, or `sigma^2 * (…)`, a product"
-                )
-                raise self.error(hint, start, self.pos - start)
-            if name.plain:
-                return self.emit("FUNC", function, start)
-            mark = "'" if name.primes else (marks or ["-"])[0]
-            alone = len(marks) + name.primes == 1 and (mark == "'" or mark[1:].isdigit())
-            if alone and (mark[0] != "_" or function == "log"):
-                return self.emit("FUNC", function + mark, start)
-        if name.plain and name.base in ("log2", "log10") and not own and not self.follows("["):
-            return self.emit("FUNC", f"log_{name.base[3:]}", start)
-        if name.plain and name.base == "inf":
-            return self.emit("NUMBER", "inf", start)
-        self.emit("NAME", name, start)
-
-    def whole_name(self) -> Name | None:
-        """The name that stands in braces alone, as in `{v'_w}^\\top`; `pos` is left after it."""
-        raise NotImplementedError
 
     def opens(self) -> bool:
         """Does a bracket come next?"""
@@ -470,12 +288,12 @@ class Scanner:
                     return k
         raise self.error(f"`{opener}` is never closed: `{closer}` is missing", at)
 
-    def one_argument(self) -> str:
-        """The text of a command with its own argument (`\\text{in}`), or of one letter."""
+    def one_argument(self) -> None:
+        """Past the text of a command with its own argument (`\\text{in}`), or of one letter."""
         start = self.pos
         if self.text[self.pos] in S.LETTERS:
             self.pos += 1
-            return self.text[start : self.pos]
+            return
         match = self.ahead(COMMAND)
         if match is None:
             raise self.error("a name is missing after `\\`", start)
@@ -485,7 +303,6 @@ class Scanner:
                 self.pos += 1
             if self.follows("{"):
                 self.pos = self.close(self.pos) + 1
-        return self.text[start : self.pos]
 
     def argument(self) -> tuple[int, int]:
         """The extent of a command's next argument, `pos` left after it: `{…}` or a single token."""
@@ -519,12 +336,6 @@ class Scanner:
         if not all(re.fullmatch(r"[A-Za-z0-9_']+", n) for n in names):
             raise self.error("a shape is a list of sizes: `R^{n x m}`", begin, stop - begin)
         self.emit("SHAPE", names, begin, stop)
-
-    def command(self) -> None:
-        raise NotImplementedError
-
-    def reducer(self, word: str, start: int, big: bool) -> None:
-        raise NotImplementedError
 
 
 def split_commas(text: str) -> list[str]:

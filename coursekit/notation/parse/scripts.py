@@ -111,11 +111,8 @@ class Scripts:
             k = closing(tokens, k) + 1
             if kind_at(tokens, k) == "LENTRY":  # H(x)_i
                 stop = next(n for n in range(k, len(tokens)) if tokens[n].type == "RENTRY")
-                out += [
-                    as_("LSUB", tokens[k]),
-                    *self.statement(tokens[k + 1 : stop]),
-                    as_("RSUB", tokens[stop]),
-                ]
+                inside = self.statement(tokens[k + 1 : stop])
+                out += [as_("LSUB", tokens[k]), *inside, as_("RSUB", tokens[stop])]
                 k = stop + 1
         return out
 
@@ -148,10 +145,8 @@ class Scripts:
 
     def show_both(self, token: Token, letters: list[str]) -> NotationError:
         spelt, core = ",".join(letters), token.value.base
-        message = (
-            f"is `{spelt}` an index of `{core}`, written `{core}[{spelt}]`, or part of its name, written "
-        )
-        message += f"`{core}_{{\\text{{{''.join(letters)}}}}}`?"
+        message = f"is `{spelt}` an index of `{core}`, written `{core}[{spelt}]`, or part of its name, "
+        message += f"written `{core}_{{\\text{{{''.join(letters)}}}}}`?"
         group = r"_(?:\{\s*([a-z](?:\s*,?\s*[a-z])*'?)\s*\}|([a-z]'?)(?![A-Za-z]))"
 
         def written(pattern: str, join: str) -> str:
@@ -351,9 +346,8 @@ class Scripts:
                     continue
                 shape = self.signature.shapes[known]
                 places = zip(self.first(apart), shape, strict=False)
-                if total < rank and any(
-                    i in shape and i != own for i, own in places
-                ):  # the t of h_t for h[b,t,j]
+                elsewhere = any(i in shape and i != own for i, own in places)  # the t of h_t for h[b,t,j]
+                if total < rank and elsewhere:
                     torn = known, indices[0]
                     continue
                 new = sum(1 for g, way in apart for i in g.items if not way and self.strange(i))

@@ -1,5 +1,7 @@
 """What each pass over the tokens asks: where a bracket closes, what stands between commas; and its refusal."""
 
+from itertools import accumulate, pairwise
+
 from lark import Token
 
 from ..errors import NotationError
@@ -14,14 +16,14 @@ def level(token: Token) -> int:
     return _LEVEL.get(token.type, 0)
 
 
-def closing(tokens: Tokens, at: int) -> int:
-    """Where the bracket that opens at `at` closes."""
-    depth = 0
-    for k in range(at, len(tokens)):
-        depth += level(tokens[k])
+def closing(tokens: Tokens, at: int, step: int = 1) -> int:
+    """Where the bracket that opens at `at` closes; backwards, where the one that closes there opens."""
+    depth, k = 0, at
+    for k in range(at, len(tokens) if step > 0 else -1, step):
+        depth += step * level(tokens[k])
         if depth <= 0:
-            return k
-    return len(tokens) - 1
+            break
+    return k
 
 
 def kind_at(tokens: Tokens, k: int) -> str:
@@ -31,25 +33,18 @@ def kind_at(tokens: Tokens, k: int) -> str:
 
 def opening(tokens: Tokens) -> int:
     """Where the bracket that has just closed was opened."""
-    depth = 0
-    for k in reversed(range(len(tokens))):
-        depth -= level(tokens[k])
-        if depth <= 0:
-            return k
-    return 0
+    return closing(tokens, len(tokens) - 1, -1)
+
+
+def outside(tokens: Tokens) -> list[int]:
+    """Where those stand that are in no bracket, and those that close one."""
+    return [k for k, depth in enumerate(accumulate(map(level, tokens))) if depth == 0]
 
 
 def split(tokens: Tokens) -> list[Tokens]:
     """What stands between the commas at the outermost level."""
-    parts: list[Tokens] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += level(token)
-        if token.type == "COMMA" and depth == 0:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts
+    cuts = [-1, *(k for k in outside(tokens) if tokens[k].type == "COMMA"), len(tokens)]
+    return [tokens[a + 1 : b] for a, b in pairwise(cuts)]
 
 
 def count(tokens: Tokens) -> int:
