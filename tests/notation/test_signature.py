@@ -87,6 +87,11 @@ def test_axes_that_are_none_are_refused(axes):
             "can be a function, defined on a line of its own",
         ),
         (r"y = V h", {"h": 1, "y": 1}, "declare its shape: `V in R^{n x m}`"),
+        (
+            "A_t = A_{t-1} + h_t h_t^T",
+            {"A": ("t", "i", "j"), "h": ("t", "i")},
+            "shapes i x j and i x i cannot be added",
+        ),
     ],
 )
 def test_what_the_signature_does_not_decide_is_refused(text, signature, message):

@@ -176,14 +176,17 @@ class Shapes:
         parts = _parts(node)
         shapes = [self.shape(p) for p in parts]
         found = max((s for s in shapes if s), key=len, default=wanted)
-        if found:
-            shapes = [self.shape(p, found) if s is None else s for p, s in zip(parts, shapes, strict=True)]
+        if not found:
+            return None if None in shapes else ()
+        shapes = [self.shape(p, found) if s is None else s for p, s in zip(parts, shapes, strict=True)]
         for part, own in zip(parts, shapes, strict=True):
             last = _axes(found)[len(_axes(found)) - len(_axes(own)) :]
-            if own and found and not self.fit(_axes(own), last):
-                message = f"shapes {_text(found)} and {_text(own)} cannot be added or combined"
+            # `A + h h^T` is a sum of matrices, whose shapes may not fit, and never a number on each entry
+            row = own == () and len(_axes(found)) > 1 and ROW in self.inner and "transpose" in _calls(part)
+            if row or (own and not self.fit(_axes(own), last)):
+                message = f"shapes {_text(found)} and {_text(own or ())} cannot be added or combined"
                 raise self.error(f"{message}; write indices: `W[j,I] x[I]`", part)
-        return found if found else None if None in shapes else ()
+        return found
 
     def chain(self, factors: tuple[T.Expr, ...], sign: str = "") -> Shape | None:
         """From the left; a tensor beside a matrix is a vector that fits it."""
@@ -551,6 +554,10 @@ def _text(shape: Shape) -> str:
 
 def _with(ref: T.Ref, axes: Sequence[str | None]) -> T.Ref:
     return replace(ref, indices=(*ref.indices, *(T.index(a) for a in axes if a)))
+
+
+def _calls(node: T.Expr) -> set[str]:
+    return {n.function for n in walk(node) if isinstance(n, T.Call)}
 
 
 def _marked(node: T.Expr) -> list[T.Ref]:
