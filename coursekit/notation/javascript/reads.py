@@ -6,13 +6,13 @@ normaliser of a softmax leave the loops that they do not need, by construction.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 
 from .. import tree as T
 from ..code.scope import Scope, identifier
-from ..indices import as_index, each, spelled
+from ..indices import as_index, each, equality, solve, spelled
 from ..meaning.reach import shifted
 from ..system import Block
 
@@ -50,21 +50,6 @@ class Words(Scope):
 
 
 _EQUAL = {"==": "===", "!=": "!=="}
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-@dataclass(frozen=True)
-class Elsewhere:
-    """What is read in place of a tensor where `test` holds: `array`, in which `axis` is `deep` long and starts
-    `shift` earlier; the axes in `dropped` it does not have."""
-
-    test: str
-    level: int
-    array: str
-    dropped: tuple[int, ...] = ()
-    axis: int = -1
-    deep: int = 0
-    shift: str = ""
 
 
 @dataclass
@@ -139,13 +124,11 @@ class Reads:
             self.stack += held
         return known[key]
 
-    def loop(self, index: str, low: str = "", high: str = "", step: int = 1) -> None:
+    def loop(self, index: str, step: int = 1) -> None:
         dim, v = self.ranges[index], self.variable(index)
-        first, stop = self.first(dim), self.stop(dim)
-        low = self.put(self.depth, f"Math.max({first}, {low})") if low else first
-        high = self.put(self.depth, f"Math.min({stop}, {high})") if high else stop
-        forwards, backwards = f"{v} = {low}; {v} < {high}; {v}++", f"{v} = {high} - 1; {v} >= {low}; {v}--"
-        self.stack.append(Level(f"for (let {forwards if step > 0 else backwards})", {index: v}))
+        low, high = self.first(dim), self.stop(dim)
+        turns = f"{v} = {low}; {v} < {high}; {v}++" if step > 0 else f"{v} = {high} - 1; {v} >= {low}; {v}--"
+        self.stack.append(Level(f"for (let {turns})", {index: v}))
 
     def close(self, depth: int) -> None:
         """Close levels until `depth` of them are open."""
@@ -178,15 +161,21 @@ class Reads:
 
     def place(self, indices: Sequence[str]) -> str:
         """Where an entry stands in a table over these indices."""
+        dims = [self.ranges[i] for i in indices]
+        return self.entry(
+            [(self.var(i), self.first(d), self.scope.size(d)) for i, d in zip(indices, dims, strict=True)]
+        )
+
+    def entry(self, places: Iterable[tuple[str, str, str]]) -> str:
+        """The number of an entry, of its place on each axis, where that axis begins and how long it is."""
         text = ""
-        for i in indices:
-            first = self.first(self.ranges[i])
-            own = self.var(i) if first == "0" else f"({self.var(i)} - {first})"
-            text = f"({text}) * {self.scope.size(self.ranges[i])} + {own}" if text else own
+        for place, first, size in places:
+            own = place if first == "0" else f"({place} - {first})"
+            text = f"({text}) * {size} + {own}" if text else own
         return text or "0"
 
     def nest(self, indices: Sequence[str], conditions: Sequence[T.Condition | None] = ()) -> int:
-        """Open a loop for each index, as narrow as the conditions allow. The answer is what `close` takes."""
+        """Open a loop for each index, where the conditions hold. The answer is what `close` takes."""
         depth, left, rest = len(self.stack), list(indices), parts(conditions)
         while True:
             for c in [c for c in rest if not T.free_indices(c) & set(left)]:
@@ -194,127 +183,63 @@ class Reads:
                 self.stack.append(Level(f"if ({self.holds(c)})"))
             if not left:
                 return depth
-            found = next(((c, i, b) for c in rest for i, op, b in self.solved(c, left) if op == "=="), None)
+            known = [(c, i, place) for c in rest for i in left if (place := told(c, i))]
+            found = next((k for k in known if not T.free_indices(k[2]) & set(left)), None)
             if found:  # an index whose value a condition tells needs no loop
-                c, index, other = found
+                c, index, place = found
                 rest.remove(c)
                 left.remove(index)
                 dim, v = self.ranges[index], self.variable(index)
-                self.say(f"const {v} = {self.affine(other)};")
-                whole = f" && {v} % 1 === 0" if any(T.references(other)) else ""
+                self.say(f"const {v} = {self.affine(place)};")
+                whole = f" && {v} % 1 === 0" if any(T.references(place)) else ""
                 test = f"{v} >= {self.first(dim)} && {v} < {self.stop(dim)}{whole}"
                 self.stack.append(Level(f"if ({test})", {index: v}))
                 continue
-            # An index that an equation will tell once the others have values comes after them.
-            equal = [(i, T.free_indices(c)) for c in rest for i, op, _ in told(c) if op == "=="]
-            later = {i for i, names in equal if names & {*left} - {i}}
+            # An index that a condition will tell once the others have values comes after them.
+            later = {i for _, i, _ in known}
             index = next((i for i in left if i not in later), left[0])
             left.remove(index)
-            ends = {"<": "", ">": ""}
-            for c in [c for c in rest if not any(T.references(c))]:
-                for _, op, other in self.solved(c, [index]):
-                    if op[0] in ends and not ends[op[0]]:
-                        ends[op[0]] = self.affine(other) + (" + 1" if op in ("<=", ">") else "")
-                        rest.remove(c)
-            self.loop(index, ends[">"], ends["<"])
+            self.loop(index)
 
-    def solved(self, c: T.Compare, names: Sequence[str]) -> Iterator[tuple[str, str, T.Affine]]:
-        """`index operator affine`, where a condition says it of an index that has no value yet, and all else has."""
-        for index, op, other in told(c):
-            known = all(any(i in level.names for level in self.stack) for i in T.free_indices(other))
-            if index in names and known:
-                yield index, op, other
-
-    def pieces(self, ref: T.Ref, other: Elsewhere | None = None) -> list[tuple[int, str]]:
-        """The terms of an entry's flat place, each with the level that it needs; its sign comes first."""
-        dims, found = self.system.tensors[ref.name].dims, []
-        dropped, axis_, deep = (other.dropped, other.axis, other.deep) if other else ((), -1, 0)
-        for axis, affine in enumerate(ref.indices):
-            if axis in dropped or (axis == axis_ and deep == 1):
-                continue
-            rest = [n for n in range(axis + 1, len(dims)) if n not in dropped]
-            sizes = [str(deep) if n == axis_ else self.scope.size(dims[n]) for n in rest]
-            stride = self.put(0, " * ".join(s for s in sizes if s != "1") or "1")
-            first = self.first(dims[axis])
-            start = other.shift if other and axis == axis_ else "" if first == "0" else f"-{first}"
-            terms = [*self.terms(affine, axis, ref), *([(start[0], 0, start[1:])] if start else [])]
-            for sign, level, *words in terms:
-                found.append((level, sign + (" * ".join(w for w in (*words, stride) if w != "1") or "1")))
-        return sorted(found, key=lambda piece: piece[0])
-
-    def terms(self, affine: T.Affine, axis: int, ref: T.Ref) -> list[tuple[str, int, *tuple[str, ...]]]:
-        """An index expression as (sign, level, factors); one that is looked up is checked first."""
+    def at(self, ref: T.Ref, axis: int) -> str:
+        """The place along an axis; one that is looked up is checked first."""
+        affine, dim = ref.indices[axis], self.system.tensors[ref.name].dims[axis]
+        text = self.affine(affine)
         if any(isinstance(a, T.Lookup) for _, a in affine.terms) and ref.name not in self.system.padded:
-            dim, level = self.system.tensors[ref.name].dims[axis], self.level_of(affine)
-            checked = f"{self.affine(affine)}, {self.first(dim)}, {self.stop(dim)}"
+            checked = f"{text}, {self.first(dim)}, {self.stop(dim)}"
             call = f"inside({checked})" if self.guarded else f"at({json.dumps(ref.name)}, {checked})"
-            return [("+", level, self.put(level, call))]
-        sign: Callable[[int], str] = lambda n: "-" if n < 0 else "+"
-        needs: Callable[[T.IndexAtom], int] = lambda atom: self.level_of(T.Affine(((1, atom),)))
-        own = [(sign(f), needs(a), str(abs(f)), self.atom(a)) for f, a in affine.terms]
-        const = [(sign(affine.const), self.level_of(affine), str(abs(affine.const)))] if affine.const else []
-        return [*own, *const]
-
-    def gathered(self, pieces: list[tuple[int, str]], start: str = "") -> str:
-        """Their sum, what needs fewer loops made further out."""
-        text = start
-        for number, (level, piece) in enumerate(pieces):
-            text = f"{text} {piece[0]} {piece[1:]}" if text else piece.removeprefix("+")
-            last = number + 1 == len(pieces) or pieces[number + 1][0] > level
-            text = self.put(level, text) if last and level < self.depth else text
-        return text or "0"
+            return self.put(self.level_of(affine), call)
+        return f"({text})" if " " in text else text
 
     def read(self, ref: T.Ref) -> str:
-        array, others = self.scope.tensor[ref.name], self.elsewhere(ref)
-        if len(others) == 1:
-            return self.chosen(ref, array, others[0])
-        text = f"{array}[{self.gathered(self.pieces(ref))}]"
-        for number, one in enumerate(others):  # the last axis decides, as in `evaluate`
-            both = " || ".join(f"({o.test})" for o in others[:number] if o.axis != one.axis)
-            own = f"{one.array}[{self.gathered(self.pieces(ref, one))}]"
-            text = f"({one.test} ? {f'({both} ? {one.array}.corner : {own})' if both else own} : {text})"
-        return text
-
-    def chosen(self, ref: T.Ref, array: str, other: Elsewhere) -> str:
-        """The array and the place are chosen where the outer loop begins: the inner one has no question."""
-        here, there = self.pieces(ref), self.pieces(ref, other)
-        level = max([other.level, *(n for n, _ in {*here} ^ {*there})])
-        if level == self.depth:
-            one = "0" if other.dropped else f"{other.array}[{self.gathered(there)}]"
-            return f"({other.test} ? {one} : {array}[{self.gathered(here)}])"
-        inner = [p for p in here if p[0] > level]
-
-        def choice() -> str:
-            test = self.put(level, other.test)
-            one, two = (self.gathered([p for p in pieces if p[0] <= level]) for pieces in (there, here))
-            source = self.put(level, f"{test} ? {other.array} : {array}")
-            return f"{source} {self.put(level, f'{test} ? {one} : {two}')}"
-
-        source, base = self.once(level, ("read", ref, self.guarded), choice).split()
-        return f"{source}[{self.gathered(inner, base)}]"
-
-    def elsewhere(self, ref: T.Ref) -> list[Elsewhere]:
-        dims, found = self.system.tensors[ref.name].dims, []
-        open_ = [n for n, a in enumerate(ref.indices) if self.ranges.get(a.plain or "") != dims[n]]
+        dims = self.system.tensors[ref.name].dims
+        places = [(self.at(ref, n), self.first(d), self.scope.size(d)) for n, d in enumerate(dims)]
+        text = f"{self.scope.tensor[ref.name]}[{self.entry(places)}]"
+        outside = {n: self.leaves(ref, n) for n in range(len(dims))}
         if ref.name in self.system.padded:
-            tests = [t for n in open_ for _, t in self.leaves(ref, n)]
-            level = self.level_of(*(ref.indices[n] for n in open_))
-            length = self.scope.length(d for n, d in enumerate(dims) if n not in open_)
-            zeros = self.put(0, f"new Float64Array({length})") if tests else ""
-            return [Elsewhere(" || ".join(tests), level, zeros, tuple(open_))] if tests else []
-        for axis, steps in self.system.boundary.get(ref.name, ()):
-            for way, test in self.leaves(ref, axis) if axis in open_ else ():
-                if way * steps > 0:
-                    first, edge = self.first(dims[axis]), self.scope.edge[ref.name, axis, way]
-                    start = f"+{-steps}" if first == "0" else f"+({-steps} - {first})"
-                    shift = start if way < 0 else f"-{self.stop(dims[axis])}"
-                    level = self.level_of(ref.indices[axis])
-                    found.append(Elsewhere(test, level, edge, (), axis, abs(steps), shift))
-        return sorted(found, key=lambda e: e.axis)
+            tests = [test for found in outside.values() for _, test in found]
+            return f"({' || '.join(tests)} ? 0 : {text})" if tests else text
+        before: list[
+            tuple[int, str]
+        ] = []  # what is asked of other axes: the last axis decides, as in `evaluate`
+        for axis, steps in sorted(self.system.boundary.get(ref.name, ())):
+            for way, test in outside[axis]:
+                if way * steps < 0:
+                    continue
+                place, edge = places[axis][0], self.scope.edge[ref.name, axis, way]
+                first = f"{self.first(dims[axis])} - {-steps}" if way < 0 else self.stop(dims[axis])
+                rows = [] if abs(steps) == 1 else [(place, f"({first})", str(abs(steps)))]
+                own = f"{edge}[{self.entry([*places[:axis], *rows, *places[axis + 1 :]])}]"
+                both = " || ".join(f"({other})" for n, other in before if n != axis)
+                text = f"({test} ? {f'({both} ? {edge}.corner : {own})' if both else own} : {text})"
+                before.append((axis, test))
+        return text
 
     def leaves(self, ref: T.Ref, axis: int) -> list[tuple[int, str]]:
         """The tests, before and after, by which a read leaves its axis."""
         affine, dim = ref.indices[axis], self.system.tensors[ref.name].dims[axis]
+        if self.ranges.get(affine.plain or "") == dim:
+            return []
         text = self.affine(affine)
         both = [(-1, f"{text} < {self.first(dim)}"), (1, f"{text} >= {self.stop(dim)}")]
         return [b for b in both if b[0] * affine.const > 0] if shifted(affine, self.ranges, dim) else both
@@ -324,9 +249,7 @@ def parts(conditions: Sequence[T.Condition | None]) -> list[T.Compare]:
     return [p for c in conditions for p in each(c)]
 
 
-def told(c: T.Compare) -> Iterator[tuple[str, str, T.Affine]]:
-    """`index operator affine`, where a condition says it of a bare index that the other side does not need."""
-    left, right = as_index(c.left), as_index(c.right)
-    for a, b, op in ((left, right, c.operator), (right, left, _FLIPPED.get(c.operator, c.operator))):
-        if a is not None and b is not None and a.plain and a.plain not in T.free_indices(b):
-            yield a.plain, op, b
+def told(condition: T.Compare, index: str) -> T.Affine | None:
+    """The one value of an index at which a condition holds, where it says so."""
+    gap = equality(T.Iverson(condition))
+    return None if gap is None else solve(gap, index)

@@ -7,8 +7,9 @@ from typing import Any
 
 from .. import tree as T
 from ..functions import ZERO
+from ..meaning.pairing import apart, nested
 from ..meaning.reach import conditions, unconditional
-from ..tree import Condition, Equation, Expr, Position, Ref, index, references
+from ..tree import Condition, Equation, Expr, Position, Ref, index
 from .reads import Reads, parts, told
 
 _CALLS = {
@@ -35,13 +36,12 @@ class Values(Reads):
         looped = {name for name, _ in self.block.loops}
         names = [n for a in left.indices for n in a.names if n not in looped]
         terms = [_sign(term) for term in (right.terms if isinstance(right, T.Add) else (right,))]
-        if not any(self.gains(left, names, term) for _, term in terms):
+        if not any(tells(names, term) for _, term in terms):
             return self.assign(left, "=", names, right)
         self.assign(left, "=", names, ZERO)
         for sign, body in terms:
             if isinstance(body, T.Sum):
-                order = sorted(names, key=_along(left, body).count)
-                self.assign(left, f"{sign}=", [*body.indices, *order], body.body, body.where)
+                self.assign(left, f"{sign}=", [*body.indices, *names], body.body, body.where)
             else:
                 self.assign(left, f"{sign}=", names, body)
 
@@ -50,22 +50,8 @@ class Values(Reads):
     ) -> None:
         depth, text = self.within(names, body, where) if sign != "=" else (self.nest(names), "")
         text = text or self.value(body)
-        self.say(f"{self.scope.tensor[left.name]}[{self.gathered(self.pieces(left))}] {sign} {text};")
+        self.say(f"{self.read(left)} {sign} {text};")
         self.close(depth)
-
-    def gains(self, left: Ref, names: list[str], term: Expr) -> bool:
-        """Is a sum better made by adding to all entries than entry by entry? Where an index of the left side is
-        the one that runs along memory, or where a condition tells which entry it is."""
-        if not isinstance(term, T.Sum) or not names:
-            return False
-        factors = term.body.factors if isinstance(term.body, T.Mul) else (term.body,)
-        if any(isinstance(f, (T.Softmax, T.Reduce, T.Cases, T.Apply)) for f in factors):
-            return False
-        known = [t for c in parts(conditions(term.body)) for t in told(c)]
-        if any(operator == "==" and i in names for i, operator, _ in known):
-            return True
-        along = _along(left, term)
-        return max(map(along.count, names)) > max(map(along.count, term.indices))
 
     def within(self, indices: Sequence[str], body: Expr, where: Condition | None) -> tuple[int, str]:
         """The loops over some indices, narrowed by the conditions among the factors, and the value inside them."""
@@ -102,11 +88,13 @@ class Values(Reads):
                 return f"({text.removeprefix('+ ')})"
             case T.Neg(body):
                 return f"(-{self.value(body)})"
+            case T.Sum(indices, T.Mul(factors), None) if len(indices) > 1 and apart(node):
+                return self.value(nested(indices, factors))
             case T.Mul() | T.Div() if asked := conditions(node):
                 test = " && ".join(self.holds(c) for c in asked)
                 return f"({test} ? {self.looked(unconditional(node))} : 0)"
             case T.Mul():
-                return self.product(node)
+                return f"({' * '.join(map(self.value, node.factors))})"
             case T.Div(above, below):
                 return f"({self.value(above)} / {self.value(below)})"
             case T.Pow(base, T.Num(number)) if number == 2:
@@ -127,19 +115,6 @@ class Values(Reads):
             case T.Iverson(condition):
                 return f"({self.holds(condition)} ? 1 : 0)"
         return _WHOLE[type(node)](self, node)
-
-    def product(self, node: T.Mul) -> str:
-        """Factors by the level that they need: the product of the outer ones is made there."""
-        levels: dict[int, list[Expr]] = {}
-        for factor in node.factors:
-            levels.setdefault(self.level_of(factor), []).append(factor)
-        text = ""
-        for level in sorted(levels):
-            held, self.stack[level + 1 :] = self.stack[level + 1 :], []
-            text = " * ".join(w for w in (text, *map(self.value, levels[level])) if w)
-            text = self.put(level, text) if held else text
-            self.stack += held
-        return f"({text})" if " " in text else text
 
     def total(self, node: T.Sum) -> str:
         name = self.fresh("s")
@@ -257,9 +232,9 @@ def _sign(term: Expr) -> tuple[str, Expr]:
     return ("-", term.body) if isinstance(term, T.Neg) else ("+", term)
 
 
-def _along(left: Ref, term: T.Sum) -> list[str | None]:
-    """The index that runs along memory, of each tensor of a sum and of its left side."""
-    return [r.indices[-1].plain for r in (left, *references(term.body)) if r.indices]
+def tells(names: Sequence[str], term: Expr) -> bool:
+    """Does a condition in a sum tell to which entry each of its terms is added?"""
+    return isinstance(term, T.Sum) and any(told(c, i) for c in parts(conditions(term.body)) for i in names)
 
 
 _WHOLE: dict[type, Callable[[Values, Any], str]] = {  # what takes whole axes at once
