@@ -219,9 +219,7 @@ class Reads:
         if ref.name in self.system.padded:
             tests = [test for found in outside.values() for _, test in found]
             return f"({' || '.join(tests)} ? 0 : {text})" if tests else text
-        before: list[
-            tuple[int, str]
-        ] = []  # what is asked of other axes: the last axis decides, as in `evaluate`
+        before: list[tuple[int, str]] = []  # the tests of other axes: the last decides, as in `evaluate`
         for axis, steps in sorted(self.system.boundary.get(ref.name, ())):
             for way, test in outside[axis]:
                 if way * steps < 0:
