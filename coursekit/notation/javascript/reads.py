@@ -1,7 +1,7 @@
 """The text of a function while it is being written: the loops and the questions that are open, outermost first.
 
-A value is made at the outermost level that has all its indices, once. So factors, offsets, sums and the
-normaliser of a softmax leave the loops that they do not need, by construction.
+A value is made at the outermost level that has all its indices, once. So sums and the normaliser of a softmax leave
+the loops that they do not need, by construction.
 """
 
 import json
@@ -12,7 +12,7 @@ from itertools import chain, count
 
 from .. import tree as T
 from ..code.scope import Scope, identifier
-from ..indices import as_index, each, equality, solve, spelled
+from ..indices import as_index, each, spelled
 from ..meaning.reach import shifted
 from ..system import Block
 
@@ -175,31 +175,15 @@ class Reads:
         return text or "0"
 
     def nest(self, indices: Sequence[str], conditions: Sequence[T.Condition | None] = ()) -> int:
-        """Open a loop for each index, where the conditions hold. The answer is what `close` takes."""
-        depth, left, rest = len(self.stack), list(indices), parts(conditions)
-        while True:
-            for c in [c for c in rest if not T.free_indices(c) & set(left)]:
+        """Open a loop for each index, and ask each condition as soon as it can be. The answer is what `close` takes."""
+        depth, rest = len(self.stack), [part for c in conditions for part in each(c)]
+        for n in range(len(indices) + 1):
+            for c in [c for c in rest if T.free_indices(c).isdisjoint(indices[n:])]:
                 rest.remove(c)
                 self.stack.append(Level(f"if ({self.holds(c)})"))
-            if not left:
-                return depth
-            known = [(c, i, place) for c in rest for i in left if (place := told(c, i))]
-            found = next((k for k in known if not T.free_indices(k[2]) & set(left)), None)
-            if found:  # an index whose value a condition tells needs no loop
-                c, index, place = found
-                rest.remove(c)
-                left.remove(index)
-                dim, v = self.ranges[index], self.variable(index)
-                self.say(f"const {v} = {self.affine(place)};")
-                whole = f" && {v} % 1 === 0" if any(T.references(place)) else ""
-                test = f"{v} >= {self.first(dim)} && {v} < {self.stop(dim)}{whole}"
-                self.stack.append(Level(f"if ({test})", {index: v}))
-                continue
-            # An index that a condition will tell once the others have values comes after them.
-            later = {i for _, i, _ in known}
-            index = next((i for i in left if i not in later), left[0])
-            left.remove(index)
-            self.loop(index)
+            if n < len(indices):
+                self.loop(indices[n])
+        return depth
 
     def at(self, ref: T.Ref, axis: int) -> str:
         """The place along an axis; one that is looked up is checked first."""
@@ -241,13 +225,3 @@ class Reads:
         text = self.affine(affine)
         both = [(-1, f"{text} < {self.first(dim)}"), (1, f"{text} >= {self.stop(dim)}")]
         return [b for b in both if b[0] * affine.const > 0] if shifted(affine, self.ranges, dim) else both
-
-
-def parts(conditions: Sequence[T.Condition | None]) -> list[T.Compare]:
-    return [p for c in conditions for p in each(c)]
-
-
-def told(condition: T.Compare, index: str) -> T.Affine | None:
-    """The one value of an index at which a condition holds, where it says so."""
-    gap = equality(T.Iverson(condition))
-    return None if gap is None else solve(gap, index)

@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from .. import tree as T
-from ..functions import ZERO
 from ..meaning.pairing import apart, nested
 from ..meaning.reach import conditions, unconditional
-from ..tree import Condition, Equation, Expr, Position, Ref, index
-from .reads import Reads, parts, told
+from ..tree import Equation, Expr, Position, Ref, index
+from .reads import Reads
 
 _CALLS = {
     "sigmoid": "(1 / (1 + Math.exp(-{z})))",
@@ -32,32 +31,11 @@ _REDUCERS = {
 
 class Values(Reads):
     def define(self, equation: Equation) -> None:
-        left, right = equation.left, equation.right
         looped = {name for name, _ in self.block.loops}
-        names = [n for a in left.indices for n in a.names if n not in looped]
-        terms = [_sign(term) for term in (right.terms if isinstance(right, T.Add) else (right,))]
-        if not any(tells(names, term) for _, term in terms):
-            return self.assign(left, "=", names, right)
-        self.assign(left, "=", names, ZERO)
-        for sign, body in terms:
-            if isinstance(body, T.Sum):
-                self.assign(left, f"{sign}=", [*body.indices, *names], body.body, body.where)
-            else:
-                self.assign(left, f"{sign}=", names, body)
-
-    def assign(
-        self, left: Ref, sign: str, names: list[str], body: Expr, where: Condition | None = None
-    ) -> None:
-        depth, text = self.within(names, body, where) if sign != "=" else (self.nest(names), "")
-        text = text or self.value(body)
-        self.say(f"{self.read(left)} {sign} {text};")
+        depth = self.nest([n for a in equation.left.indices for n in a.names if n not in looped])
+        text = self.value(equation.right)
+        self.say(f"{self.read(equation.left)} = {text};")
         self.close(depth)
-
-    def within(self, indices: Sequence[str], body: Expr, where: Condition | None) -> tuple[int, str]:
-        """The loops over some indices, narrowed by the conditions among the factors, and the value inside them."""
-        asked = [c for c in (where, *conditions(body)) if c is not None]
-        depth = self.nest(indices, asked)
-        return depth, self.looked(unconditional(body)) if asked else self.value(body)
 
     def value(self, node: Expr) -> str:
         """The text of a value at the present level; what needs fewer indices is made further out."""
@@ -120,7 +98,9 @@ class Values(Reads):
         name = self.fresh("s")
         self.say(f"let {name} = 0;")
         sign, body = _sign(node.body)
-        depth, text = self.within(node.indices, body, node.where)
+        asked = [c for c in (node.where, *conditions(body)) if c is not None]
+        depth = self.nest(node.indices, asked)
+        text = self.looked(unconditional(body)) if asked else self.value(body)
         self.say(f"{name} {sign}= {text};")
         self.close(depth)
         return name
@@ -230,11 +210,6 @@ def _chosen(branches: Sequence[tuple[str, str]], text: str) -> str:
 
 def _sign(term: Expr) -> tuple[str, Expr]:
     return ("-", term.body) if isinstance(term, T.Neg) else ("+", term)
-
-
-def tells(names: Sequence[str], term: Expr) -> bool:
-    """Does a condition in a sum tell to which entry each of its terms is added?"""
-    return isinstance(term, T.Sum) and any(told(c, i) for c in parts(conditions(term.body)) for i in names)
 
 
 _WHOLE: dict[type, Callable[[Values, Any], str]] = {  # what takes whole axes at once
