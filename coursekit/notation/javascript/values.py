@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from .. import tree as T
@@ -21,6 +20,7 @@ _CALLS = {
 }
 # Where each begins, and what a value does to it.
 _REDUCERS = {
+    "sum": ("0", "{r} += {v}"),
     "max": ("-Infinity", "{r} = Math.max({r}, {v})"),
     "min": ("Infinity", "{r} = Math.min({r}, {v})"),
     "prod": ("1", "{r} *= {v}"),
@@ -44,9 +44,9 @@ class Values(Reads):
             return self.text(node)
         return self.once(level, (node, self.guarded), lambda: self.put(level, self.text(node)))
 
-    def looked(self, node: Expr) -> str:
+    def looked(self, node: Expr, guarded: bool = True) -> str:
         """A value that is looked at under a condition."""
-        before, self.guarded = self.guarded, True
+        before, self.guarded = self.guarded, self.guarded or guarded
         text = self.value(node)
         self.guarded = before
         return text
@@ -61,9 +61,7 @@ class Values(Reads):
             case Ref():
                 return self.read(node)
             case T.Add(terms):
-                signed = [_sign(term) for term in terms]
-                text = " ".join(f"{sign} {self.value(body)}" for sign, body in signed)
-                return f"({text.removeprefix('+ ')})"
+                return f"({' + '.join(map(self.value, terms))})"
             case T.Neg(body):
                 return f"(-{self.value(body)})"
             case T.Sum(indices, T.Mul(factors), None) if len(indices) > 1 and apart(node):
@@ -75,9 +73,6 @@ class Values(Reads):
                 return f"({' * '.join(map(self.value, node.factors))})"
             case T.Div(above, below):
                 return f"({self.value(above)} / {self.value(below)})"
-            case T.Pow(base, T.Num(number)) if number == 2:
-                word = self.put(self.depth, self.value(base))
-                return f"({word} * {word})"
             case T.Pow(base, exponent):
                 return f"Math.pow({self.value(base)}, {self.value(exponent)})"
             case T.Call(function, args) if function in _CALLS:
@@ -87,65 +82,46 @@ class Values(Reads):
             case Position(affine):
                 return f"({self.affine(affine)})"
             case T.Cases(branches, otherwise):
-                text = self.looked(otherwise)
-                pairs = [(self.holds(condition), self.looked(branch)) for branch, condition in branches[::-1]]
-                return _chosen(pairs[::-1], text)
+                tried = [(self.holds(condition), self.looked(branch)) for branch, condition in branches]
+                return _chosen(tried, self.looked(otherwise))
             case T.Iverson(condition):
                 return f"({self.holds(condition)} ? 1 : 0)"
         return _WHOLE[type(node)](self, node)
 
-    def total(self, node: T.Sum) -> str:
-        name = self.fresh("s")
-        self.say(f"let {name} = 0;")
-        sign, body = _sign(node.body)
-        asked = [c for c in (node.where, *conditions(body)) if c is not None]
-        depth = self.nest(node.indices, asked)
-        text = self.looked(unconditional(body)) if asked else self.value(body)
-        self.say(f"{name} {sign}= {text};")
-        self.close(depth)
-        return name
+    def reduced(self, node: T.Sum | T.Reduce) -> str:
+        value, beside = self.reduction(node)
+        if isinstance(node, T.Reduce) and node.function == "logsumexp":
+            return f"(Number.isFinite({beside}) ? {beside} + Math.log({value}) : {beside})"
+        return beside or value
 
-    def reduced(self, node: T.Reduce) -> str:
-        kind, name, own = node.function, self.fresh("r"), ""
+    def reduction(self, node: T.Sum | T.Reduce) -> tuple[str, str]:
+        """The variable of a reduction, and the one that is set beside it: the greatest value, or its place."""
+        kind, body, beside = "sum", node.body, ""
+        asked = [] if node.where is None else [node.where]
+        if isinstance(node, T.Reduce):
+            kind = node.function
+        elif among := conditions(body):
+            asked, body = asked + among, unconditional(body)
         if kind == "logsumexp":
-            own = self.reduced(replace(node, function="max"))
+            beside = self.reduced(T.Reduce("max", node.indices, body, node.where))
         elif kind == "argmax":
-            own = self.fresh("place")
-            self.say(f"let {own} = {self.first(self.ranges[node.indices[0]])};")
-        start, step = _REDUCERS[kind]
+            beside = self.fresh("place")
+            self.say(f"let {beside} = {self.first(self.ranges[node.indices[0]])};")
+        name, (start, step) = self.fresh("r"), _REDUCERS[kind]
         self.say(f"let {name} = {start};")
-        depth = self.nest(node.indices, [node.where])
-        value = self.put(self.depth, self.value(node.body) if node.where is None else self.looked(node.body))
-        self.say(step.format(r=name, v=value, own=own, i=self.var(node.indices[0])) + ";")
+        depth = self.nest(node.indices, asked)
+        value = self.put(self.depth, self.looked(body, bool(asked)))
+        self.say(step.format(r=name, v=value, own=beside, i=self.var(node.indices[0])) + ";")
         self.close(depth)
-        if kind == "logsumexp":
-            return f"(Number.isFinite({own}) ? {own} + Math.log({name}) : {own})"
-        return own or name
+        return name, beside
 
     def softmax(self, node: T.Softmax) -> str:
-        """The exponentials and their sum are made once, outside the loops over the softmax's own indices."""
+        """The greatest score and the normaliser are found once, outside the loops over the softmax's own indices."""
         asked = [] if node.where is None else [node.where]
-
-        def made() -> str:
-            top, total, row = self.fresh("top"), self.fresh("total"), self.fresh("row")
-            length = self.scope.length(self.ranges[i] for i in node.indices)
-            self.stack[0].lines.append(f"const {row} = new Float64Array({length});")
-            self.say(f"let {top} = -Infinity, {total} = 0;")
-            depth = self.nest(node.indices, asked)
-            score = self.put(self.depth, self.looked(node.body) if asked else self.value(node.body))
-            self.say(f"{row}[{self.place(node.indices)}] = {score};")
-            self.say(f"if (!({score} <= {top})) {top} = {score};")
-            self.close(depth)
-            self.nest(node.indices, asked)
-            entry = f"{row}[{self.place(node.indices)}]"
-            self.say(f"{total} += {entry} = Math.exp({entry} - {top});")
-            self.close(depth)
-            self.say(f"{total} = 1 / {total};")
-            return f"{row} {total}"
-
+        scores = T.Reduce("logsumexp", node.indices, node.body, node.where)
         level = self.level_of(node.body, *asked, less=node.indices)
-        row, total = self.once(level, ("softmax", node), made).split()
-        value = f"({row}[{self.place(node.indices)}] * {total})"
+        total, top = self.once(level, scores, lambda: " ".join(self.reduction(scores))).split()
+        value = f"(Math.exp({self.looked(node.body, bool(asked))} - {top}) / {total})"
         return f"({self.holds(asked[0])} ? {value} : 0)" if asked else value
 
     def apply(self, node: T.Apply) -> str:
@@ -208,12 +184,8 @@ def _chosen(branches: Sequence[tuple[str, str]], text: str) -> str:
     return text
 
 
-def _sign(term: Expr) -> tuple[str, Expr]:
-    return ("-", term.body) if isinstance(term, T.Neg) else ("+", term)
-
-
 _WHOLE: dict[type, Callable[[Values, Any], str]] = {  # what takes whole axes at once
-    T.Sum: Values.total,
+    T.Sum: Values.reduced,
     T.Reduce: Values.reduced,
     T.Softmax: Values.softmax,
     T.Apply: Values.apply,
