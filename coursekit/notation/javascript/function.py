@@ -10,16 +10,23 @@ arrays are written again. Each block is a small function: an engine compiles suc
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .. import tree as T
+from ..code.scope import Scope, identifier
 from ..errors import NotationError
 from ..indices import difference, plus
 from ..meaning.reach import axes_read, extent, needed, sure
 from ..system import Block, System
-from .reads import Words
-from .values import Values
+from .writer import Writer
 
+_RESERVED = """
+abstract arguments await boolean break byte case catch char class const continue debugger default delete do double
+else enum eval export extends final finally float for function goto if implements import in instanceof int interface
+let long native new null package private protected public return short static super switch synchronized this throw
+throws transient true false try typeof undefined var void volatile while with yield NaN Infinity Math Number Array
+Float64Array Object Error inputs sizes boundary functions made fail erf size array side room at inside within
+"""
 _HELPERS = """
   const fail = (message) => { throw new Error(message); };
   const size = (name, n) => Number.isInteger(n) && n > 0 ? n
@@ -54,6 +61,30 @@ _HELPERS = """
 """.strip("\n")
 
 
+class Words(Scope):
+    """The names of a JavaScript function. Flat arrays have no shape: a size that no other tells is given."""
+
+    words = frozenset(_RESERVED.split())
+    least, half = "Math.min", "({} >> 1)"
+
+    def floor(self, above: str, below: int) -> str:
+        return f"Math.floor(({above}) / {below})" if below > 1 else above
+
+    def size(self, dim: str) -> str:
+        dim = self.system.aliases.get(dim, dim)
+        if dim not in self.sizes:
+            vectors = [n for n in self.system.inputs if self.system.tensors[n].dims == (dim,)]
+            text = self._size(dim) or "".join(f"inputs[{json.dumps(n)}]?.length" for n in vectors[:1])
+            key = json.dumps(dim)
+            told = text if text.isdigit() else f"sizes[{key}]" + (f" ?? {text}" if text else "")
+            self.sizes[dim] = self.fresh(identifier(dim) or "n")
+            self.lines.append(f"const {self.sizes[dim]} = size({key}, {told});")
+        return self.sizes[dim]
+
+    def length(self, dims: Iterable[str]) -> str:
+        return " * ".join(self.size(d) for d in dims) or "1"
+
+
 def javascript(system: System, name: str = "model", outputs: Sequence[str] | None = None) -> str:
     """The text of `const name = …`; it computes `outputs` and what they need, by default everything."""
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in Words.words:
@@ -82,7 +113,7 @@ def javascript(system: System, name: str = "model", outputs: Sequence[str] | Non
 
 
 def _block(scope: Words, block: Block, name: str) -> tuple[str, str, list[str]]:
-    write = Values(scope, block)
+    write = Writer(scope, block)
     write.ranges = scope.system.ranges[block.equations[0]]
     for index, step in block.loops:
         write.loop(index, step=step)
