@@ -22,7 +22,7 @@ from ..code.value import ATOM, Value
 from ..meaning.reach import fail
 from ..meaning.table import strides
 from ..system import Block
-from ..tree import Expr, Ref, index, references
+from ..tree import Ref, index, references
 from .product import LANE
 from .reads import cut, look_up, read
 from .writer import Lines, Names, Writer
@@ -205,7 +205,6 @@ class Frame:
         self,
         write: Writer,
         state: Value,
-        key: Expr | None,
         weights: Value,
         needed: frozenset[str],
         before: bool,
@@ -223,10 +222,7 @@ class Frame:
         # Time first: then each step's part lies together in memory.
         left = tuple(sorted((a for a in state.axes if a in needed), key=lambda a: a not in self.looped))
         # Two states are one where the summed indices, whatever they are called, stand at the same places.
-        name, numbers = object(), {name: str(n) for n, name in enumerate(summed)}
-        if isinstance(key, Ref):
-            spelled = [(a.const, *((f, numbers.get(str(i), i)) for f, i in a.terms)) for a in key.indices]
-            name = (key.name, *spelled, left, before)
+        name = (state.text, *map(state.axes.index, summed), left, before)
         group = self.groups.get(name)
         # The product stands where it is first wanted: before the loop, what comes later may not need a line of its own.
         if group is not None and before and re.search(r"\bv\d", weights.text):
