@@ -247,9 +247,8 @@ def _assemble(write: "Writer", flat: Flat) -> Value:
     return write.under(guards, lambda: _contract(write, flat))
 
 
-_Part = tuple[
-    Value, bool
-]  # a factor on its way; is it "still"? Then the running loop does not change it, and it has its axes
+# A factor on its way; and is it still? Then the running loop does not change it, and it has the loop's axes.
+_Part = tuple[Value, bool]
 
 
 def _contract(write: "Writer", flat: Flat) -> Value:
@@ -295,9 +294,9 @@ def _build(write: "Writer", tree: Pairing, parts: list[_Part], keep: frozenset[s
         return _before(write, left, right, needed), False
     if one and other:
         return _before(write.outer, left, right, needed | frame.looped), True
-    moving, still = (right, left) if one else (left, right)
-    together = frame.linear(write, moving, still, needed, before=False)
-    return together or multiply(write, moving, frame.hoist(still), needed), False
+    moving, fixed = (right, left) if one else (left, right)
+    together = frame.linear(write, moving, fixed, needed, before=False)
+    return together or multiply(write, moving, frame.hoist(fixed), needed), False
 
 
 def _before(write: "Writer", left: Value, right: Value, needed: frozenset[str]) -> Value:
