@@ -206,20 +206,19 @@ class Machine(Extents):
             return parts[0] if len(parts) == 1 else lambda at: all(part(at) for part in parts)
         compare = COMPARE[condition.operator]
         left, right = (
-            self.position(side, whole=False) if isinstance(side, T.Affine) else self.value(side, bound)
+            self.position(side) if isinstance(side, T.Affine) else self.value(side, bound)
             for side in (condition.left, condition.right)
         )
         return lambda at: compare(left(at), right(at))
 
-    def position(self, affine: T.Affine, whole: bool = True) -> Callable[[At], int]:
-        """An index expression; where it is no place but one side of a condition, it need not be `whole`."""
+    def position(self, affine: T.Affine) -> Callable[[At], int]:
+        """An index expression."""
         terms, const = self.terms(affine)
-        read = self.whole if whole else self.read
-        looked_up = [(f, read(atom.ref)) for f, atom in affine.terms if isinstance(atom, T.Lookup)]
+        looked_up = [(f, self.whole(atom.ref)) for f, atom in affine.terms if isinstance(atom, T.Lookup)]
         rest = linear(const, terms)
         if not looked_up:
             return rest
-        return lambda at: rest(at) + sum([f * value(at) for f, value in looked_up])  # type: ignore[return-value]
+        return lambda at: rest(at) + sum([f * value(at) for f, value in looked_up])
 
     def whole(self, ref: T.Ref) -> Callable[[At], int]:
         read = self.read(ref)

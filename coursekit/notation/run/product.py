@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .. import tree as T
+from ..code.reads import split
 from ..code.value import ATOM, MUL, POWER, Value, number
 from ..indices import each, equality, put, solve
 from ..meaning.pairing import Pairing, cheapest, leaves
@@ -206,36 +207,33 @@ def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
 
 def _flatten(write: "Writer", node: T.Expr, flat: Flat, taken: set[str]) -> None:
     """Put a node's factors into `flat`; `taken` are the names that an inner sum may not use again."""
-    if (value := write.constant(node)) is not None:
-        flat.scale *= value
-    elif isinstance(node, T.Neg):
-        flat.scale = -flat.scale
-        _flatten(write, node.body, flat, taken)
-    elif isinstance(node, T.Mul):
-        for factor in node.factors:
-            _flatten(write, factor, flat, taken)
-    elif isinstance(node, T.Div):
-        below = write.constant(node.below)
-        if below is None:
-            flat.factors.append(T.Div(T.Num(Fraction(1)), node.below))
+    minus, above, below = split(node)
+    flat.scale = -flat.scale if minus else flat.scale
+    for divisor in below:
+        if (value := write.constant(divisor)) is not None:
+            flat.scale = divide(flat.scale, value)
         else:
-            flat.scale = divide(flat.scale, below)
-        _flatten(write, node.above, flat, taken)
-    elif isinstance(node, T.Sum) and not isinstance(node.body, T.Add):
-        for name in set(node.indices) & taken:  # another name, so that it can be merged with its neighbours
-            fresh = name
-            while fresh in write.ranges:
-                fresh += "′"
-            write.ranges[fresh] = write.ranges[name]
-            node = T.substitute(node, {name: fresh})
-        taken.update(node.indices)
-        flat.summed += node.indices
-        flat.factors += map(T.Iverson, each(node.where))
-        _flatten(write, node.body, flat, taken)
-    elif isinstance(node, T.Iverson):
-        flat.factors += map(T.Iverson, each(node.condition))
-    else:
-        flat.factors.append(node)
+            flat.factors.append(T.Div(T.Num(Fraction(1)), divisor))
+    for factor in above:
+        if (value := write.constant(factor)) is not None:
+            flat.scale *= value
+        elif isinstance(factor, T.Sum) and not isinstance(factor.body, T.Add):
+            for name in (
+                set(factor.indices) & taken
+            ):  # another name, so that it can be merged with its neighbours
+                other = name
+                while other in write.ranges:
+                    other += "′"
+                write.ranges[other] = write.ranges[name]
+                factor = T.substitute(factor, {name: other})
+            taken.update(factor.indices)
+            flat.summed += factor.indices
+            flat.factors += map(T.Iverson, each(factor.where))
+            _flatten(write, factor.body, flat, taken)
+        elif isinstance(factor, T.Iverson):
+            flat.factors += map(T.Iverson, each(factor.condition))
+        else:
+            flat.factors.append(factor)
 
 
 def _assemble(write: "Writer", flat: Flat) -> Value:
