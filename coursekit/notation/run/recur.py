@@ -61,9 +61,6 @@ class Lanes:
     def fetch(self, write: Writer, places: list[int], ref: Ref, shifts: list[int]) -> str:
         """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
         back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
-        if back >= 0:
-            message = f"`{ref.name}` is read ahead of its anti-diagonal"
-            raise fail(write.system, f"{message}, so it cannot be run by anti-diagonals", ref.span)
         # A grid of zeros with the boundary around it, a row a place.
         spans = [write.extents.span(d) for d in write.system.tensors[ref.name].dims]
         before = [-min(0, s) for s in shifts]
@@ -151,15 +148,12 @@ class Frame:
         return replace(steps, text=f"{self.scope.before.set(steps.text)}[t]")
 
     def read(self, write: Writer, ref: Ref) -> Value:
-        """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
+        """An entry of a tensor that the loop is computing, at this step or a number of steps away; or of another."""
         if ref.name not in self.names:
             return self._look_up(write, ref)
         places = self.places[ref.name]
         shifts = [ref.indices[place].const for place in places]
         rest = [n for n in range(len(ref.indices)) if n not in places]
-        by_step = [ref.indices[p].terms for p in places] == [((1, name),) for name, _ in self.block.loops]
-        if not by_step or any(self.looped & {*ref.indices[n].names} for n in rest):
-            return self._read_so_far(write, ref)
         if not any(shifts):
             text = self.scope.own(ref.name)
         elif self.lanes is not None:
@@ -168,7 +162,14 @@ class Frame:
             (shift,), (before, after) = shifts, self.around[ref.name]
             self.around[ref.name] = max(before, -shift), max(after, shift)
             text = self.state(ref.name, f"t {'-' if shift < 0 else '+'} {abs(shift)}")
-        return read(write, ref, text, rest, () if self.lanes is None else (LANE,))
+        value = read(write, ref, text, rest, () if self.lanes is None else (LANE,))
+        if not self.looped & set(value.axes):
+            return value
+        if self.lanes is not None:
+            message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
+            raise fail(self.system, message, ref.span)
+        n = next(n for n, a in enumerate(value.axes) if a in self.looped)
+        return Value(f"{value.at(ATOM)}.select({n}, t)", value.axes[:n] + value.axes[n + 1 :])
 
     def _look_up(self, write: Writer, ref: Ref) -> Value:
         """Another tensor at what the recurrence computes, `p[t+1,y[t+1]]`: read before the loop for every value of that
@@ -180,26 +181,6 @@ class Frame:
         for n, name in fresh.items():
             value = look_up(write, ref, n, name, value)
         return value
-
-    def _read_so_far(self, write: Writer, ref: Ref) -> Value:
-        """Any other read of a state, `h[b,s,j]` where s < t: all steps so far, zero where none is yet."""
-        if self.lanes is not None:
-            message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
-            raise fail(self.system, message, ref.span)
-        (place,), (looped,), dims = self.places[ref.name], self.looped, self.system.tensors[ref.name].dims
-        shape = [len(write.extents.span(d)) for n, d in enumerate(dims) if n != place]
-
-        def stacked(states: list[Tensor | None], like: Tensor) -> Tensor:
-            blank = like.new_zeros(()).expand(shape)
-            return torch.stack([blank if s is None else s for s in states], place)
-
-        number, count = self.scope.number[ref.name], self.counts[0]
-        all_steps = f"{self.scope.object(stacked)}(s{number}[b{number} : b{number} + {count}], like)"
-        value = read(write, ref, all_steps)
-        if looped not in value.axes:
-            return value
-        n = value.axes.index(looped)
-        return Value(f"{value.at(ATOM)}.select({n}, t)", value.axes[:n] + value.axes[n + 1 :])
 
     def linear(
         self,
