@@ -104,7 +104,7 @@ def place(point: Sequence[int], counts: Sequence[int]) -> int:
 class Frame:
     """The loop of one block, while its equations are written.
 
-    The steps of tensor 3 are the list `s3`, in which step t stands at `b3 + t`: what lies outside stands around them.
+    The steps of tensor 3, as far as they are made, are the list `s3`; what lies before the first of them comes first.
     """
 
     def __init__(self, scope: Names, block: Block, needed: Collection[str]):
@@ -115,7 +115,7 @@ class Frame:
         self.step = Lines(scope.count)
         self.groups: dict[object, Linear] = {}
         self.moving: dict[int, tuple[object, bool]] = {}
-        self.around = {e.left.name: (0, 0) for e in block.equations}  # how many steps outside are read
+        self.reach = {e.left.name: 0 for e in block.equations}  # how many steps before the first are read
         ranges = self.system.ranges[block.equations[0]]
         self.counts = [len(scope.extents.span(ranges[name])) for name, _ in block.loops]
         self.lanes = Lanes(scope, block.loops, self.counts) if len(block.loops) > 1 else None
@@ -129,9 +129,6 @@ class Frame:
         if id(node) not in self.moving:  # the node is kept, so its id stays its own
             self.moving[id(node)] = node, any(r.name in self.names for r in references(node))
         return self.moving[id(node)][1]
-
-    def state(self, name: str, place: str = "t") -> str:
-        return f"s{self.scope.number[name]}[b{self.scope.number[name]} + {place}]"
 
     def hoist(self, value: Value) -> Value:
         """A value that the loop does not change: computed once, taken apart into its steps."""
@@ -159,9 +156,9 @@ class Frame:
         elif self.lanes is not None:
             text = self.lanes.fetch(write, places, ref, shifts)
         else:
-            (shift,), (before, after) = shifts, self.around[ref.name]
-            self.around[ref.name] = max(before, -shift), max(after, shift)
-            text = self.state(ref.name, f"t {'-' if shift < 0 else '+'} {abs(shift)}")
+            back = abs(shifts[0])
+            self.reach[ref.name] = max(back, self.reach[ref.name])
+            text = f"s{self.scope.number[ref.name]}[-{back}]"
         value = read(write, ref, text, rest, () if self.lanes is None else (LANE,))
         if not self.looped & set(value.axes):
             return value
@@ -217,19 +214,19 @@ class Frame:
     def told(self) -> list[str]:
         """The lines of the loop, when its equations are written."""
         steps = self.counts[0] if self.lanes is None else self.lanes.waves
-        start = []
-        for name, (before, after) in self.around.items():
-            first, last = self._outside(name, before, True), self._outside(name, after, False)
-            number = self.scope.number[name]
-            start += [f"b{number} = {before}", f"s{number} = {first}[None] * {steps}{last}"]
         backward = self.lanes is None and self.block.loops[0][1] < 0
+        start, added = [], []
+        for name, depth in self.reach.items():
+            number = self.scope.number[name]
+            start.append(f"s{number} = {self._outside(name, depth, backward) if depth else '[]'}")
+            added.append(f"        s{number} += [{self.scope.own(name)}]")
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
         lane = [] if self.lanes is None else [f"        lane = {self.lanes.widths}[t]"]
         start += [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
         ends = []
         for name in self.kept:  # all steps as one tensor again
             number, places = self.scope.number[name], self.places[name]
-            whole = f"s{number}[b{number} : b{number} + {steps}]"
+            whole = f"s{number}[{self.reach[name]}:]{'[::-1]' if backward else ''}"
             if self.lanes is not None:
                 whole = f"torch.cat({whole}).index_select(0, {self.lanes.back}).unflatten(0, {self.counts})"
                 whole += f".movedim({list(range(len(places)))}, {places})"
@@ -237,25 +234,24 @@ class Frame:
                 whole = f"torch.stack({whole}){f'.movedim(0, {places[0]})' if places[0] else ''}"
             ends.append(f"{self.scope.own(name)} = {whole}")
         start, ends = ([f"    {line}" for line in lines] for lines in (start, ends))
-        return [*start, f"    for t in {turns}:", *lane, *self.step.told("        "), *ends]
+        return [*start, f"    for t in {turns}:", *lane, *self.step.told("        "), *added, *ends]
 
-    def _outside(self, name: str, depth: int, before: bool) -> str:
-        """What lies before the first of a tensor's steps, or after the last."""
-        if depth == 0:
-            return ""
+    def _outside(self, name: str, depth: int, backward: bool) -> str:
+        """What lies before the first of a tensor's steps, the nearest last."""
         (place,) = self.places[name]
-        shape = [len(self.scope.extents.span(d)) for d in self.system.tensors[name].dims]
+        rest = [
+            len(self.scope.extents.span(d))
+            for n, d in enumerate(self.system.tensors[name].dims)
+            if n != place
+        ]
 
         def rows(like: Tensor, edge: Tensor | float) -> list[Tensor]:
-            rest = shape[:place] + shape[place + 1 :]
             if not isinstance(edge, Tensor):
                 return [like.new_full((), edge).expand(rest)] * depth
-            known = edge.unbind(place)
-            lacking = [like.new_zeros(()).expand(rest)] * (depth - len(known))
-            return [*lacking, *known[-depth:]] if before else [*known[:depth], *lacking]
+            known = edge.unbind(place)[:: -1 if backward else 1]
+            return [like.new_zeros(()).expand(rest)] * (depth - len(known)) + [*known[-depth:]]
 
-        text = f"{self.scope.object(rows)}(like, {self.scope.beyond(name, place, before)})"
-        return f"{text} + " if before else f" + {text}"
+        return f"{self.scope.object(rows)}(like, {self.scope.beyond(name, place, not backward)})"
 
 
 class Linear:
