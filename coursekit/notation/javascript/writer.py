@@ -245,7 +245,9 @@ class Writer:
             case T.Ref():
                 return self.read(node)
             case T.Add(terms):
-                return f"({' + '.join(map(self.value, terms))})"
+                signed = [("-", t.body) if isinstance(t, T.Neg) else ("+", t) for t in terms]
+                text = " ".join(f"{sign} {self.value(body)}" for sign, body in signed)
+                return f"({text.removeprefix('+ ')})"
             case T.Neg(body):
                 return f"(-{self.value(body)})"
             case T.Sum(indices, T.Mul(factors), None) if len(indices) > 1 and apart(node):
