@@ -157,7 +157,8 @@ class Writer:
         text = ""
         for place, first, size in places:
             own = place if first == "0" else f"({place} - {first})"
-            text = f"({text}) * {size} + {own}" if text else own
+            before = f"({text})" if " " in text else text
+            text = f"{before} * {size} + {own}" if text else own
         return text or "0"
 
     def nest(self, indices: Sequence[str], conditions: Sequence[T.Condition | None] = ()) -> int:
