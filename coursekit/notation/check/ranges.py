@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from .. import tree as T
 from ..errors import NotationError
+from ..indices import difference, each, put
 from ..meaning.reach import Guard, reads
 from ..meaning.table import COMPARE
 from ..names import capital_of, small_of
@@ -343,22 +344,12 @@ class Ranges:
 
 def _kept(name: str, shift: int, away: int, guards: tuple[Guard, ...]) -> bool:
     """Does a condition keep a read at `t-1` from the step `away` from the edge (the first, or for `t+1` the last)?"""
+    last = T.Affine(((1, T.SizeOf(capital_of(name))),), -1 - away)
+    place = {name: T.Affine((), away) if shift < 0 else last}
     for condition, holds in guards:
-        for part in condition.parts if isinstance(condition, T.And) else (condition,):
-            if not isinstance(part.left, T.Affine) or not isinstance(part.right, T.Affine):
-                continue
-            if holds is False and isinstance(condition, T.And):
-                continue
-            total, size = part.left.const - part.right.const, 0
-            for sign, side in ((1, part.left), (-1, part.right)):
-                for c, atom in side.terms:
-                    if atom == name:
-                        total += sign * c * (away if shift < 0 else -1 - away)
-                        size += sign * c * (shift > 0)
-                    elif isinstance(atom, T.SizeOf) and atom.name == capital_of(name):
-                        size += sign * c
-                    else:
-                        size = 1_000_000
-            if size == 0 and COMPARE[part.operator](total, 0) != holds:
-                return True
+        for part in each(condition) if holds or isinstance(condition, T.Compare) else ():
+            if isinstance(part.left, T.Affine) and isinstance(part.right, T.Affine):
+                gap = difference(put(part.left, place), put(part.right, place))
+                if not gap.terms and COMPARE[part.operator](gap.const, 0) != holds:
+                    return True
     return False

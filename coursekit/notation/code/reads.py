@@ -238,17 +238,17 @@ class Reader:
 # ── products: `einsum` where an index is summed or axes must be crossed, `*` elsewhere ────────
 
 
-def _split(node: T.Expr) -> tuple[bool, list[T.Expr], list[T.Expr]]:
+def split(node: T.Expr) -> tuple[bool, list[T.Expr], list[T.Expr]]:
     """A product in its parts: whether it is negative, its factors, its divisors."""
     if isinstance(node, T.Neg):
-        minus, above, below = _split(node.body)
+        minus, above, below = split(node.body)
         return not minus, above, below
     if isinstance(node, T.Mul):
-        parts = [_split(f) for f in node.factors]
+        parts = [split(f) for f in node.factors]
         minus = sum(p[0] for p in parts) % 2 == 1
         return minus, [f for p in parts for f in p[1]], [d for p in parts for d in p[2]]
     if isinstance(node, T.Div):
-        minus, above, below = _split(node.above)
+        minus, above, below = split(node.above)
         return minus, above, [*below, node.below]
     return False, [node], []
 
@@ -257,7 +257,7 @@ def product(write: "Expressions", node: T.Expr) -> Value:
     """A product, a quotient, or a sum of such."""
     total = node if isinstance(node, T.Sum) else T.Sum((), node)
     bound, guards = total.indices, [total.where] if total.where is not None else []
-    minus, factors, divisors = _split(total.body)
+    minus, factors, divisors = split(total.body)
     guards += [f.condition for f in factors if isinstance(f, T.Iverson)]
     rest = [f for f in factors if not isinstance(f, T.Iverson)]
     # What a condition hides may be infinite there, so zero times it will not do.

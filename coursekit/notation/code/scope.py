@@ -210,10 +210,7 @@ class Loop:
 
     def shifts(self, ref: Ref) -> tuple[int, ...]:
         """How far from the present step a tensor of the block is read, along each loop."""
-        affines = [ref.indices[self.axis(ref.name, index)] for index, _ in self.block.loops]
-        if [a.terms for a in affines] != [((1, index),) for index, _ in self.block.loops]:
-            raise NotationError(f"`{ref.name}` is read at steps that the code cannot keep at hand")
-        return tuple(a.const for a in affines)
+        return tuple(ref.indices[self.axis(ref.name, index)].const for index, _ in self.block.loops)
 
     def reach(self, name: str) -> int:
         """How many steps before the first are read; as many as its boundary has, where it has one."""

@@ -10,18 +10,23 @@ arrays are written again. Each block is a small function: an engine compiles suc
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 
 from .. import tree as T
+from ..code.scope import Scope, identifier
 from ..errors import NotationError
 from ..indices import difference, plus
-from ..meaning.pairing import Pairing, cheapest, leaves
-from ..meaning.reach import axes_read, extent, has_conditions, needed, sure
-from ..system import Block, System, Tensor
-from .reads import Words
-from .values import Values
+from ..meaning.reach import axes_read, extent, needed, sure
+from ..system import Block, System
+from .writer import Writer
 
+_RESERVED = """
+abstract arguments await boolean break byte case catch char class const continue debugger default delete do double
+else enum eval export extends final finally float for function goto if implements import in instanceof int interface
+let long native new null package private protected public return short static super switch synchronized this throw
+throws transient true false try typeof undefined var void volatile while with yield NaN Infinity Math Number Array
+Float64Array Object Error inputs sizes boundary functions made fail erf size array side room at inside within
+"""
 _HELPERS = """
   const fail = (message) => { throw new Error(message); };
   const size = (name, n) => Number.isInteger(n) && n > 0 ? n
@@ -56,23 +61,44 @@ _HELPERS = """
 """.strip("\n")
 
 
+class Words(Scope):
+    """The names of a JavaScript function. Flat arrays have no shape: a size that no other tells is given."""
+
+    words = frozenset(_RESERVED.split())
+    least, half = "Math.min", "({} >> 1)"
+
+    def floor(self, above: str, below: int) -> str:
+        return f"Math.floor(({above}) / {below})" if below > 1 else above
+
+    def size(self, dim: str) -> str:
+        dim = self.system.aliases.get(dim, dim)
+        if dim not in self.sizes:
+            vectors = [n for n in self.system.inputs if self.system.tensors[n].dims == (dim,)]
+            text = self._size(dim) or "".join(f"inputs[{json.dumps(n)}]?.length" for n in vectors[:1])
+            key = json.dumps(dim)
+            told = text if text.isdigit() else f"sizes[{key}]" + (f" ?? {text}" if text else "")
+            self.sizes[dim] = self.fresh(identifier(dim) or "n")
+            self.lines.append(f"const {self.sizes[dim]} = size({key}, {told});")
+        return self.sizes[dim]
+
+    def length(self, dims: Iterable[str]) -> str:
+        return " * ".join(self.size(d) for d in dims) or "1"
+
+
 def javascript(system: System, name: str = "model", outputs: Sequence[str] | None = None) -> str:
     """The text of `const name = …`; it computes `outputs` and what they need, by default everything."""
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in Words.words:
         raise NotationError(f"{name!r} cannot be the name of a JavaScript function")
-    split = factored(system)
-    scope = Words(split)
-    blocks = [block for block, _ in needed(split, split.outputs if outputs is None else outputs)]
+    scope = Words(system)
+    blocks = [block for block, _ in needed(system, system.outputs if outputs is None else outputs)]
     written = [_block(scope, block, scope.fresh(f"{name}{number}")) for number, block in enumerate(blocks, 1)]
     made = {e.left.name for block in blocks for e in block.equations}
     used = {word for _, _, words in written for word in words}
     arrays = []
-    for tensor in split.tensors.values():
+    for tensor in system.tensors.values():
         variable, key, length = scope.tensor[tensor.name], json.dumps(tensor.name), scope.length(tensor.dims)
         if tensor.name in made:
-            kept = f"made[{key}] = " if tensor.name in system.tensors else ""
-            given = f"made[{key}]" if kept else "null"
-            arrays.append(f"const {variable} = {kept}room({given}, {length});")
+            arrays.append(f"const {variable} = made[{key}] = room(made[{key}], {length});")
         elif variable in used:
             arrays.append(f"const {variable} = array({key}, inputs[{key}], {length});")
     edges = [_edge(scope, key, word) for key, word in scope.edge.items() if word in used]
@@ -87,7 +113,7 @@ def javascript(system: System, name: str = "model", outputs: Sequence[str] | Non
 
 
 def _block(scope: Words, block: Block, name: str) -> tuple[str, str, list[str]]:
-    write = Values(scope, block)
+    write = Writer(scope, block)
     write.ranges = scope.system.ranges[block.equations[0]]
     for index, step in block.loops:
         write.loop(index, step=step)
@@ -126,84 +152,3 @@ def _checks(scope: Words, equation: T.Equation) -> Iterator[str]:
         if not (sure(difference(low, first)) and sure(difference(last, high))):
             ends = map(scope.spelled, (low, high, first, plus(last, T.Affine((), 1))))
             yield f"within({json.dumps(ref.name)}, {', '.join(ends)});"
-
-
-# ── long products taken apart ────────────────────────────────────────────────────────────────
-
-# What two factors give by themselves is an equation of its own:
-#
-#     y[s,t] = L[s,I] W[I,K] L[t,K]      becomes      part[s,k] = L[s,I] W[I,k]      y[s,t] = part[s,K] L[t,K]
-#
-# which loops over three indices twice instead of over four. The order is that of `pairing`, with all sizes taken as
-# equal; in a recurrence, what no step changes is made before it.
-_SIZE = 16
-
-
-def factored(system: System) -> System:
-    """The same tensors, and `part`s of their products among them."""
-    split = _Split(system)
-    blocks = [made for block in system.blocks for made in split.block(block)]
-    return replace(system, blocks=tuple(blocks), tensors=split.tensors, ranges=split.all_ranges)
-
-
-class _Split:
-    def __init__(self, system: System) -> None:
-        self.tensors, self.all_ranges = dict(system.tensors), dict(system.ranges)
-
-    def block(self, block: Block) -> list[Block]:
-        self.own, self.looped = {e.left.name for e in block.equations}, frozenset(i for i, _ in block.loops)
-        self.before: list[T.Equation] = []
-        self.within: list[T.Equation] = []
-        for equation in block.equations:
-            self.ranges = self.all_ranges[equation]
-            # Under a condition a read may be outside, where it must not be looked at.
-            self.asked = has_conditions(equation.right)
-            self.within.append(replace(equation, right=T.transform(equation.right, self.node)))
-            self.all_ranges[self.within[-1]] = self.ranges
-        return [*(Block((e,)) for e in self.before), Block(tuple(self.within), block.loops)]
-
-    def node(self, node: object) -> object:
-        if not isinstance(node, T.Sum) or node.where is not None or not isinstance(node.body, T.Mul):
-            return node
-        wide = tuple(f for f in node.body.factors if T.free_indices(f))
-        if len(wide) < 3 or any(isinstance(f, T.Iverson) for f in wide):
-            return node
-        if self.asked and any(a.plain is None for f in wide for r in T.references(f) for a in r.indices):
-            return node
-        self.factors, self.left = wide, node.indices  # indices that are still to be summed
-        axes, keep = [frozenset(T.free_indices(f)) for f in wide], frozenset(T.free_indices(node))
-        sizes = dict.fromkeys(frozenset().union(*axes) | self.looped, _SIZE)
-        order = cheapest(axes, keep, sizes, [self.inside(f) for f in wide], self.looped)
-        scalars = tuple(f for f in node.body.factors if not T.free_indices(f))
-        body = T.Mul((*scalars, *self.product(order, keep)))
-        return T.Sum(self.left, body) if self.left else body
-
-    def inside(self, node: T.Expr) -> bool:
-        """Does a step of the recurrence change it?"""
-        return any(r.name in self.own for r in T.references(node))
-
-    def product(self, pairing: Pairing, needed: frozenset[str]) -> tuple[T.Expr, ...]:
-        """The factors of a pairing, each of its sides made by itself where something is summed in it."""
-        if isinstance(pairing, int):
-            return (self.factors[pairing],)
-        a, b = pairing.left, pairing.right
-        left, right = (T.free_indices(T.Mul(tuple(self.factors[n] for n in leaves(p)))) for p in (a, b))
-        return (*self.part(a, needed | right), *self.part(b, needed | left))
-
-    def part(self, pairing: Pairing, needed: frozenset[str]) -> tuple[T.Expr, ...]:
-        factors = self.product(pairing, needed)
-        names = T.free_indices(T.Mul(factors))
-        summed = tuple(i for i in self.left if i in names - needed)
-        if len(factors) == 1 or not summed:
-            return factors
-        self.left = tuple(i for i in self.left if i not in summed)
-        inside = any(map(self.inside, factors))
-        kept = names - set(summed) - (self.looped if inside else set())
-        order = sorted(kept, key=lambda i: (i in self.left, i))  # what is summed next runs along memory
-        name = f"part {len(self.tensors)}"
-        equation = T.Equation(T.Ref(name, tuple(map(T.index, order))), T.Sum(summed, T.Mul(factors)))
-        self.tensors[name] = Tensor(name, tuple(self.ranges[i] for i in order), True)
-        self.all_ranges[equation] = self.ranges
-        self.own |= {name} if inside else set()
-        (self.within if inside else self.before).append(equation)
-        return (equation.left,)

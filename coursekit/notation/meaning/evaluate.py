@@ -59,8 +59,10 @@ def tables(
     )
     check_reads(system, known)
     machine = Machine(system, known, inputs, edges, functions)
+    for name in system.outputs:
+        shape = [known[d] for d in system.tensors[name].dims]
+        machine.tables[name] = Table(shape, [None] * math.prod(shape))
     for block in system.blocks:
-        machine.running = frozenset(e.left.name for e in block.equations)
         ranges = system.ranges[block.equations[0]]
         loops = {name: machine.span(ranges[name])[::step] for name, step in block.loops}
         defining = [machine.definition(equation, list(loops)) for equation in block.equations]

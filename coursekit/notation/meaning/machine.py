@@ -1,6 +1,5 @@
 """What each kind of expression means: once, a function from the values of its indices to its own value."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import product
@@ -36,7 +35,6 @@ class Machine(Extents):
         super().__init__(system, sizes)
         self.edges, self.functions = edges, functions
         self.tables = dict(inputs)
-        self.running: frozenset[str] = frozenset()  # the tensors of the block that is computed
         self.ranges: Mapping[str, str] = {}
         self.bound: frozenset[str] = frozenset()  # the indices that have a value where an expression stands
         self.memo: dict[tuple[object, ...], Any] = {}
@@ -45,9 +43,6 @@ class Machine(Extents):
         """What computes the entries of the left side at which the looped indices have their values."""
         left = equation.left
         self.ranges = self.system.ranges[equation]
-        for name in self.running - self.tables.keys():
-            shape = [self.sizes[d] for d in self.system.tensors[name].dims]
-            self.tables[name] = Table(shape, [None] * math.prod(shape))
         names = [name for a in left.indices for name in a.names]
         free = [n for n in names if n not in looped]
         spans = [self.span(self.ranges[n]) for n in free]
@@ -206,20 +201,19 @@ class Machine(Extents):
             return parts[0] if len(parts) == 1 else lambda at: all(part(at) for part in parts)
         compare = COMPARE[condition.operator]
         left, right = (
-            self.position(side, whole=False) if isinstance(side, T.Affine) else self.value(side, bound)
+            self.position(side) if isinstance(side, T.Affine) else self.value(side, bound)
             for side in (condition.left, condition.right)
         )
         return lambda at: compare(left(at), right(at))
 
-    def position(self, affine: T.Affine, whole: bool = True) -> Callable[[At], int]:
-        """An index expression; where it is no place but one side of a condition, it need not be `whole`."""
+    def position(self, affine: T.Affine) -> Callable[[At], int]:
+        """An index expression."""
         terms, const = self.terms(affine)
-        read = self.whole if whole else self.read
-        looked_up = [(f, read(atom.ref)) for f, atom in affine.terms if isinstance(atom, T.Lookup)]
+        looked_up = [(f, self.whole(atom.ref)) for f, atom in affine.terms if isinstance(atom, T.Lookup)]
         rest = linear(const, terms)
         if not looked_up:
             return rest
-        return lambda at: rest(at) + sum([f * value(at) for f, value in looked_up])  # type: ignore[return-value]
+        return lambda at: rest(at) + sum([f * value(at) for f, value in looked_up])
 
     def whole(self, ref: T.Ref) -> Callable[[At], int]:
         read = self.read(ref)
@@ -259,23 +253,15 @@ class Machine(Extents):
             place = lambda at: flat[
                 direct(at) + sum([(spot(at) - low) * step for spot, low, step in looked_up])
             ]
-        plain = place
-        if ref.name in self.running:
-
-            def plain(at: At) -> float:
-                if (found := place(at)) is None:
-                    raise fail(self.system, f"`{ref.name}` is read before it is computed", ref.span)
-                return found
-
         doubtful, padded = self.doubtful(ref), ref.name in self.system.padded
         if not doubtful:
-            return plain
+            return place
 
         def read(at: At) -> float:
             for position, start, stop in doubtful:
                 if not start <= position(at) < stop:
                     return 0.0 if padded else self.outside(ref, tuple([p(at) for p in positions]))
-            return plain(at)
+            return place(at)
 
         return read
 
@@ -304,14 +290,13 @@ class Machine(Extents):
         span, flat, doubtful = self.span(self.ranges[index]), self.tables[ref.name].flat, self.doubtful(ref)
         place = linear(const + step * span.start, [(f, i) for f, i in terms if i != index])
         width, padded, read = step * len(span), ref.name in self.system.padded, self.read(ref)
-        nothing, running = [0.0] * len(span), ref.name in self.running
+        nothing = [0.0] * len(span)
 
         def row(at: At) -> list[float]:
             for position, start, stop in doubtful:
                 if not start <= position(at) < stop:
                     return nothing if padded else [read({**at, index: k}) for k in span]
-            found = flat[(first := place(at)) : first + width : step]
-            return [read({**at, index: k}) for k in span] if running and None in found else found
+            return flat[(first := place(at)) : first + width : step]
 
         return row
 

@@ -223,8 +223,6 @@ class _Book:
         found: list[int] = []
         for reach in derived.reaches:
             stride = next((c for c, atom in reach.affine.terms if atom == derived.index), 0)
-            if stride == 0:
-                continue
             rest = T.Affine(tuple(t for t in reach.affine.terms if t[1] != derived.index), reach.affine.const)
             wanted = [] if reach.padded else [others.get(name) for name in rest.names]
             if any(dim not in self.sizes for dim in (reach.dim, *wanted)):

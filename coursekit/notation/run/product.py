@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .. import tree as T
+from ..code.reads import split
 from ..code.value import ATOM, MUL, POWER, Value, number
 from ..indices import each, equality, put, solve
 from ..meaning.pairing import Pairing, cheapest, leaves
@@ -206,36 +207,33 @@ def _sum(node: T.Sum, term: T.Expr) -> T.Expr:
 
 def _flatten(write: "Writer", node: T.Expr, flat: Flat, taken: set[str]) -> None:
     """Put a node's factors into `flat`; `taken` are the names that an inner sum may not use again."""
-    if (value := write.constant(node)) is not None:
-        flat.scale *= value
-    elif isinstance(node, T.Neg):
-        flat.scale = -flat.scale
-        _flatten(write, node.body, flat, taken)
-    elif isinstance(node, T.Mul):
-        for factor in node.factors:
-            _flatten(write, factor, flat, taken)
-    elif isinstance(node, T.Div):
-        below = write.constant(node.below)
-        if below is None:
-            flat.factors.append(T.Div(T.Num(Fraction(1)), node.below))
+    minus, above, below = split(node)
+    flat.scale = -flat.scale if minus else flat.scale
+    for divisor in below:
+        if (value := write.constant(divisor)) is not None:
+            flat.scale = divide(flat.scale, value)
         else:
-            flat.scale = divide(flat.scale, below)
-        _flatten(write, node.above, flat, taken)
-    elif isinstance(node, T.Sum) and not isinstance(node.body, T.Add):
-        for name in set(node.indices) & taken:  # another name, so that it can be merged with its neighbours
-            fresh = name
-            while fresh in write.ranges:
-                fresh += "′"
-            write.ranges[fresh] = write.ranges[name]
-            node = T.substitute(node, {name: fresh})
-        taken.update(node.indices)
-        flat.summed += node.indices
-        flat.factors += map(T.Iverson, each(node.where))
-        _flatten(write, node.body, flat, taken)
-    elif isinstance(node, T.Iverson):
-        flat.factors += map(T.Iverson, each(node.condition))
-    else:
-        flat.factors.append(node)
+            flat.factors.append(T.Div(T.Num(Fraction(1)), divisor))
+    for factor in above:
+        if (value := write.constant(factor)) is not None:
+            flat.scale *= value
+        elif isinstance(factor, T.Sum) and not isinstance(factor.body, T.Add):
+            for name in (
+                set(factor.indices) & taken
+            ):  # another name, so that it can be merged with its neighbours
+                other = name
+                while other in write.ranges:
+                    other += "′"
+                write.ranges[other] = write.ranges[name]
+                factor = T.substitute(factor, {name: other})
+            taken.update(factor.indices)
+            flat.summed += factor.indices
+            flat.factors += map(T.Iverson, each(factor.where))
+            _flatten(write, factor.body, flat, taken)
+        elif isinstance(factor, T.Iverson):
+            flat.factors += map(T.Iverson, each(factor.condition))
+        else:
+            flat.factors.append(factor)
 
 
 def _assemble(write: "Writer", flat: Flat) -> Value:
@@ -247,13 +245,8 @@ def _assemble(write: "Writer", flat: Flat) -> Value:
     return write.under(guards, lambda: _contract(write, flat))
 
 
-@dataclass(slots=True)
-class _Factor:
-    """A factor on its way: `still` if the running loop does not change it (then it has the loop's axes)."""
-
-    value: Value
-    still: bool
-    key: T.Expr | None = None
+# A factor on its way; and is it still? Then the running loop does not change it, and it has the loop's axes.
+_Part = tuple[Value, bool]
 
 
 def _contract(write: "Writer", flat: Flat) -> Value:
@@ -262,23 +255,23 @@ def _contract(write: "Writer", flat: Flat) -> Value:
     frame = write.frame
     if frame is None and (whole := convolution(write, flat.factors, flat.summed)) is not None:
         return _scaled(whole, flat.scale)
-    factors = []
+    parts: list[_Part] = []
     for factor in flat.factors:
         still = frame is not None and not write.inside(factor)
-        value = write.tensor((write.outer if still else write).value(factor))
-        factors.append(_Factor(value, still, factor if isinstance(factor, T.Ref) else None))
-    present = {a for f in factors for a in f.value.axes}
+        parts.append((write.tensor((write.outer if still else write).value(factor)), still))
+    present = {a for value, _ in parts for a in value.axes}
     scale = flat.scale * prod(write.length(s) for s in flat.summed if s not in present)
     looped = frame.looped if frame is not None else frozenset()
     keep = frozenset(present - set(flat.summed))
     if scale != 1:
-        smallest = min(factors, key=lambda f: (not f.still, prod(write.length(a) for a in f.value.axes)))
-        smallest.value, smallest.key = _scaled(smallest.value, scale), None
+        cost = lambda part: (not part[1], prod(write.length(a) for a in part[0].axes))
+        smallest = parts.index(min(parts, key=cost))
+        parts[smallest] = _scaled(parts[smallest][0], scale), parts[smallest][1]
     sizes = {a: write.length(a) for a in present | looped}
-    sets = [frozenset(f.value.axes) for f in factors]
-    tree = cheapest(sets, keep, sizes, [not f.still for f in factors] if frame else (), looped)
-    result = _build(write, tree, factors, keep)
-    return frame.hoist(result.value) if frame is not None and result.still else result.value
+    inside = [not still for _, still in parts] if frame else ()
+    tree = cheapest([frozenset(value.axes) for value, _ in parts], keep, sizes, inside, looped)
+    result, still = _build(write, tree, parts, keep)
+    return frame.hoist(result) if frame is not None and still else result
 
 
 def _scaled(value: Value, scale: float) -> Value:
@@ -286,33 +279,33 @@ def _scaled(value: Value, scale: float) -> Value:
     return value if scale == 1 else Value(text, value.axes, MUL)
 
 
-def _build(write: "Writer", tree: Pairing, factors: list[_Factor], keep: frozenset[str]) -> _Factor:
+def _build(write: "Writer", tree: Pairing, parts: list[_Part], keep: frozenset[str]) -> _Part:
     """The value of a tree of pairs, summed over every axis that nothing outside of it needs."""
     inside = leaves(tree)
-    needed = keep.union(*(f.value.axes for n, f in enumerate(factors) if n not in inside))
+    needed = keep.union(*(value.axes for n, (value, _) in enumerate(parts) if n not in inside))
     if isinstance(tree, int):
-        factor = factors[tree]
-        return replace(factor, value=_summed(factor.value, needed)) if len(factors) == 1 else factor
-    left, right = (_build(write, part, factors, keep) for part in (tree.left, tree.right))
+        value, still = parts[tree]
+        return (_summed(value, needed) if len(parts) == 1 else value), still
+    (left, one), (right, other) = (_build(write, part, parts, keep) for part in (tree.left, tree.right))
     frame = write.frame
-    if frame is None or not (left.still or right.still):
-        return _Factor(_before(write, left, right, needed), False)
-    if left.still and right.still:
-        return _Factor(_before(write.outer, left, right, needed | frame.looped), True)
-    moving, still = (right, left) if left.still else (left, right)
-    together = frame.linear(write, moving.value, moving.key, still.value, needed, before=False)
-    return _Factor(together or multiply(write, moving.value, frame.hoist(still.value), needed), False)
+    if frame is None or not (one or other):
+        return _before(write, left, right, needed), False
+    if one and other:
+        return _before(write.outer, left, right, needed | frame.looped), True
+    moving, fixed = (right, left) if one else (left, right)
+    together = frame.linear(write, moving, fixed, needed, before=False)
+    return together or multiply(write, moving, frame.hoist(fixed), needed), False
 
 
-def _before(write: "Writer", left: _Factor, right: _Factor, needed: frozenset[str]) -> Value:
+def _before(write: "Writer", left: Value, right: Value, needed: frozenset[str]) -> Value:
     """Two values multiplied outside of any loop; before one, an input times several matrices is one product."""
     frame = write.around
     for one, other in ((left, right), (right, left)):
-        if frame is not None and isinstance(one.key, T.Ref) and frame.looped & set(one.value.axes):
-            together = frame.linear(write, one.value, one.key, other.value, needed, before=True)
+        if frame is not None and frame.looped & set(one.axes):
+            together = frame.linear(write, one, other, needed, before=True)
             if together is not None:
                 return together
-    return multiply(write, left.value, right.value, needed)
+    return multiply(write, left, right, needed)
 
 
 def _summed(value: Value, needed: frozenset[str] | set[str]) -> Value:

@@ -22,7 +22,7 @@ from ..code.value import ATOM, Value
 from ..meaning.reach import fail
 from ..meaning.table import strides
 from ..system import Block
-from ..tree import Expr, Ref, index, references
+from ..tree import Ref, index, references
 from .product import LANE
 from .reads import cut, look_up, read
 from .writer import Lines, Names, Writer
@@ -61,9 +61,6 @@ class Lanes:
     def fetch(self, write: Writer, places: list[int], ref: Ref, shifts: list[int]) -> str:
         """The entries at `shifts` from those of the running step: an earlier step's, or the boundary's."""
         back = sum(c * s for c, s in zip(shifts, self.signs, strict=True))
-        if back >= 0:
-            message = f"`{ref.name}` is read ahead of its anti-diagonal"
-            raise fail(write.system, f"{message}, so it cannot be run by anti-diagonals", ref.span)
         # A grid of zeros with the boundary around it, a row a place.
         spans = [write.extents.span(d) for d in write.system.tensors[ref.name].dims]
         before = [-min(0, s) for s in shifts]
@@ -107,7 +104,7 @@ def place(point: Sequence[int], counts: Sequence[int]) -> int:
 class Frame:
     """The loop of one block, while its equations are written.
 
-    The steps of tensor 3 are the list `s3`, in which step t stands at `b3 + t`: what lies outside stands around them.
+    The steps of tensor 3, as far as they are made, are the list `s3`; what lies before the first of them comes first.
     """
 
     def __init__(self, scope: Names, block: Block, needed: Collection[str]):
@@ -118,7 +115,7 @@ class Frame:
         self.step = Lines(scope.count)
         self.groups: dict[object, Linear] = {}
         self.moving: dict[int, tuple[object, bool]] = {}
-        self.around = {e.left.name: (0, 0) for e in block.equations}  # how many steps outside are read
+        self.reach = {e.left.name: 0 for e in block.equations}  # how many steps before the first are read
         ranges = self.system.ranges[block.equations[0]]
         self.counts = [len(scope.extents.span(ranges[name])) for name, _ in block.loops]
         self.lanes = Lanes(scope, block.loops, self.counts) if len(block.loops) > 1 else None
@@ -132,9 +129,6 @@ class Frame:
         if id(node) not in self.moving:  # the node is kept, so its id stays its own
             self.moving[id(node)] = node, any(r.name in self.names for r in references(node))
         return self.moving[id(node)][1]
-
-    def state(self, name: str, place: str = "t") -> str:
-        return f"s{self.scope.number[name]}[b{self.scope.number[name]} + {place}]"
 
     def hoist(self, value: Value) -> Value:
         """A value that the loop does not change: computed once, taken apart into its steps."""
@@ -151,24 +145,28 @@ class Frame:
         return replace(steps, text=f"{self.scope.before.set(steps.text)}[t]")
 
     def read(self, write: Writer, ref: Ref) -> Value:
-        """An entry of a tensor that the loop is computing, at this step or a number of steps away."""
+        """An entry of a tensor that the loop is computing, at this step or a number of steps away; or of another."""
         if ref.name not in self.names:
             return self._look_up(write, ref)
         places = self.places[ref.name]
         shifts = [ref.indices[place].const for place in places]
         rest = [n for n in range(len(ref.indices)) if n not in places]
-        by_step = [ref.indices[p].terms for p in places] == [((1, name),) for name, _ in self.block.loops]
-        if not by_step or any(self.looped & {*ref.indices[n].names} for n in rest):
-            return self._read_so_far(write, ref)
         if not any(shifts):
             text = self.scope.own(ref.name)
         elif self.lanes is not None:
             text = self.lanes.fetch(write, places, ref, shifts)
         else:
-            (shift,), (before, after) = shifts, self.around[ref.name]
-            self.around[ref.name] = max(before, -shift), max(after, shift)
-            text = self.state(ref.name, f"t {'-' if shift < 0 else '+'} {abs(shift)}")
-        return read(write, ref, text, rest, () if self.lanes is None else (LANE,))
+            back = abs(shifts[0])
+            self.reach[ref.name] = max(back, self.reach[ref.name])
+            text = f"s{self.scope.number[ref.name]}[-{back}]"
+        value = read(write, ref, text, rest, () if self.lanes is None else (LANE,))
+        if not self.looped & set(value.axes):
+            return value
+        if self.lanes is not None:
+            message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
+            raise fail(self.system, message, ref.span)
+        n = next(n for n, a in enumerate(value.axes) if a in self.looped)
+        return Value(f"{value.at(ATOM)}.select({n}, t)", value.axes[:n] + value.axes[n + 1 :])
 
     def _look_up(self, write: Writer, ref: Ref) -> Value:
         """Another tensor at what the recurrence computes, `p[t+1,y[t+1]]`: read before the loop for every value of that
@@ -181,31 +179,10 @@ class Frame:
             value = look_up(write, ref, n, name, value)
         return value
 
-    def _read_so_far(self, write: Writer, ref: Ref) -> Value:
-        """Any other read of a state, `h[b,s,j]` where s < t: all steps so far, zero where none is yet."""
-        if self.lanes is not None:
-            message = f"`{ref.name}` is read at an index that anti-diagonals cannot follow"
-            raise fail(self.system, message, ref.span)
-        (place,), (looped,), dims = self.places[ref.name], self.looped, self.system.tensors[ref.name].dims
-        shape = [len(write.extents.span(d)) for n, d in enumerate(dims) if n != place]
-
-        def stacked(states: list[Tensor | None], like: Tensor) -> Tensor:
-            blank = like.new_zeros(()).expand(shape)
-            return torch.stack([blank if s is None else s for s in states], place)
-
-        number, count = self.scope.number[ref.name], self.counts[0]
-        all_steps = f"{self.scope.object(stacked)}(s{number}[b{number} : b{number} + {count}], like)"
-        value = read(write, ref, all_steps)
-        if looped not in value.axes:
-            return value
-        n = value.axes.index(looped)
-        return Value(f"{value.at(ATOM)}.select({n}, t)", value.axes[:n] + value.axes[n + 1 :])
-
     def linear(
         self,
         write: Writer,
         state: Value,
-        key: Expr | None,
         weights: Value,
         needed: frozenset[str],
         before: bool,
@@ -223,10 +200,7 @@ class Frame:
         # Time first: then each step's part lies together in memory.
         left = tuple(sorted((a for a in state.axes if a in needed), key=lambda a: a not in self.looped))
         # Two states are one where the summed indices, whatever they are called, stand at the same places.
-        name, numbers = object(), {name: str(n) for n, name in enumerate(summed)}
-        if isinstance(key, Ref):
-            spelled = [(a.const, *((f, numbers.get(str(i), i)) for f, i in a.terms)) for a in key.indices]
-            name = (key.name, *spelled, left, before)
+        name = (state.text, *map(state.axes.index, summed), left, before)
         group = self.groups.get(name)
         # The product stands where it is first wanted: before the loop, what comes later may not need a line of its own.
         if group is not None and before and re.search(r"\bv\d", weights.text):
@@ -240,19 +214,19 @@ class Frame:
     def told(self) -> list[str]:
         """The lines of the loop, when its equations are written."""
         steps = self.counts[0] if self.lanes is None else self.lanes.waves
-        start = []
-        for name, (before, after) in self.around.items():
-            first, last = self._outside(name, before, True), self._outside(name, after, False)
-            number = self.scope.number[name]
-            start += [f"b{number} = {before}", f"s{number} = {first}[None] * {steps}{last}"]
         backward = self.lanes is None and self.block.loops[0][1] < 0
+        start, added = [], []
+        for name, depth in self.reach.items():
+            number = self.scope.number[name]
+            start.append(f"s{number} = {self._outside(name, depth, backward) if depth else '[]'}")
+            added.append(f"        s{number} += [{self.scope.own(name)}]")
         turns = f"range({steps - 1}, -1, -1)" if backward else f"range({steps})"
         lane = [] if self.lanes is None else [f"        lane = {self.lanes.widths}[t]"]
         start += [f"{group.name}_ = {group.stacked()}" for group in self.groups.values() if not group.before]
         ends = []
         for name in self.kept:  # all steps as one tensor again
             number, places = self.scope.number[name], self.places[name]
-            whole = f"s{number}[b{number} : b{number} + {steps}]"
+            whole = f"s{number}[{self.reach[name]}:]{'[::-1]' if backward else ''}"
             if self.lanes is not None:
                 whole = f"torch.cat({whole}).index_select(0, {self.lanes.back}).unflatten(0, {self.counts})"
                 whole += f".movedim({list(range(len(places)))}, {places})"
@@ -260,25 +234,24 @@ class Frame:
                 whole = f"torch.stack({whole}){f'.movedim(0, {places[0]})' if places[0] else ''}"
             ends.append(f"{self.scope.own(name)} = {whole}")
         start, ends = ([f"    {line}" for line in lines] for lines in (start, ends))
-        return [*start, f"    for t in {turns}:", *lane, *self.step.told("        "), *ends]
+        return [*start, f"    for t in {turns}:", *lane, *self.step.told("        "), *added, *ends]
 
-    def _outside(self, name: str, depth: int, before: bool) -> str:
-        """What lies before the first of a tensor's steps, or after the last."""
-        if depth == 0:
-            return ""
+    def _outside(self, name: str, depth: int, backward: bool) -> str:
+        """What lies before the first of a tensor's steps, the nearest last."""
         (place,) = self.places[name]
-        shape = [len(self.scope.extents.span(d)) for d in self.system.tensors[name].dims]
+        rest = [
+            len(self.scope.extents.span(d))
+            for n, d in enumerate(self.system.tensors[name].dims)
+            if n != place
+        ]
 
         def rows(like: Tensor, edge: Tensor | float) -> list[Tensor]:
-            rest = shape[:place] + shape[place + 1 :]
             if not isinstance(edge, Tensor):
                 return [like.new_full((), edge).expand(rest)] * depth
-            known = edge.unbind(place)
-            lacking = [like.new_zeros(()).expand(rest)] * (depth - len(known))
-            return [*lacking, *known[-depth:]] if before else [*known[:depth], *lacking]
+            known = edge.unbind(place)[:: -1 if backward else 1]
+            return [like.new_zeros(()).expand(rest)] * (depth - len(known)) + [*known[-depth:]]
 
-        text = f"{self.scope.object(rows)}(like, {self.scope.beyond(name, place, before)})"
-        return f"{text} + " if before else f" + {text}"
+        return f"{self.scope.object(rows)}(like, {self.scope.beyond(name, place, not backward)})"
 
 
 class Linear:

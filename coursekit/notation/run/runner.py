@@ -129,12 +129,8 @@ def _function(scope: Names, block: Block, used: set[str]) -> tuple[Callable[...,
     """One block as a function, its parameters, and what it makes."""
     frame = Frame(scope, block, used) if block.loops else None
     for equation in block.equations:
-        name = equation.left.name
-        text = f"{scope.own(name)} = {Writer(scope, equation, frame).whole()}"
-        if frame is None:  # then it is one equation
-            scope.before.lines.append(text)
-        else:
-            frame.step.lines += [text, f"{frame.state(name)} = {scope.own(name)}"]
+        write = Writer(scope, equation, frame)
+        write.lines.lines.append(f"{scope.own(equation.left.name)} = {write.whole()}")
     made = [scope.own(e.left.name) for e in block.equations if e.left.name in used]
     loop = frame.told() if frame is not None else []
     call = _executed(scope.text([*loop, f"    return ({', '.join(made)},)"]), scope)

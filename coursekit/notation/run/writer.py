@@ -6,7 +6,6 @@ kept from making nan, in a value and in its gradient. Variables are numbered: no
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,7 +15,6 @@ from .. import tree as T
 from ..code.expressions import Expressions
 from ..code.scope import Scope
 from ..code.value import ADD, ATOM, MUL, POWER, Value, flat
-from ..functions import FUNCTIONS
 from ..meaning.evaluate import constant_value
 from ..meaning.reach import Extents, Guard, conditions, fail
 from ..system import System
@@ -164,9 +162,6 @@ class Writer(Expressions):
         text = f"{value.at(ATOM)}.long()" if given and self.inside(ref) else text
         return replace(value, text=text, kind="whole")
 
-    def named(self, name: str, text: str) -> str:
-        return self.lines.set(text)
-
     def inside(self, node: object) -> bool:
         """Does a value change with the recurrence that is running?"""
         return self.frame is not None and self.frame.moves(node)
@@ -214,8 +209,6 @@ class Writer(Expressions):
                 divisor = self.under(guards, lambda: self.safe(self.value(below)))
                 (a, b), axes = self.together([self.value(above), divisor])
                 return Value(f"{a.at(MUL)} / {b.at(POWER)}", axes, MUL)
-            case T.Call(function) if function not in FUNCTIONS:
-                raise fail(self.system, f"{function} is no function of the language", self.equation.span)
             case T.Call("min" | "max" as function, args):
                 return self.extreme(function, [self.tensor(self.value(a)) for a in args])
         return self.real(super().value(node))
@@ -283,14 +276,3 @@ class Writer(Expressions):
             found = Value(f"torch.tensor({found.text}, device=like.device)", kind="truth")
         known = self.lines.set if any(True for _ in T.references(node)) else self.scope.kept
         return replace(found, text=known(found.text), level=ATOM)
-
-    def side(self, side: T.Affine | T.Expr) -> Value:
-        if not isinstance(side, T.Affine):
-            return self.value(side)
-        looked_up = [(c, atom.ref) for c, atom in side.terms if isinstance(atom, T.Lookup)]
-        if all(ref.name in self.scope.whole_numbers for _, ref in looked_up):
-            return self.position(side)
-        # A real number may be compared with an index as well.
-        rest = tuple(t for t in side.terms if not isinstance(t[1], T.Lookup))
-        reals = tuple(T.Mul((T.Num(Fraction(c)), ref)) for c, ref in looked_up)
-        return self.value(T.Add((*reals, T.Position(T.Affine(rest, side.const)))))
