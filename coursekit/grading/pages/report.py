@@ -138,7 +138,7 @@ def _mistakes(entries: Sequence[Entry]) -> str:
         share = _meter(len(heard) / len(entries), f"{len(heard)}×")
         rows.append([share, question, name if name != sentence else "", sentence + others, some])
     head = ["how often", "question", "mistake", "what they were told", "who"]
-    return "<h2>Which mistakes were made</h2>" + table(head, rows, said=True) if rows else ""
+    return "<h2>Which mistakes were made</h2>" + table(head, rows, kind="said") if rows else ""
 
 
 def _attention(entries: Sequence[Entry], problems: Sequence[Problem]) -> str:
@@ -148,7 +148,7 @@ def _attention(entries: Sequence[Entry], problems: Sequence[Problem]) -> str:
     for e in (e for e in entries if e.repairs):
         many = Html(folded(f"{len(e.repairs)} repairs", listed(e.repairs)))
         rows.append([e.student, "repaired", many if len(e.repairs) > 1 else e.repairs[0]])
-    return "<h2>For a person's eye</h2>" + table(["student", "", "what"], rows, said=True) if rows else ""
+    return "<h2>For a person's eye</h2>" + table(["student", "", "what"], rows, kind="said") if rows else ""
 
 
 def _similar(assignment: Assignment, entries: Sequence[Entry]) -> str:
@@ -165,7 +165,7 @@ def _students(entries: Sequence[Entry], pages: Mapping[str, str]) -> str:
         linked = Html(f"<a href='{escape(pages[name])}'>{escape(name)}</a>") if name in pages else name
         rows.append([linked, points(e.score), _remarks(e), f"{e.seconds:.2f} s"])
     most = f"of {points(entries[0].max_score)}" if entries else ""
-    return "<h2>Students</h2>" + table(["student", most, "", "time"], rows, {1, 3}, narrow=True)
+    return "<h2>Students</h2>" + table(["student", most, "", "time"], rows, {1, 3}, kind="narrow")
 
 
 def _remarks(e: Entry) -> str:
@@ -197,7 +197,7 @@ def term_page(
         histories[c.student].append([c.run[:16].replace("T", " "), c.assignment, c.moved, c.why])
     body += "<h2>How each grade came about</h2>"
     for student, lines in sorted(histories.items()):
-        body += folded(student, table(["when (UTC)", "assignment", "points", "why"], lines, said=True))
+        body += folded(student, table(["when (UTC)", "assignment", "points", "why"], lines, kind="said"))
     return page("The term", body)
 
 
