@@ -44,7 +44,11 @@ class BadCheckpoint(ValueError):
 
 @dataclass
 class History:
-    """What was measured: `losses[n]` and `norms[n]` (of the whole gradient, before clipping) at step n."""
+    """What was measured: `losses[n]` and `norms[n]` (of the whole gradient, before clipping) at step n.
+
+    >>> History([2.0, 1.5], limit=1.2)
+    History of 2 steps: loss 2.0000 → 1.5000, limit 1.2000
+    """
 
     losses: list[float] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)
