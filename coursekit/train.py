@@ -256,8 +256,9 @@ class _Run:
 
     def _generators(self) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]:
         """How the state of torch's own generator is read and put back, and that of the device where it has one."""
-        found = {"torch": (torch.get_rng_state, torch.set_rng_state)}
-        own: Any = getattr(torch, self.device.type, None)
-        if hasattr(own, "get_rng_state"):
-            found["device"] = (own.get_rng_state, own.set_rng_state)
-        return found
+        homes: dict[str, Any] = {"torch": torch, "device": getattr(torch, self.device.type, None)}
+        return {
+            name: (home.get_rng_state, home.set_rng_state)
+            for name, home in homes.items()
+            if hasattr(home, "get_rng_state")
+        }
