@@ -223,7 +223,7 @@ class _Run:
             "history": asdict(history),
             "model": self.model.state_dict(),
             "optimiser": self.optimiser.state_dict(),
-            "random": {name: get() for name, (get, _) in self._generators().items()},
+            "random": {name: one.get_rng_state() for name, one in self._generators().items()},
         }
         with replacing(path) as file:
             torch.save(state, file)
@@ -248,17 +248,13 @@ class _Run:
             raise BadCheckpoint(f"{path} is of a model with other parameters; {again}")
         self.model.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
-        home = torch.get_rng_state().device  # generators keep their state in ordinary memory
-        for name, (_, put) in self._generators().items():
+        memory = torch.get_rng_state().device  # generators keep their state in ordinary memory
+        for name, one in self._generators().items():
             if name in random:
-                put(random[name].to(home))
+                one.set_rng_state(random[name].to(memory))
         return history
 
-    def _generators(self) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]:
-        """How the state of torch's own generator is read and put back, and that of the device where it has one."""
+    def _generators(self) -> dict[str, Any]:
+        """Whose generators' states are read and put back: torch's own and, where it has one, the device's."""
         homes: dict[str, Any] = {"torch": torch, "device": getattr(torch, self.device.type, None)}
-        return {
-            name: (home.get_rng_state, home.set_rng_state)
-            for name, home in homes.items()
-            if hasattr(home, "get_rng_state")
-        }
+        return {name: home for name, home in homes.items() if hasattr(home, "get_rng_state")}
