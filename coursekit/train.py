@@ -44,7 +44,11 @@ class BadCheckpoint(ValueError):
 
 @dataclass
 class History:
-    """What was measured: `losses[n]` and `norms[n]` (of the whole gradient, before clipping) at step n."""
+    """What was measured: `losses[n]` and `norms[n]` (of the whole gradient, before clipping) at step n.
+
+    >>> History([2.0, 1.5], limit=1.2)
+    History of 2 steps: loss 2.0000 → 1.5000, limit 1.2000
+    """
 
     losses: list[float] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)
@@ -101,11 +105,10 @@ def train(
         step_down = optimiser(parameters)
     settings = {"seed": seed, "rate": rate, "clip": clip, "clipping": clipping}
     settings["optimiser"] = type(step_down).__name__
+    run = _Run(model, step_down, device, settings)
     path = None if checkpoint is None else Path(checkpoint)
     torch.manual_seed(seed)
-    history = History()
-    if path is not None and path.exists():
-        history = History(**_load(path, model, step_down, device, settings))
+    history = run.load(path) if path is not None and path.exists() else History()
     history.limit = limit
     loss_of = _loss(data, loss)
     done = len(history.losses)
@@ -132,7 +135,7 @@ def train(
             if valid is not None and (done % eval_every == 0 or done == steps):
                 history.valid.append((done, evaluate(model, valid, loss, device)))
             if path is not None and (done % checkpoint_every == 0 or ends):
-                _save(path, model, step_down, device, settings, asdict(history))
+                run.save(path, history)
             bar.update(done, f"loss {value:.4f}")
             if asked and done < steps:
                 kept = f"; the same call goes on from {path}" if path else ""
@@ -206,64 +209,52 @@ def _to(batch: Any, device: torch.device) -> tuple[Tensor, ...]:
 # ── a run on disk: all that is needed to go on as if nothing had happened ────────────────────────
 
 
-def _save(
-    path: Path,
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    device: torch.device,
-    settings: dict[str, Any],
-    history: dict[str, Any],
-) -> None:
-    """Write everything beside the old file, then put it in its place: there is never half a checkpoint."""
-    state = {
-        "settings": settings,
-        "history": history,
-        "model": model.state_dict(),
-        "optimiser": optimiser.state_dict(),
-        "random": {name: get() for name, (get, _) in _generators(device).items()},
-    }
-    with replacing(path) as file:
-        torch.save(state, file)
-        file.flush()
-        os.fsync(file.fileno())
+@dataclass
+class _Run:
+    model: nn.Module
+    optimiser: torch.optim.Optimizer
+    device: torch.device
+    settings: dict[str, Any]  # in which the call that goes on must agree
 
+    def save(self, path: Path, history: History) -> None:
+        """Write everything beside the old file, then put it in its place: there is never half a checkpoint."""
+        state = {
+            "settings": self.settings,
+            "history": asdict(history),
+            "model": self.model.state_dict(),
+            "optimiser": self.optimiser.state_dict(),
+            "random": {name: one.get_rng_state() for name, one in self._generators().items()},
+        }
+        with replacing(path) as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
 
-def _load(
-    path: Path,
-    model: nn.Module,
-    optimiser: torch.optim.Optimizer,
-    device: torch.device,
-    settings: dict[str, Any],
-) -> dict[str, Any]:
-    """Put back weights, optimiser and random state; return the history. Refuse the file of another run."""
-    again = "give another path, or remove the file to begin anew"
-    try:
-        state = torch.load(path, map_location=device, weights_only=True)
-        history: dict[str, Any] = state["history"]
-        theirs, random = state["settings"], state["random"]
-    except Exception as error:
-        raise BadCheckpoint(f"{path} is not a checkpoint of this trainer, or is damaged; {again}") from error
-    for name, mine in settings.items():
-        if theirs.get(name) != mine:
-            raise BadCheckpoint(
-                f"{path} is of a run with {name}={theirs.get(name)}, and this one has {mine}; {again}"
-            )
-    own = {name: tensor.shape for name, tensor in model.state_dict().items()}
-    if {name: tensor.shape for name, tensor in state["model"].items()} != own:
-        raise BadCheckpoint(f"{path} is of a model with other parameters; {again}")
-    model.load_state_dict(state["model"])
-    optimiser.load_state_dict(state["optimiser"])
-    home = torch.get_rng_state().device  # generators keep their state in ordinary memory
-    for name, (_, put) in _generators(device).items():
-        if name in random:
-            put(random[name].to(home))
-    return history
+    def load(self, path: Path) -> History:
+        """Put back weights, optimiser and random state. Refuse the file of another run."""
+        again = "give another path, or remove the file to begin anew"
+        try:
+            state = torch.load(path, map_location=self.device, weights_only=True)
+            history, theirs, random = History(**state["history"]), state["settings"], state["random"]
+        except Exception as error:
+            words = f"{path} is not a checkpoint of this trainer, or is damaged"
+            raise BadCheckpoint(f"{words}; {again}") from error
+        for name, mine in self.settings.items():
+            if theirs.get(name) != mine:
+                words = f"{path} is of a run with {name}={theirs.get(name)}, and this one has {mine}"
+                raise BadCheckpoint(f"{words}; {again}")
+        own = {name: tensor.shape for name, tensor in self.model.state_dict().items()}
+        if {name: tensor.shape for name, tensor in state["model"].items()} != own:
+            raise BadCheckpoint(f"{path} is of a model with other parameters; {again}")
+        self.model.load_state_dict(state["model"])
+        self.optimiser.load_state_dict(state["optimiser"])
+        memory = torch.get_rng_state().device  # generators keep their state in ordinary memory
+        for name, one in self._generators().items():
+            if name in random:
+                one.set_rng_state(random[name].to(memory))
+        return history
 
-
-def _generators(device: torch.device) -> dict[str, tuple[Callable[[], Tensor], Callable[[Tensor], object]]]:
-    """How the state of torch's own generator is read and put back, and that of the device where it has one."""
-    own: Any = getattr(torch, device.type, None)
-    both = {"torch": (torch.get_rng_state, torch.set_rng_state)}
-    return both | (
-        {"device": (own.get_rng_state, own.set_rng_state)} if hasattr(own, "get_rng_state") else {}
-    )
+    def _generators(self) -> dict[str, Any]:
+        """Whose generators' states are read and put back: torch's own and, where it has one, the device's."""
+        homes: dict[str, Any] = {"torch": torch, "device": getattr(torch, self.device.type, None)}
+        return {name: home for name, home in homes.items() if hasattr(home, "get_rng_state")}

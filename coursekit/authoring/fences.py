@@ -56,8 +56,8 @@ def blocks(text: str) -> Iterator[Block]:
         at = end
 
 
-def with_solution(text: str) -> str:
-    """The answer with nbgrader's markers around its solution."""
+def with_solution(text: str, name: str = "") -> str:
+    """The answer with nbgrader's markers around its solution; a `name` that only this binds, bound before it."""
     rows = text.split("\n")
     marks = [n for n, row in enumerate(rows) if row.strip() == SOLUTION]
     if marks:
@@ -69,7 +69,10 @@ def with_solution(text: str) -> str:
             last = ast.parse(text).body[-1:]
             if last and isinstance(last[0], ast.FunctionDef) and ast.get_docstring(last[0]) is not None:
                 start, indent = last[0].body[0].end_lineno or 0, "    "
-    return "\n".join([*rows[:start], indent + BEGIN_SOLUTION, *rows[start:], indent + END_SOLUTION])
+    marked = "\n".join([*rows[:start], indent + BEGIN_SOLUTION, *rows[start:], indent + END_SOLUTION])
+    binds = re.compile(rf"^{re.escape(name)} = ", re.MULTILINE)
+    alone = name and binds.search(inside_markers(marked)) and not binds.search(outside_markers(marked))
+    return f"{name} = ...\n{marked}" if alone else marked  # nothing is ever undefined for a student
 
 
 def with_hidden(text: str) -> str:

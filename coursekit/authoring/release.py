@@ -1,23 +1,22 @@
 """`solutions/NAME/NAME.md` -> `notebooks/NAME/NAME.ipynb`, by nbgrader's own generation.
 
-Everything is made in a scratch folder and moved into place at the end: a release that fails leaves
-`notebooks/` as it was. The same source gives the same bytes.
+Everything is made before anything is written: a release that fails leaves `notebooks/` as it was. The same source
+gives the same bytes.
 """
 
 import ast
 import hashlib
 import json
-import logging
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbgrader.converters import GenerateAssignment
-from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import SaveCells
 from traitlets.config import Config
 
 from ..files import write, write_new
@@ -31,6 +30,8 @@ from .visible import boxes, complete, made_from, speaking
 
 STUB = "# YOUR CODE HERE\n..."  # what a student's cell says instead of the solution: it runs, and answers nothing
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+# What `nbgrader generate_assignment` does to a notebook, less what it keeps in a gradebook.
+STEPS = [step for step in GenerateAssignment.preprocessors.default() if step is not SaveCells]
 COPIES = (
     "A function that you write leaves what it is given as it was: work on a copy, and return what is new."
 )
@@ -114,54 +115,17 @@ def settings() -> Config:
     return config
 
 
-def _generate(root: Path, name: str, below: str = "") -> Path:
-    """Run nbgrader's generate_assignment on `root/source/NAME`, or `below` the root; the released folder.
-
-    Only what is below a course's root is entered in its gradebook: nbgrader takes seconds to make one.
-    """
-    config = settings()
-    folders = {"source_directory": f"{below}source", "release_directory": f"{below}release"}
-    database = f"sqlite:///{root / 'gradebook.db'}"
-    config.CourseDirectory = Config(root=str(root), db_url=database, assignment_id=name, **folders)
-    config.GenerateAssignment.force = True
-    config.GenerateAssignment.no_database, config.SaveCells.enabled = not below, bool(below)
-    converter = GenerateAssignment(coursedir=CourseDirectory(config=config), config=config)
-    find_own_scripts()
-    heard = _Ear()
-    converter.log.handlers, converter.log.propagate = [heard], False
-    try:
-        converter.start()
-    except (NbGraderException, RuntimeError) as error:
-        raise NbGraderException(heard.reason or str(error)) from error
-    return root / f"{below}release" / name
-
-
-class _Ear(logging.Handler):
-    """nbgrader says what is wrong in its log and raises "see above": this keeps the exception it logged."""
-
-    reason = ""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        message = record.getMessage().strip()
-        if message.startswith("Traceback"):
-            self.reason = message.splitlines()[-1]
-
-
-def build(path: Path, course: Course, scratch: Path) -> str:
-    """The released notebook's text for one source; `scratch` is a folder that may be filled."""
+def build(path: Path, course: Course) -> tuple[str, nbformat.NotebookNode]:
+    """The released notebook's text for one source, by nbgrader's own steps, and the instructor's notebook."""
     source = read(path)
-    instructor = scratch / "source" / source.name
-    instructor.mkdir(parents=True, exist_ok=True)
-    notebook = instructor_notebook(source, course)
-    nbformat.write(notebook, instructor / f"{source.name}.ipynb", version=4)
-    for extra in sorted(path.parent.iterdir()):
-        if extra.suffix != ".md" and extra.is_file():
-            shutil.copy(extra, instructor / extra.name)
-    try:
-        made = _generate(scratch, source.name)
-    except NbGraderException as error:
-        raise SourceError(path, 1, f"nbgrader refused it: {error}") from error
-    released = nbformat.read(made / f"{source.name}.ipynb", as_version=4)
+    instructor = instructor_notebook(source, course)
+    released: nbformat.NotebookNode = nbformat.from_dict(instructor)
+    resources: dict[str, Any] = {}
+    for step in STEPS:
+        try:
+            released, resources = step(config=settings()).preprocess(released, resources)
+        except Exception as error:  # each of nbgrader's steps refuses in its own way
+            raise SourceError(path, 1, f"nbgrader refused it: {error}") from error
     lines = {q.id: q.line for q in source.questions}
     for cell in released.cells:
         cell.metadata.pop("deletable", None)
@@ -181,7 +145,18 @@ def build(path: Path, course: Course, scratch: Path) -> str:
     for line, word in leaks(source, text):
         message = f"the released notebook would still say `{word}`; keep it inside the markers"
         raise SourceError(path, line, message)
-    return text
+    return text, instructor
+
+
+def _enter(course: Course, name: str) -> None:
+    """Make the assignment of `_build/source` known to the gradebook, as an instructor of nbgrader does."""
+    config = settings()
+    folders = {"source_directory": "_build/source", "release_directory": "_build/release"}
+    database = f"sqlite:///{course.root / 'gradebook.db'}"
+    config.CourseDirectory = Config(root=str(course.root), db_url=database, assignment_id=name, **folders)
+    config.GenerateAssignment.force = True
+    find_own_scripts()
+    GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start()
 
 
 def release(
@@ -203,22 +178,23 @@ def release(
         if not all(path.exists() for path in (stamp, course.released(name), course.root / "gradebook.db"))
         or stamp.read_text() != _made_from(course, name)
     ]
-    staged: list[tuple[str, str, Path]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name in stamps:
-            if name in stale:
-                scratch = Path(folder) / name
-                text = build(course.source(name), course, scratch)
-                staged.append((name, text, scratch / "source" / name))
-            if progress:
-                progress(name)
-        # Only now, with every source proved releasable, is anything outside the scratch folder touched.
-        for name, text, instructor in staged:
-            write_new(course.released(name), text)
-            _lock_sentences(course, name)
-            shutil.copytree(instructor, course.build / "source" / name, dirs_exist_ok=True)
-            _generate(course.root, name, "_build/")
-            stamps[name].write_text(_made_from(course, name))
+    staged = []
+    for name in stamps:
+        if name in stale:
+            staged.append((name, *build(course.source(name), course)))
+        if progress:
+            progress(name)
+    # Only now, with every source proved releasable, is anything written.
+    for name, text, instructor in staged:
+        write_new(course.released(name), text)
+        _lock_sentences(course, name)
+        home = course.build / "source" / name
+        write(home / f"{name}.ipynb", nbformat.writes(instructor, version=4))
+        for extra in sorted(course.source(name).parent.iterdir()):
+            if extra.suffix != ".md" and extra.is_file():
+                shutil.copy(extra, home / extra.name)
+        _enter(course, name)
+        stamps[name].write_text(_made_from(course, name))
     return [course.released(name) for name in stamps]
 
 

@@ -26,18 +26,7 @@ import yaml
 from nbformat import v4
 
 from ..expected import Expected
-from .fences import (
-    BEGIN_SOLUTION,
-    END_SOLUTION,
-    KINDS,
-    Block,
-    blocks,
-    inside_markers,
-    outside_markers,
-    with_hidden,
-    with_solution,
-    without_markers,
-)
+from .fences import KINDS, Block, blocks, with_hidden, with_solution, without_markers
 
 RESERVED = ("setup", "finish")  # the cells that `release` puts around every notebook
 FORMS = {"mistakes": list, "right": list, "also": list, "hints": list, "equal": dict, "minutes": int}
@@ -115,9 +104,7 @@ def read(path: Path) -> Source:
     if declared is not None and float(declared) != total:
         message = f"the heading promises {declared:g} points and the cells add up to {total:g}"
         raise SourceError(path, 1, f"{message}; mend one of them")
-    for number, cell in enumerate(
-        reader.cells
-    ):  # the same id at every build: nbformat would draw a random one
+    for number, cell in enumerate(reader.cells):  # nbformat would draw another id at every build
         mark = f"{number}|{cell.metadata.get('nbgrader', {}).get('grade_id', '')}|{cell.cell_type}"
         cell["id"] = hashlib.sha256(mark.encode()).hexdigest()[:8]
     return Source(path.parent.name, path, v4.new_notebook(cells=reader.cells), reader.questions)
@@ -137,9 +124,8 @@ class _Reader:
             known = _listed(f"{{{kind}}}" for kind in KINDS)
             raise self.error(block, f"there is no fence `{{{block.kind}}}`; there are {known}")
         if not block.closed:
-            raise self.error(
-                block, f"the fence `{{{block.kind}}}` is never closed; add a line of three backquotes"
-            )
+            message = f"the fence `{{{block.kind}}}` is never closed"
+            raise self.error(block, f"{message}; add a line of three backquotes")
         if block.kind in ("test", "forms") and not self.questions:
             raise self.error(block, f"`{{{block.kind}}}` stands before any answer; move it below its own")
         getattr(self, f"_{block.kind}")(block)
@@ -150,10 +136,7 @@ class _Reader:
     def _answer(self, block: Block) -> None:
         self.complete()
         name, chapter = self._words(block, 1, 2)
-        solution = with_solution(block.body)
-        binds = re.compile(rf"^{re.escape(name)} = ", re.MULTILINE)
-        if binds.search(inside_markers(solution)) and not binds.search(outside_markers(solution)):
-            solution = f"{name} = ...\n{solution}"  # bound for students as well: nothing is ever undefined
+        solution = with_solution(block.body, name)
         self.questions.append(Question(name, block.line, solution, chapter))
         self._cell(block, name, solution, solution=True)
 
@@ -248,9 +231,8 @@ class _Reader:
 
     def _cell(self, block: Block, name: str, text: str, **info: Any) -> None:
         if line := self.lines.get(name):
-            raise self.error(
-                block, f"grade_id `{name}` stands on line {line} already; give this cell its own"
-            )
+            stands = f"grade_id `{name}` stands on line {line} already"
+            raise self.error(block, f"{stands}; give this cell its own")
         if name in RESERVED:
             raise self.error(block, f"grade_id `{name}` is a cell that release adds; choose another name")
         self.lines[name] = block.line
@@ -268,7 +250,7 @@ def _valued(question: Question, value: Any) -> str:
     """The answer cell with this value; of a dict with these entries."""
     if isinstance(value, dict):
         return f"{question.solution}\n{question.id}.update({value!r})"
-    return f"{BEGIN_SOLUTION}\n{question.id} = {value!r}\n{END_SOLUTION}"
+    return with_solution(f"{question.id} = {value!r}")
 
 
 def _same_choice(question: Question) -> list[Any]:

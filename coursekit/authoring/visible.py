@@ -1,8 +1,9 @@
 """What students see of a test, made from what the author wrote once.
 
 Of a test that names `SOLUTION`, as in `checks.big_o(growth, SOLUTION, symbols=["V"], mistakes=MISTAKES)`, the student's
-check is made: with the digest of a number or a formula, and with nothing where all answers could be tried. `boxes` runs
-each named mistake through the visible check and locks its sentence with what came out.
+check is made: with the digest of a number or a formula, and with nothing where all answers could be tried; of one that
+names `MISTAKES` alone, the same check without them. `boxes` runs each named mistake through the visible check and locks
+its sentence with what came out.
 """
 
 import ast
@@ -33,16 +34,17 @@ Locked = tuple[str, str, tuple[Outcome, ...]]  # the mistake, its sentence, what
 
 
 def complete(text: str, question: Question, name: str, points: float) -> str:
-    """A test that names SOLUTION as a visible check and a hidden test; any other as it is."""
+    """A test that names SOLUTION or MISTAKES as a visible check and a hidden test; any other as it is."""
     shown, mark, written = text.partition(BEGIN_HIDDEN)
-    if "SOLUTION" not in shown:
+    if "SOLUTION" not in shown and "MISTAKES" not in shown:
         return text
     tree, rows = ast.parse(shown), shown.splitlines()
     last: Any = tree.body[-1]
     above, asked = rows[: last.lineno - 1], "\n".join(rows[last.lineno - 1 :])
     scored = isinstance(last.value, ast.Call) and getattr(last.value.func, "attr", "") == "score"
     call = last.value.func.value if scored else last.value
-    visible = ast.unparse(_Seen(_hidden_away(tree, question, name)).visit(call))
+    seen = _hidden_away(tree, question, name) if "SOLUTION" in shown else None
+    visible = ast.unparse(_Seen(seen).visit(call))
     if mark:  # the author wrote a hidden test of its own
         return "\n".join([*above, visible, mark + written])
     planted = [("", "", without_markers(question.solution))]

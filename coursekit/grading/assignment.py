@@ -48,10 +48,6 @@ def load(course: Path, only: str | None = None, refused: list[Problem] | None = 
     return found
 
 
-def load_one(course: Path, name: str) -> Assignment:
-    return load(course, name)[0]
-
-
 def _ours(course: Path) -> dict[str, Callable[[], Assignment]]:
     from ..authoring.course import Course
     from ..authoring.release import instructor_notebook

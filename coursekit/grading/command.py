@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from ..files import write
-from .assignment import load, load_one, private_folders
+from .assignment import load, private_folders
 from .confine.limits import Limits
 from .errors import GradingError
 from .facts import Entry, Problem, counted, points
@@ -209,7 +209,7 @@ def _shared(record: Record, entries: list[Entry]) -> list[Entry]:
 
 def report_again(name: str, options: Options, named: bool = False) -> Path:
     """The report and the feedback pages from the gradebook as it is now, with what was given by hand since."""
-    assignment = load_one(options.course, name)
+    (assignment,) = load(options.course, name)
     with options.record() as record:
         entries = record.graded(name)
         for entry in entries:
@@ -265,7 +265,7 @@ def give_back(name: str, download: Path, to: Path, form: str, options: Options) 
     """The feedback pages in the zip that Canvas or Moodle takes: named as in the download that they answer.
 
     Gives the file, and a sentence for each page that is not in it."""
-    assignment, out, left = load_one(options.course, name), io.BytesIO(), []
+    (assignment,), out, left = load(options.course, name), io.BytesIO(), []
     with options.record() as record, collect([download]) as found, zipfile.ZipFile(out, "w") as archive:
         entries = {entry.student: entry for entry in record.graded(name)}
         for submission in found.submissions:

@@ -17,7 +17,7 @@ from pathlib import Path
 import nbformat
 
 from ..files import write
-from .assignment import load_one, private_folders, references
+from .assignment import load, private_folders, references
 from .errors import GradingError
 from .facts import Assignment, Entry, Key, Work
 from .gradebook.export import gradescope
@@ -59,7 +59,7 @@ exec "$python" -m coursekit.grading.gradescope "$home" {assignment} {unsafe}
 
 def autograder_zip(course: Path, name: str, unsafe: bool = False) -> bytes:
     """The zip to upload. `unsafe` is for images whose kernel lends no namespaces to a container."""
-    assignment, out = load_one(course, name), io.BytesIO()
+    (assignment,), out = load(course, name), io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data, mode in _files(course, assignment, unsafe):
             info = zipfile.ZipInfo(path, (2020, 1, 1, 0, 0, 0))  # the same course gives the same bytes
@@ -97,7 +97,7 @@ def _files(course: Path, assignment: Assignment, unsafe: bool) -> Iterator[tuple
 
 def prepare(home: Path, name: str) -> None:
     """When the image is built: what is the same for every submission, how each test is run."""
-    assignment = load_one(home / "source" / "course", name)
+    (assignment,) = load(home / "source" / "course", name)
     with Warm() as warm:
         modes, _ = calibrate(references(assignment), warm.grade)
     write(home / MODES, json.dumps({assignment.digest: modes}))
@@ -111,15 +111,14 @@ def main(words: list[str]) -> int:
     home, name = Path(words[0]), words[1]
     results = home / "results" / "results.json"
     try:
-        assignment = load_one(home / "source" / "course", name)
+        (assignment,) = load(home / "source" / "course", name)
         entry = _grade(home, assignment, "--unsafe" in words)
-    except GradingError as error:
+    except Exception as error:
         write(results, _failed(STOPPED))
+        if not isinstance(error, GradingError):
+            raise
         print(error, file=sys.stderr)  # the reason is for the instructor, in Gradescope's log
         return 1
-    except Exception:
-        write(results, _failed(STOPPED))
-        raise
     write(results, gradescope(entry, names_of(assignment)) if entry else _failed(NOTHING))
     return 0 if entry else 1
 

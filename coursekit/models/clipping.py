@@ -26,6 +26,9 @@ def clip_global(gradients: Iterable[Tensor], n_max: float, epsilon: float = 1e-6
     """Every g times one factor, min(1, n_max / (norm + ε)), norm that of all entries together.
 
     With torch's ε this is `torch.nn.utils.clip_grad_norm_`; with ε = 0 it is exact.
+
+    >>> clip_global([torch.tensor([6.0]), torch.tensor([8.0])], 5.0, epsilon=0.0)
+    [tensor([3.]), tensor([4.])]
     """
     gradients = _checked(gradients, n_max)
     norm = torch.stack([g.norm() for g in gradients]).norm() + epsilon

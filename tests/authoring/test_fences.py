@@ -156,6 +156,13 @@ def test_a_value_is_written_once_and_neither_half_of_its_test_shows_it(source):
         assert eval(last, scope) == points
 
 
+def test_a_check_that_names_the_mistakes_is_written_once(source):
+    text = "ends = 2\nchecks.derivation(lines, model, steps=ends, mistakes=MISTAKES).score(8)"
+    whole = complete(text, source.questions[1], "short", 8)
+    assert outside_markers(whole).strip() == "ends = 2\nchecks.derivation(lines, model, steps=ends)"
+    assert inside_markers(whole).strip().splitlines()[-1] == text.splitlines()[-1]
+
+
 def test_hints_and_the_key_are_given_to_the_visible_check_alone():
     text = "checks.value(\n    x, 3,\n)\n### BEGIN HIDDEN TESTS\nchecks.value(x, 3).score(1)\n### END HIDDEN TESTS"
     assert speaking(text, "a/test_x", ["Count."]).splitlines()[2] == ").named('a/test_x').hinted(['Count.'])"

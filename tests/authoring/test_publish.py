@@ -13,9 +13,10 @@ import nbformat
 import pytest
 
 from coursekit.authoring.course import Course, CourseError
+from coursekit.authoring.fences import inside_markers
 from coursekit.authoring.publish import commit, found_answers, publish
 from coursekit.authoring.release import opening
-from coursekit.authoring.source import inside_markers, read
+from coursekit.authoring.source import read
 from coursekit.cli.doctor import _public as examine_public
 
 ROOT = Path(__file__).resolve().parents[2]

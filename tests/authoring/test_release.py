@@ -19,14 +19,14 @@ NAMES = COURSE.assignments()
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
+def built():
     """Each assignment's released text, made once."""
     made = {}
 
     def build_once(name):
         if name not in made:
             path = COURSE.solutions / name / f"{name}.md"
-            made[name] = build(path, COURSE, tmp_path_factory.mktemp(name))
+            made[name], _ = build(path, COURSE)
         return made[name]
 
     return build_once
@@ -88,9 +88,9 @@ def test_the_opening_cells_carry_the_badge_and_install_the_published_wheel(name,
     assert COURSE.wheel_url.startswith(COURSE.written.site)
 
 
-def test_release_is_the_same_to_the_byte(small, tmp_path):
+def test_release_is_the_same_to_the_byte(small):
     source = small.solutions / "small" / "small.md"
-    assert build(source, small, tmp_path / "one") == build(source, small, tmp_path / "two")
+    assert build(source, small) == build(source, small)
 
 
 def test_release_removes_answers_and_keeps_the_visible_test(small):
@@ -129,11 +129,11 @@ def test_a_source_that_cannot_be_released_leaves_everything_as_it_was(small):
     assert {p: p.read_bytes() for p in small.notebooks.rglob("*") if p.is_file()} == before
 
 
-def test_a_stub_that_is_not_python_is_refused(small, tmp_path):
+def test_a_stub_that_is_not_python_is_refused(small):
     path = small.solutions / "small" / "small.md"
     path.write_text(SMALL.replace("def double(x):\n", "double = {\n    'a': 1,\n"))
     with pytest.raises(SourceError, match="whole statements inside the markers"):
-        build(path, small, tmp_path / "scratch")
+        build(path, small)
 
 
 def test_an_unknown_assignment_is_named(small):

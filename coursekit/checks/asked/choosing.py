@@ -80,6 +80,9 @@ def ordering(
     expected  the labels in order; or give `before`, pairs (a, b) where a must come before b, if several orders are
               right; neither leaves it to the grader
     items     the labels there are, each to be used once
+
+    >>> ordering("scores, softmax", items=["softmax", "scores"], before=[("scores", "softmax")]).ok
+    True
     """
     if isinstance(answer, str):
         answer = [piece for piece in answer.replace(";", ",").split(",") if piece.strip()]

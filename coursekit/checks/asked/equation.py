@@ -65,6 +65,9 @@ def equations(
     boundary   the variable that holds a recurrence's start: {"h": "h0"}
     functions  the opaque functions of the question: {"CELL": cell}
     mistakes   `wrong` is the equations that the mistake leads to
+
+    >>> equations("y[j] = sum[i](W[j,i] x[i])", "y[j] = x[I] W[j,I]").ok
+    True
     """
     if oracle is None and reference is None:
         raise ValueError("a check of equations needs an oracle or a reference")

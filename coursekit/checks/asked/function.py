@@ -32,6 +32,9 @@ def function(
     The oracle is a torch module or function that is not the answer written out (`torch.nn.GRUCell`), or,
     in a hidden test, the solution. One part a returned value. With `by_hand` autograd and the course's own models
     are refused.
+
+    >>> function(lambda x: x + x, lambda x: 2 * x, {"x": 0.3}).ok
+    True
     """
 
     def right(case: Case) -> dict[str, Tensor]:

@@ -55,11 +55,10 @@ class Html(str):
 
 
 def table(
-    head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset(), said: bool = False,
-    narrow: bool = False,
-) -> str:  # fmt: skip
-    """`numbers` are columns of numbers; `said`: the rows hold sentences, and fold on a narrow screen; `narrow`: they
-    are short enough for one."""
+    head: Sequence[str], rows: Sequence[Sequence[object]], numbers: Set[int] = frozenset(), kind: str = ""
+) -> str:
+    """`numbers` are columns of numbers. A table of the kind `said` holds sentences, and folds on a narrow screen; one
+    that is `narrow` is short enough for it."""
 
     def line(tag: str, row: Sequence[object]) -> str:
         shown = [value if isinstance(value, Html) else prose(value) for value in row]
@@ -67,5 +66,6 @@ def table(
         return f"<tr>{''.join(f'<{tag}{m}>{v}</{tag}>' for m, v in zip(marks, shown, strict=True))}</tr>"
 
     lines = [line("th", head), *(line("td", row) for row in rows)]
-    kind = " class=said" if said else " class=narrow" if narrow else ""
-    return f"<div class='wide'><table{kind}>" + "\n".join(lines) + "</table></div>"
+    return (
+        f"<div class='wide'><table{f' class={kind}' if kind else ''}>" + "\n".join(lines) + "</table></div>"
+    )

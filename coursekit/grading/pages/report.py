@@ -19,8 +19,8 @@ def report(
     assignment: Assignment, entries: Sequence[Entry], problems: Sequence[Problem] = (),
     pages: Mapping[str, str] | None = None, named: bool = False,
 ) -> str:  # fmt: skip
-    """One HTML file, from the entries, with the points that were given by hand. `pages`: student -> address. `named`:
-    the leaderboard says who is who."""
+    """One HTML file, from the entries (one at least), with the points that were given by hand. `pages`: student ->
+    address. `named`: the leaderboard says who is who."""
     parts = [
         _summary(assignment, entries), _distribution(entries), _questions(entries), _board(entries, named),
         _mistakes(entries), _attention(entries, problems), _similar(assignment, entries),
@@ -35,13 +35,13 @@ def _meter(share: float, text: str) -> Html:
 
 
 def _summary(assignment: Assignment, entries: Sequence[Entry]) -> str:
-    most, count = entries[0].max_score if entries else 0.0, counted(len(entries), "submission")
+    most, count = entries[0].max_score, counted(len(entries), "submission")
     text = f"<h1>{heading(assignment)}</h1>"
     text += f"<p class='soft'>{escape(assignment.name)} · {count} · {points(most)} points</p>"
-    if scores := [e.score for e in entries]:
-        seconds, middle = sum(e.seconds for e in entries), points(statistics.median(scores))
-        text += f"<p>Mean {points(statistics.fmean(scores))}, median {middle}, from {points(min(scores))} to "
-        text += f"{points(max(scores))}. Their cells ran for {seconds:.1f} s together.</p>"
+    scores, seconds = [e.score for e in entries], sum(e.seconds for e in entries)
+    middle, least, best = points(statistics.median(scores)), points(min(scores)), points(max(scores))
+    text += f"<p>Mean {points(statistics.fmean(scores))}, median {middle}, from {least} to {best}. "
+    text += f"Their cells ran for {seconds:.1f} s together.</p>"
     if levels := Counter(CONFINED.get(e.sandbox, e.sandbox) for e in entries if e.sandbox):
         words = ", ".join(f"{level} ({count})" for level, count in levels.most_common())
         text += f"<p class='soft'>The students' code ran behind {escape(words)}.</p>"
@@ -54,8 +54,6 @@ def _summary(assignment: Assignment, entries: Sequence[Entry]) -> str:
 def _distribution(entries: Sequence[Entry]) -> str:
     """A histogram of the scores in ten classes, drawn as plain SVG. Widths are shares and heights are pixels, so that
     the letters keep their size on a narrow screen."""
-    if not entries:
-        return ""
     most = max(entries[0].max_score, 1e-9)
     found = Counter(min(9, max(0, int(10 * e.score / most))) for e in entries)
     bins, ground = [found[n] for n in range(10)], HEIGHT - 40
@@ -138,7 +136,7 @@ def _mistakes(entries: Sequence[Entry]) -> str:
         share = _meter(len(heard) / len(entries), f"{len(heard)}×")
         rows.append([share, question, name if name != sentence else "", sentence + others, some])
     head = ["how often", "question", "mistake", "what they were told", "who"]
-    return "<h2>Which mistakes were made</h2>" + table(head, rows, said=True) if rows else ""
+    return "<h2>Which mistakes were made</h2>" + table(head, rows, kind="said") if rows else ""
 
 
 def _attention(entries: Sequence[Entry], problems: Sequence[Problem]) -> str:
@@ -148,7 +146,7 @@ def _attention(entries: Sequence[Entry], problems: Sequence[Problem]) -> str:
     for e in (e for e in entries if e.repairs):
         many = Html(folded(f"{len(e.repairs)} repairs", listed(e.repairs)))
         rows.append([e.student, "repaired", many if len(e.repairs) > 1 else e.repairs[0]])
-    return "<h2>For a person's eye</h2>" + table(["student", "", "what"], rows, said=True) if rows else ""
+    return "<h2>For a person's eye</h2>" + table(["student", "", "what"], rows, kind="said") if rows else ""
 
 
 def _similar(assignment: Assignment, entries: Sequence[Entry]) -> str:
@@ -164,8 +162,8 @@ def _students(entries: Sequence[Entry], pages: Mapping[str, str]) -> str:
         name = e.student
         linked = Html(f"<a href='{escape(pages[name])}'>{escape(name)}</a>") if name in pages else name
         rows.append([linked, points(e.score), _remarks(e), f"{e.seconds:.2f} s"])
-    most = f"of {points(entries[0].max_score)}" if entries else ""
-    return "<h2>Students</h2>" + table(["student", most, "", "time"], rows, {1, 3}, narrow=True)
+    most = f"of {points(entries[0].max_score)}"
+    return "<h2>Students</h2>" + table(["student", most, "", "time"], rows, {1, 3}, kind="narrow")
 
 
 def _remarks(e: Entry) -> str:
@@ -197,7 +195,7 @@ def term_page(
         histories[c.student].append([c.run[:16].replace("T", " "), c.assignment, c.moved, c.why])
     body += "<h2>How each grade came about</h2>"
     for student, lines in sorted(histories.items()):
-        body += folded(student, table(["when (UTC)", "assignment", "points", "why"], lines, said=True))
+        body += folded(student, table(["when (UTC)", "assignment", "points", "why"], lines, kind="said"))
     return page("The term", body)
 
 
