@@ -14,7 +14,6 @@ so the student's own parameters are all that could be meant, the gradient itself
 
 import json
 from collections.abc import Iterator
-from functools import cache
 from math import prod
 from typing import Any
 
@@ -214,7 +213,7 @@ class Keeper:
             for spec, value in zip(func._schema.arguments, args, strict=False):
                 if spec.alias_info is not None and spec.alias_info.is_write and isinstance(value, Tensor):
                     self.hidden.add(value.untyped_storage()._cdata)
-        return self._answer(out, args, hidden, is_view(func))
+        return self._answer(out, args, hidden, func.is_view)
 
     def _is_hidden(self, tensor: Tensor) -> bool:
         return tensor.untyped_storage()._cdata in self.hidden
@@ -236,7 +235,7 @@ class Keeper:
         self.operators += 1
         if any(t.numel() > LARGEST for t in tensors):  # an expanded one: little memory, and years of work
             self.over = TOO_MUCH
-        elif not is_view(func):
+        elif not func.is_view:
             # By plain numbers among the arguments a result can be larger than what went in.
             numbers = [abs(n) for n in tree_leaves((args, kwargs)) if type(n) in (int, float) and n == n]
             bound = prod(max(1, t.numel()) for t in tensors) * prod(min(max(1.0, n), 1e18) for n in numbers)
@@ -297,13 +296,6 @@ def _zeroed(value: Any) -> Any:
         return t.new_zeros(max(1, span)).as_strided(t.shape, t.stride())
 
     return tree_map_only(Tensor, zeros, value)
-
-
-@cache
-def is_view(func: Any) -> bool:
-    """Does this operator give its argument's own memory, seen otherwise?"""
-    returns = [given.alias_info for given in func._schema.returns]
-    return bool(returns) and all(alias is not None and not alias.is_write for alias in returns)
 
 
 # histories
