@@ -17,7 +17,8 @@ import stat
 import struct
 import tempfile
 from collections.abc import Callable
-from itertools import islice
+from glob import glob
+from itertools import chain, islice
 from pathlib import Path
 
 from . import limits as rlimits
@@ -148,17 +149,23 @@ def hold_where_only_root_may_pass(options: Options) -> None:
         namespaces.follow(moved)
 
 
-def too_much(home: str, disk: int) -> bool:
-    """Does a submission hold more on the disk than it may? No limit of the system counts this."""
-    total = count = 0
-    for folder, folders, files in os.walk(home):
-        for name in (*folders, *files):
-            count += 1
-            with contextlib.suppress(OSError):
-                total += os.lstat(f"{folder}/{name}").st_blocks * 512
-            if count > INODES or total > disk * MB:
-                return True
-    return False
+def too_much(pid: int, home: str, disk: int) -> bool:
+    """Does a submission hold more on the disk than it may? No limit of the system counts this. A file may have lost its
+    name and be open still; what lies in a folder that cannot be read is not known, and so is too much."""
+    total, unknown = 0, list[OSError]()
+    named = (
+        f"{folder}/{name}"
+        for folder, *names in os.walk(home, onerror=unknown.append)
+        for name in chain(*names)
+    )
+    for count, path in enumerate(chain(glob(f"/proc/{pid}/fd/*"), named)):
+        with contextlib.suppress(OSError):
+            found = os.lstat(path) if path.startswith(home) else os.stat(path)
+            if path.startswith(home) or not found.st_nlink:
+                total += found.st_blocks * 512
+        if count > INODES or total > disk * MB:
+            return True
+    return any(isinstance(error, PermissionError) for error in unknown)
 
 
 def offered() -> str:

@@ -27,6 +27,7 @@ from .. import wire
 aten = torch.ops.aten
 # Entries of one tensor, of all that a call makes; operators.
 LARGEST, ALL, OPERATORS = 1 << 22, 1 << 24, 200_000
+WORK = 1 << 33  # multiply-adds of one operator: what a product of two of the largest matrices takes
 UPLOAD, LEAST_UPLOAD = 4, 256  # numbers of one's own: so many times the inputs, and at least so many
 BY_HAND = "autograd is switched off for this question: write the gradient by hand"
 READS = "the numbers stay with the grader while the work is counted, and this line asks for one of them"
@@ -247,7 +248,9 @@ class Keeper:
                     size = bound
                 except Exception:  # noqa: BLE001 - it will fail on the numbers as well, and say so
                     size = 0
-                if size > LARGEST:
+                # Of all operators this one alone can take years for a small result.
+                work = size * args[1].numel() if func is aten.convolution.default else 0
+                if size > LARGEST or work > WORK:
                     self.over = TOO_MUCH
         if self.made > ALL or self.operators > OPERATORS:
             self.over = TOO_MUCH

@@ -170,7 +170,7 @@ def in_candidate_verdict(cell: Cell, reply: Any) -> TestOutcome:
 
 
 def silence(cell: Cell, outcome: TestOutcome) -> None:
-    """Of what is said once a process has read a test, keep what its author wrote for a student: the rest may quote it."""
+    """Of what is said once a process has read a test, keep what its author wrote to be read: the rest may quote it."""
     if outcome.status in ("failed", "error", "partial", "missing", "not-plain"):
         # Among all texts of the test, the process itself could choose one that is an answer.
         written = literal_messages(cell.source) if cell.in_candidate else strings_of(cell.source)
