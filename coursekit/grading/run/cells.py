@@ -249,14 +249,9 @@ def words_of_any(value: object, most: int) -> str:
         return "(it could not be written)"
 
 
-def words_of(error: BaseException) -> str:
-    """`ValueError: bad size (line 3)`, in at most 500 characters."""
-    return str(told_of(error)["error"])
-
-
 def told_of(error: BaseException | None) -> dict[str, Any]:
-    """All that is told of an error: `line`, of the last cell that it went through, `missing`, the name that was not
-    defined."""
+    """All that is told of an error: `error`, as `ValueError: bad size (line 3)`, in at most 500 characters; `line`, of
+    the last cell that it went through; `missing`, the name that was not defined."""
     told: dict[str, Any] = {"line": 0}
     told |= dict.fromkeys(("error", "message", "type", "missing", "sentence", "kind"), "")
     if error is None:

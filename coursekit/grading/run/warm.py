@@ -28,7 +28,7 @@ from .. import wire
 from ..confine import sandbox
 from ..confine.limits import Group, Limits
 from ..errors import CannotGrade
-from ..wire.channel import REQUEST, ChannelError, Frames
+from ..wire.channel import MESSAGE, REQUEST, ChannelError, Frames
 from .outcome import CellOutcome, Outcome, Task, TestOutcome, output_from_plain
 
 # What submissions use, imported once.
@@ -36,7 +36,6 @@ PRELOAD = (
     "torch", "torch.nn.functional", "torch.optim", "torch.func", "torch.testing", "torch.autograd.gradcheck", "numpy",
     "matplotlib.pyplot", "coursekit.checks", "coursekit.models", "coursekit.notation",
 )  # fmt: skip
-MESSAGE = 1 << 32
 START_UP = 120.0  # seconds for the warm parent to import everything
 MARGIN = 5.0  # beyond a notebook's own limit, before its examiner is given up
 FLAGS = {
