@@ -227,6 +227,9 @@ long = [json.loads(ask("zeros.default", [[1, 1, 1 << n]]))[1]["$k"][0] for n in 
 told.append(json.loads(ask("convolution.default", [{"$k": long[0]}, {"$k": long[1]}, None, [1], [0], [1],
                                                    False, [0], 1]))[0])
 """,
+    "a remainder of plain numbers": """
+told.append(json.loads(ask("remainder.int", [5, 0]))[0])
+""",
     "a quotient that the processor refuses": """
 low = json.loads(ask("full.default", [[1], -2**63], {"dtype": {"$d": "int64"}}))[1]["$k"][0]
 minus = json.loads(ask("full.default", [[1], -1], {"dtype": {"$d": "int64"}}))[1]["$k"][0]

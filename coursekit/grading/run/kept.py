@@ -65,15 +65,18 @@ _NEVER_IN_PLACE = {"t_", "transpose_", "unsqueeze_", "squeeze_", "as_strided_", 
 
 
 def _table() -> dict[str, Any]:
-    """The operators by full name, made once: no attribute is ever looked up by a name that came from outside."""
+    """The operators on tensors by full name, made once: no attribute is ever looked up by a name from outside."""
     names = {*_ORDINARY.split(), *FACTORIES, *_TELLING}
     names |= {f"{name}_" for name in names}
     found = {}
     for name in names - _NEVER_IN_PLACE:
         packet = getattr(aten, name, None)
         for overload in packet.overloads() if packet is not None else ():
-            if not any(word in overload for word in ("out", "Dimname", "generator")):
-                found[f"{name}.{overload}"] = getattr(packet, overload)
+            func = getattr(packet, overload)
+            # The scripts' own, of plain numbers and lists, are no tensor's: `5 % 0` there ends a process.
+            tensors = name in FACTORIES or any("Tensor" in str(a.type) for a in func._schema.arguments)
+            if tensors and not any(word in overload for word in ("out", "Dimname", "generator")):
+                found[f"{name}.{overload}"] = func
     return found
 
 
