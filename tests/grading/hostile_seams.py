@@ -227,6 +227,10 @@ long = [json.loads(ask("zeros.default", [[1, 1, 1 << n]]))[1]["$k"][0] for n in 
 told.append(json.loads(ask("convolution.default", [{"$k": long[0]}, {"$k": long[1]}, None, [1], [0], [1],
                                                    False, [0], 1]))[0])
 """,
+    "a number in the place of a type": """
+one = json.loads(ask("ones.default", [[3]]))[1]["$k"][0]
+told.append(json.loads(ask("_safe_softmax.default", [{"$k": one}, 0, -5]))[0])
+""",
     "a remainder of plain numbers": """
 told.append(json.loads(ask("remainder.int", [5, 0]))[0])
 """,

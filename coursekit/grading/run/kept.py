@@ -14,6 +14,7 @@ so the student's own parameters are all that could be meant, the gradient itself
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -207,6 +208,9 @@ class Keeper:
             raise Refused("`rounding_mode='trunc'` of integers is not counted here (use `//`)")
         if hidden and (packet in _TELLING or by_mask):
             raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
+        given: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+        if any(isinstance(given.get(at), int) for at in _enumerated(func)):
+            raise Refused("a type of numbers is named, and not numbered")
         self.seeded |= hidden and packet in ("ones_like", "full_like") and tensors[0].dim() == 0
         self._afford(func, args, kwargs, tensors)
         try:
@@ -283,6 +287,16 @@ def _tamed(packet: str, name: str, args: list[Any]) -> tuple[str, str, list[Any]
         packet = packet.replace("empty_strided", "empty").replace("empty", "zeros")
         return packet, f"{packet}.default", args[: 2 if packet.startswith("new") else 1]
     return packet, name, args
+
+
+@cache
+def _enumerated(func: Any) -> set[int | str]:
+    """The arguments, by place and by name, that are torch's own enumerations: it would believe any number."""
+    found: set[int | str] = set()
+    for at, spec in enumerate(func._schema.arguments):
+        if any(kind in str(spec.real_type) for kind in ("ScalarType", "Layout", "MemoryFormat")):
+            found |= {at, spec.name}
+    return found
 
 
 def tensors_of(value: Any) -> Iterator[Tensor]:
