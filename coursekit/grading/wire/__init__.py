@@ -153,7 +153,13 @@ class Encoder:
         history = value.requires_grad and not value.is_leaf and self.graph is not None
         flags = REQUIRES_GRAD * value.requires_grad | PARAMETER * (type(value) is not torch.Tensor)
         plain = value.detach().cpu().resolve_conj().resolve_neg()
-        data = plain.reshape(-1).view(torch.uint8).numpy().tobytes()  # numpy has not all of torch's types
+        if plain.dtype is torch.bfloat16 or (plain.is_floating_point() and plain.element_size() == 1):
+            # numpy has no such type
+            plain = plain.view(torch.int16 if plain.element_size() == 2 else torch.int8)
+        try:
+            data = plain.numpy().tobytes()
+        except TypeError:
+            raise NotPlain(f"a tensor has numbers of type {value.dtype}") from None
         key = self.graph(value) if history and self.graph is not None else None
         return b"X", (_name(value.dtype), flags, tuple(value.shape), data, key, grad)
 
