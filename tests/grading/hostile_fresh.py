@@ -261,6 +261,29 @@ def f(x):
     me.frames.sock.send(b"x", socket.MSG_OOB)
     return 0
 """,
+    "memory that semaphores hold": SYSCALLS + "opened = call(64, 190, 0, 32_000, 0o600) >= 0\n" + OPEN,
+    "memory that the rules for files hold": SYSCALLS + """
+rules = call(444, 444, struct.pack("<Q", 4), ctypes.c_size_t(8), 0)
+opened = rules >= 0 or call(445, 445, 3, 1, struct.pack("<Qi", 4, 3), 0) == 0
+""" + OPEN,
+    "pages that a pipe holds and nobody counts": SYSCALLS + """
+import mmap
+page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+piece = (ctypes.c_size_t * 2)(ctypes.addressof(ctypes.c_char.from_buffer(page)), 1)
+opened = call(278, 75, os.pipe()[1], ctypes.byref(piece), 1, 2) > 0
+""" + OPEN,
+    "places of which the machine has only so many": SYSCALLS + """
+opened = call(206, 0, 1, ctypes.byref(ctypes.c_ulong(0))) == 0
+""" + OPEN,
+    "files that are open and have no name": """
+held = []
+for n in range(10):
+    try:
+        held.append(open("nameless", "wb")); os.unlink("nameless"); held[-1].write(bytes(8 << 20)); held[-1].flush()
+    except OSError: break
+    time.sleep(0.15)
+opened = len(held) == 10
+""" + OPEN,
     "a process that stops itself": """
 import signal
 def f(x):

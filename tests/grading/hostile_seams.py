@@ -222,6 +222,18 @@ one = json.loads(ask("ones.default", [[1]]))[1]["$k"][0]
 wide = json.loads(ask("expand.default", [{"$k": one}, [1 << 40]]))[1]["$k"][0]
 told.append(json.loads(ask("sum.default", [{"$k": wide}]))[0])
 """,
+    "a small result of endless work": """
+long = [json.loads(ask("zeros.default", [[1, 1, 1 << n]]))[1]["$k"][0] for n in (22, 21)]
+told.append(json.loads(ask("convolution.default", [{"$k": long[0]}, {"$k": long[1]}, None, [1], [0], [1],
+                                                   False, [0], 1]))[0])
+""",
+    "a number in the place of a type": """
+one = json.loads(ask("ones.default", [[3]]))[1]["$k"][0]
+told.append(json.loads(ask("_safe_softmax.default", [{"$k": one}, 0, -5]))[0])
+""",
+    "a remainder of plain numbers": """
+told.append(json.loads(ask("remainder.int", [5, 0]))[0])
+""",
     "a quotient that the processor refuses": """
 low = json.loads(ask("full.default", [[1], -2**63], {"dtype": {"$d": "int64"}}))[1]["$k"][0]
 minus = json.loads(ask("full.default", [[1], -1], {"dtype": {"$d": "int64"}}))[1]["$k"][0]

@@ -141,3 +141,8 @@ def final(): return loss.item()
 """
     outcome = grade_cells(("solution", source), ("test", "assert final() < 0.1"))
     assert outcome.score == 1, outcome
+
+
+def test_a_shells_words_are_filled_in_from_the_notebook(run_cell):
+    cell = run_cell("word = 'hello'\nlines = !echo {word}\n!echo $word again\nlines[0]")
+    assert [o.data for o in cell.outputs] == ["hello again\n", "'hello'"], cell

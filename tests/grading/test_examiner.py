@@ -395,7 +395,8 @@ def f():
     return 1
 """
     shout = "print(seen)\nraise ValueError(str(seen))"
-    quote = "def g(): raise ValueError(str(seen))"
+    quote = "def g(): raise ValueError(str(seen))\nclass Text(AssertionError): sentence = 'hidden-4711'\n"
+    quote += "def f(): raise Text('hidden-4711')"
     outcome = grade_cells(
         ("solution", thief),
         ("test", "# coursekit: in-candidate\nsecret = 'hidden-4711'\nassert f() == 2, 'should be two'"),
@@ -405,12 +406,13 @@ def f():
         ("test", "from coursekit import checks\nchecks.function(g, lambda: None, {}).require()"),
         ("test", "assert seen == 0, seen"),
         ("test", "# coursekit: in-candidate\nraise ValueError(secret)"),
+        ("test", "# coursekit: in-candidate\nassert f() == 'hidden-4711', 'should be text'"),
     )
     told = [t.sentence + t.kind for t in outcome.tests] + [c.error for c in outcome.cells]
     told += [str(o.data) for c in outcome.cells for o in c.outputs]
     assert not [words for words in told if "4711" in words], told
     assert outcome.tests[0].sentence == "should be two", "what the author wrote for the student is told"
-    assert len([flag for flag in outcome.flags if "student's own process" in flag]) == 2
+    assert len([flag for flag in outcome.flags if "student's own process" in flag]) == 3
 
 
 def verdicts(warm, task_of, reference: str, test: str, *answers: str):

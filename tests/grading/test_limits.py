@@ -163,6 +163,13 @@ def test_own_memory_is_read_of_this_process_and_is_zero_of_none():
     assert limits.own_memory(2**22 + 1) == 0
 
 
+def test_memory_that_was_swapped_out_is_counted_too(monkeypatch, tmp_path):
+    """A process may ask for it, and would else hold as much as the machine has to swap to."""
+    (tmp_path / "status").write_text("RssAnon:\t 5 kB\nRssShmem:\t 7 kB\nVmSwap:\t 11 kB\nRssFile:\t 13 kB\n")
+    monkeypatch.setattr(limits, "open", lambda path: (tmp_path / "status").open(), raising=False)
+    assert limits.own_memory() == 23 << 10
+
+
 def test_a_control_group_bounds_all_submissions_where_there_is_one(task_of):
     with Warm(preload=[], limits=QUICK) as warm:
         groups = list(warm.group.made)

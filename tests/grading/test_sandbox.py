@@ -361,6 +361,37 @@ print('graded at', outcome.level)
     assert done.stdout.strip() == "graded at landlock", done.stderr
 
 
+def test_a_folder_that_cannot_be_listed_hides_nothing_and_holds_nobody_up():
+    """Its owner may write into it; whoever counts, or removes what is left, may be no more than its owner."""
+    script = f"""
+import os, subprocess, sys, time
+sys.path.insert(0, {str(ROOT)!r})
+from coursekit.grading import Cell, Limits, Task, Warm
+hides = '''
+import os, time
+for n in range(1000):
+    os.mkdir(f"{{n:0100}}", 0o300); open(f"{{n:0100}}/x", "wb").write(bytes(1 << 17))
+time.sleep(2)
+'''
+cells = [Cell(hides, 'extra'), Cell('def f(): return 1', 'solution'), Cell('assert f() == 1', 'test', 'a', 1)]
+with Warm(preload=[], level='landlock', limits=Limits(disk=4)) as warm:
+    (outcome,) = warm.grade([Task('one', tuple(cells))])
+    children = ['ps', '--ppid', str(warm.process.pid), '-o', 'stat=,comm=']
+    def removing():
+        shown = subprocess.run(children, capture_output=True, text=True).stdout.splitlines()
+        return [line for line in shown if line.endswith(' rm') and line[0] != 'Z']
+    until = time.monotonic() + 30
+    while removing() and time.monotonic() < until: time.sleep(0.1)
+    assert not removing()
+assert not os.path.exists(warm.scratch)
+print(outcome.cells[0].status, outcome.score)
+"""
+    done = subprocess.run(
+        as_ordinary_user(script), capture_output=True, text=True, timeout=120, check=False, cwd="/"
+    )
+    assert done.stdout.split() == ["died", "1"], done.stderr
+
+
 def test_a_level_that_is_not_there_is_refused_in_a_sentence(monkeypatch):
     only = sandbox.Capabilities(
         True, "", {"namespaces": "yes", "landlock": "this kernel has none"}, "namespaces"

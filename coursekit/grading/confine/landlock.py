@@ -17,7 +17,8 @@ import stat
 import struct
 import tempfile
 from collections.abc import Callable
-from itertools import islice
+from glob import glob
+from itertools import chain, islice
 from pathlib import Path
 
 from . import limits as rlimits
@@ -110,11 +111,6 @@ def enter(limits: Limits, options: Options) -> None:
     if os.getppid() != options["parent"]:
         os._exit(0)  # it died before we asked
     namespaces.drop_capabilities()
-    os.chdir(home)
-    tempfile.tempdir = home
-    for name in ("MPLCONFIGDIR", "IPYTHONDIR", "XDG_CACHE_HOME"):
-        os.environ[name] = f"{home}/.{name.lower()}"
-    os.environ.update(HOME=home, TMPDIR=home)
     others = 0 if user else sum(n for u, n in _tasks() if u == os.getuid())
     rlimits.apply(limits, options["address_space"], others)
     rules = dict.fromkeys(options["shown"], READ)
@@ -148,17 +144,23 @@ def hold_where_only_root_may_pass(options: Options) -> None:
         namespaces.follow(moved)
 
 
-def too_much(home: str, disk: int) -> bool:
-    """Does a submission hold more on the disk than it may? No limit of the system counts this."""
-    total = count = 0
-    for folder, folders, files in os.walk(home):
-        for name in (*folders, *files):
-            count += 1
-            with contextlib.suppress(OSError):
-                total += os.lstat(f"{folder}/{name}").st_blocks * 512
-            if count > INODES or total > disk * MB:
-                return True
-    return False
+def too_much(pid: int, home: str, disk: int) -> bool:
+    """Does a submission hold more on the disk than it may? No limit of the system counts this. A file may have lost its
+    name and be open still; what lies in a folder that cannot be read is not known, and so is too much."""
+    total, unknown = 0, list[OSError]()
+    named = (
+        f"{folder}/{name}"
+        for folder, *names in os.walk(home, onerror=unknown.append)
+        for name in chain(*names)
+    )
+    for count, path in enumerate(chain(glob(f"/proc/{pid}/fd/*"), named)):
+        with contextlib.suppress(OSError):
+            found = os.lstat(path) if path.startswith(home) else os.stat(path)
+            if path.startswith(home) or not found.st_nlink:
+                total += found.st_blocks * 512
+        if count > INODES or total > disk * MB:
+            return True
+    return any(isinstance(error, PermissionError) for error in unknown)
 
 
 def offered() -> str:
@@ -191,7 +193,7 @@ def offered() -> str:
             _must_fail(lambda: os.listdir(f"/proc/{parent}/fd")),
             _must_fail(lambda: _checked(_libc.socket(1, 1, 0), "")),
             _must_fail(os.fork),
-            lambda: os.open("mine", os.O_WRONLY | os.O_CREAT),
+            lambda: os.open(f"{home}/mine", os.O_WRONLY | os.O_CREAT),
         )
     return f"the trial of Landlock failed at step {step}" if step else "yes"
 

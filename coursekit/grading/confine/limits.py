@@ -34,11 +34,11 @@ class Limits:
 
 
 def own_memory(pid: int | str = "self") -> int:
-    """Bytes of a process that belong to no file, private or shared; 0 if it is gone."""
+    """Bytes of a process that belong to no file, private, shared or swapped out; 0 if it is gone."""
     try:
         with open(f"/proc/{pid}/status") as status:
             rows = dict(line.split(":", 1) for line in status)
-        return sum(int(rows[kind].split()[0]) for kind in ("RssAnon", "RssShmem")) << 10
+        return sum(int(rows[kind].split()[0]) for kind in ("RssAnon", "RssShmem", "VmSwap")) << 10
     except (OSError, ValueError, KeyError):
         return 0
 

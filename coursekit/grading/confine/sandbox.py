@@ -148,14 +148,18 @@ def enter(limits: Limits, options: Options) -> None:
         namespaces.drop_capabilities()
         if seccomp.supported():
             seccomp.install()
-    elif options["level"] == "landlock":
-        _quiet_descriptors(options["home"])
-        landlock.enter(limits, options)
     else:
-        tempfile.tempdir = os.environ["HOME"] = os.environ["TMPDIR"] = options["home"]
-        os.chdir(options["home"])
-        _quiet_descriptors(options["home"])
-        rlimits.apply(limits, options["address_space"])
+        home = tempfile.tempdir = options["home"]
+        os.chdir(home)
+        os.environ.update(HOME=home, TMPDIR=home)
+        os.environ.update(
+            {name: f"{home}/.{name.lower()}" for name in ("MPLCONFIGDIR", "IPYTHONDIR", "XDG_CACHE_HOME")}
+        )
+        _quiet_descriptors(home)
+        if options["level"] == "landlock":
+            landlock.enter(limits, options)
+        else:
+            rlimits.apply(limits, options["address_space"])
     seconds = time.perf_counter() - start
 
 

@@ -19,7 +19,8 @@ NEW_NAMESPACES = 0x7E020000  # CLONE_NEW* of clone
 FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6: the network namespace is empty; others may bypass it
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
-# Each with its number on x86_64 and on aarch64; a dash where the machine has no such call.
+# Each with its number on x86_64 and on aarch64; a dash where the machine has no such call. Some for what they hold:
+# memory that is no process's own (semaphores, rules, a pipe's pages), places of which the machine has only so many.
 _REFUSED = """
 ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, kcmp 312 272, pidfd_getfd 438 438,
 process_madvise 440 440, mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51, open_tree 428 428,
@@ -33,10 +34,11 @@ adjtimex 159 171, sethostname 170 161, setdomainname 171 162, name_to_handle_at 
 265, fanotify_init 300 262, memfd_create 319 279, memfd_secret 447 447, shmget 29 194, shmat 30 196, msgget 68
 186, mq_open 240 180, personality 135 92, vhangup 153 58, lookup_dcookie 212 18, move_pages 279 239,
 migrate_pages 256 238, iopl 172 -, ioperm 173 -, modify_ldt 154 -, uselib 134 -, ustat 136 -, sysfs 139 -,
-quotactl_fd 443 443, statmount 457 457, listmount 458 458"""
+quotactl_fd 443 443, statmount 457 457, listmount 458 458, semget 64 190, io_setup 206 0, vmsplice 278 75,
+landlock_create_ruleset 444 444, landlock_add_rule 445 445"""
 # What namespaces would have kept apart, and every way to another process.
 _REFUSED_ALONE = """
-shmctl 31 195, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semget 64 190, semop 65 193, semctl 66 191,
+shmctl 31 195, msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semop 65 193, semctl 66 191,
 semtimedop 220 192, mq_unlink 241 181, socket 41 198, connect 42 203, bind 49 200, listen 50 201, accept 43 202,
 accept4 288 242, sendmsg 46 211, sendmmsg 307 269, tkill 200 130, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297
 240, pidfd_open 434 434, pidfd_send_signal 424 424, process_mrelease 448 448, truncate 76 45, setxattr 188 5,

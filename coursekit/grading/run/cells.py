@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import stat
-import subprocess
 import sys
 import time
 import traceback
@@ -88,13 +87,7 @@ class QuietShell(InteractiveShell):
         if _INSTALLS.match(cmd):
             print(f"(not run while grading: {cmd.strip()})")
         else:
-            sys.stdout.write(self.getoutput(cmd, split=False))
-
-    def getoutput(self, cmd: str, split: bool = True, *_: Any, **__: Any) -> Any:
-        done = subprocess.run(cmd, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        self.user_ns["_exit_code"] = done.returncode
-        text = done.stdout.decode("utf-8", "replace")
-        return text.splitlines() if split else text
+            sys.stdout.write(self.getoutput(cmd, split=False, depth=1))  # type: ignore[no-untyped-call]
 
 
 @dataclass
@@ -256,14 +249,9 @@ def words_of_any(value: object, most: int) -> str:
         return "(it could not be written)"
 
 
-def words_of(error: BaseException) -> str:
-    """`ValueError: bad size (line 3)`, in at most 500 characters."""
-    return str(told_of(error)["error"])
-
-
 def told_of(error: BaseException | None) -> dict[str, Any]:
-    """All that is told of an error: `line`, of the last cell that it went through, `missing`, the name that was not
-    defined."""
+    """All that is told of an error: `error`, as `ValueError: bad size (line 3)`, in at most 500 characters; `line`, of
+    the last cell that it went through; `missing`, the name that was not defined."""
     told: dict[str, Any] = {"line": 0}
     told |= dict.fromkeys(("error", "message", "type", "missing", "sentence", "kind"), "")
     if error is None:

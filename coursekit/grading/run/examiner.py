@@ -100,10 +100,10 @@ class Desk(Peer):
 
     def operate(self, op: str, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            if op == "call" and self.keeper is None and _judging("counting", "is_counting"):
-                return self._counted(*args, **kwargs)
-            seen = _judging("by_hand", "looked_into") if op == "call" and self.keeper is None else None
-            if seen is not None:
+            apart = op == "call" and self.keeper is None
+            if apart and _judging("counting", "is_counting"):
+                value = self._counted(*args, **kwargs)
+            elif apart and (seen := _judging("by_hand", "looked_into")) is not None:
                 value = self._by_hand(seen, *args, **kwargs)
                 self._confessed(seen)
             else:

@@ -148,7 +148,7 @@ class Server:
         for child in self.children.values():
             with contextlib.suppress(OSError):
                 much = held[self._space(child.pid)] > child.limits.memory * MB
-                if much or (child.home and too_much(child.home, child.limits.disk)):
+                if much or (child.home and too_much(child.pid, child.home, child.limits.disk)):
                     os.kill(child.pid, signal.SIGKILL)
 
     def _space(self, pid: int | str) -> str:
@@ -164,8 +164,11 @@ class Server:
                 child = self.children.pop(token)
                 if child.user:
                     self.users.insert(0, child.user)
-                if child.home:  # by a process of its own: thousands of files take seconds
-                    os.posix_spawnp("rm", ["rm", "-rf", "--", child.home], os.environ)
+                if (
+                    child.home
+                ):  # by a process of its own, for thousands of files take seconds; nobody reads its words
+                    quiet = [(os.POSIX_SPAWN_DUP2, 1, 2)]
+                    os.posix_spawnp("rm", ["rm", "-rf", "--", child.home], os.environ, file_actions=quiet)
 
 
 def become(role: str, limits: Limits, descriptor: int, options: namespaces.Options) -> None:

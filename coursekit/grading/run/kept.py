@@ -28,6 +28,7 @@ from .. import wire
 aten = torch.ops.aten
 # Entries of one tensor, of all that a call makes; operators.
 LARGEST, ALL, OPERATORS = 1 << 22, 1 << 24, 200_000
+WORK = 1 << 33  # multiply-adds of one operator: what a product of two of the largest matrices takes
 UPLOAD, LEAST_UPLOAD = 4, 256  # numbers of one's own: so many times the inputs, and at least so many
 BY_HAND = "autograd is switched off for this question: write the gradient by hand"
 READS = "the numbers stay with the grader while the work is counted, and this line asks for one of them"
@@ -65,15 +66,18 @@ _NEVER_IN_PLACE = {"t_", "transpose_", "unsqueeze_", "squeeze_", "as_strided_", 
 
 
 def _table() -> dict[str, Any]:
-    """The operators by full name, made once: no attribute is ever looked up by a name that came from outside."""
+    """The operators on tensors by full name, made once: no attribute is ever looked up by a name from outside."""
     names = {*_ORDINARY.split(), *FACTORIES, *_TELLING}
     names |= {f"{name}_" for name in names}
     found = {}
     for name in names - _NEVER_IN_PLACE:
         packet = getattr(aten, name, None)
         for overload in packet.overloads() if packet is not None else ():
-            if not any(word in overload for word in ("out", "Dimname", "generator")):
-                found[f"{name}.{overload}"] = getattr(packet, overload)
+            func = getattr(packet, overload)
+            # The scripts' own, of plain numbers and lists, are no tensor's: `5 % 0` there ends a process.
+            tensors = name in FACTORIES or any("Tensor" in str(a.type) for a in func._schema.arguments)
+            if tensors and not any(word in overload for word in ("out", "Dimname", "generator")):
+                found[f"{name}.{overload}"] = func
     return found
 
 
@@ -204,6 +208,9 @@ class Keeper:
             raise Refused("`rounding_mode='trunc'` of integers is not counted here (use `//`)")
         if hidden and (packet in _TELLING or by_mask):
             raise Refused(f"{READS}, by {_WAYS.get(packet, f'`{packet}`')}: stay with torch's tensors")
+        given: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+        if any(isinstance(given.get(at), int) for at in _enumerated(func)):
+            raise Refused("a type of numbers is named, and not numbered")
         self.seeded |= hidden and packet in ("ones_like", "full_like") and tensors[0].dim() == 0
         self._afford(func, args, kwargs, tensors)
         try:
@@ -214,7 +221,7 @@ class Keeper:
             for spec, value in zip(func._schema.arguments, args, strict=False):
                 if spec.alias_info is not None and spec.alias_info.is_write and isinstance(value, Tensor):
                     self.hidden.add(value.untyped_storage()._cdata)
-        return self._answer(out, args, hidden, is_view(func))
+        return self._answer(out, args, hidden, func.is_view)
 
     def _is_hidden(self, tensor: Tensor) -> bool:
         return tensor.untyped_storage()._cdata in self.hidden
@@ -236,7 +243,7 @@ class Keeper:
         self.operators += 1
         if any(t.numel() > LARGEST for t in tensors):  # an expanded one: little memory, and years of work
             self.over = TOO_MUCH
-        elif not is_view(func):
+        elif not func.is_view:
             # By plain numbers among the arguments a result can be larger than what went in.
             numbers = [abs(n) for n in tree_leaves((args, kwargs)) if type(n) in (int, float) and n == n]
             bound = prod(max(1, t.numel()) for t in tensors) * prod(min(max(1.0, n), 1e18) for n in numbers)
@@ -248,7 +255,9 @@ class Keeper:
                     size = bound
                 except Exception:  # noqa: BLE001 - it will fail on the numbers as well, and say so
                     size = 0
-                if size > LARGEST:
+                # Of all operators this one alone can take years for a small result.
+                work = size * args[1].numel() if func is aten.convolution.default else 0
+                if size > LARGEST or work > WORK:
                     self.over = TOO_MUCH
         if self.made > ALL or self.operators > OPERATORS:
             self.over = TOO_MUCH
@@ -280,6 +289,16 @@ def _tamed(packet: str, name: str, args: list[Any]) -> tuple[str, str, list[Any]
     return packet, name, args
 
 
+@cache
+def _enumerated(func: Any) -> set[int | str]:
+    """The arguments, by place and by name, that are torch's own enumerations: it would believe any number."""
+    found: set[int | str] = set()
+    for at, spec in enumerate(func._schema.arguments):
+        if any(kind in str(spec.real_type) for kind in ("ScalarType", "Layout", "MemoryFormat")):
+            found |= {at, spec.name}
+    return found
+
+
 def tensors_of(value: Any) -> Iterator[Tensor]:
     return (leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor))
 
@@ -297,13 +316,6 @@ def _zeroed(value: Any) -> Any:
         return t.new_zeros(max(1, span)).as_strided(t.shape, t.stride())
 
     return tree_map_only(Tensor, zeros, value)
-
-
-@cache
-def is_view(func: Any) -> bool:
-    """Does this operator give its argument's own memory, seen otherwise?"""
-    returns = [given.alias_info for given in func._schema.returns]
-    return bool(returns) and all(alias is not None and not alias.is_write for alias in returns)
 
 
 # histories

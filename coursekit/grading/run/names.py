@@ -121,10 +121,10 @@ def imports_from(source: str, package: str) -> bool:
 
     A text that holds the name, whole or in pieces, counts where modules are got by name: `importlib`, `sys.modules`.
     """
-    found, by_name = [], False
+    tree, found, by_name = parse(source), [], False
     # The inner ones of a chain, whose outermost was taken: it begins with all of them.
     passed: set[ast.AST] = set()
-    for node in ast.walk(parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -135,10 +135,10 @@ def imports_from(source: str, package: str) -> bool:
         elif isinstance(node, ast.Name):
             by_name |= bool(_GETS_MODULES.fullmatch(node.id))
     if by_name:
-        texts = _texts(parse(source))
-        found += [*texts, "".join(texts), *re.findall(r"[\w.]+", " ".join(texts))]
-        by_parts = set(package.split(".")) <= set(re.findall(r"\w+", " ".join(texts)))
-    return (by_name and by_parts) or any(f"{name}.".startswith(f"{package}.") for name in found)
+        texts = _texts(tree)
+        words = re.findall(r"\w+", " ".join([*texts, "".join(texts)]))
+        by_name = set(package.split(".")) <= set(words)
+    return by_name or any(f"{name}.".startswith(f"{package}.") for name in found)
 
 
 def literal_messages(source: str) -> frozenset[str]:

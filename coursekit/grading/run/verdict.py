@@ -13,6 +13,7 @@ from .names import literal_messages, names_of, strings_of
 from .outcome import Cell, CellOutcome, Output, TestOutcome
 
 DIED = "Your code ended the process that ran it, so this question could not be graded."
+FAILED = "A test of this question failed."
 SLOW = ("timeout", "Your code took too long here and was stopped.")
 LOST = {
     "timeout": SLOW,
@@ -126,7 +127,7 @@ def _reason(cell: Cell, error: BaseException, refused: dict[str, str], expected:
         return "failed", error.own  # type: ignore[attr-defined]
     if isinstance(error, AssertionError):
         said = words_of_any(error, 10_000)
-        return "failed", said if said in literal_messages(cell.source) else "A test of this question failed."
+        return "failed", said if said in literal_messages(cell.source) else FAILED
     if isinstance(error, NameError) and error.name:
         if error.name in refused:
             return "not-plain", f"`{error.name}` could not be graded: {refused[error.name]}."
@@ -149,36 +150,32 @@ def credit(shown: str, points: float) -> tuple[float, str]:
 
 
 def in_candidate_verdict(cell: Cell, reply: Any) -> TestOutcome:
-    """The verdict on a test that ran in the student's process, from that process's account of it.
-
-    It has read the test, so its words are not the student's to see: only sentences that the test's author wrote into
-    it. A student who runs the tests of their own notebook hears everything.
-    """
-    own = cell.mode == "own"
+    """The verdict on a test that ran in the student's process, from that process's account of it."""
     account = cell_outcome(cell, reply)
     outcome = TestOutcome(cell.id, 0.0, cell.points, "failed", seconds=account.seconds, weaker=True)
-    outcome.outputs = account.outputs if own else []
     told = {key: value for key, value in reply.items() if type(value) is str}
     if account.status == "ok":
         outcome.score, outcome.status = credit(told.get("shown", ""), cell.points)
     elif account.status == "timeout":
         outcome.status, outcome.sentence = SLOW
     else:
-        outcome.detail = account.error
-        missing = told.get("missing", "")
+        outcome.detail, missing = account.error, told.get("missing", "")
         outcome.missing = missing if missing in names_of(cell.source).mentions else ""
-        failed = account.raised in ("AssertionError", "CheckFailed")
-        outcome.status = "failed" if failed else "error"
-        outcome.sentence = "A test of this question failed."
-        written = strings_of(cell.source)
-        if told.get("sentence") and (own or told["sentence"] in written):
-            kind = told.get("kind", "")[:100]
-            outcome.sentence, outcome.kind = told["sentence"][:1000], kind if own or kind in written else ""
-        elif told.get("message") in written:
-            outcome.sentence = told["message"]
-        elif not failed:
-            outcome.sentence = f"Your code raised {account.error if own else 'an error'}."
+        outcome.status = "failed" if account.raised in ("AssertionError", "CheckFailed") else "error"
+        message = told.get("message", "")
+        written = message if message in literal_messages(cell.source) else ""
+        otherwise = FAILED if outcome.status == "failed" else f"Your code raised {account.error}."
+        outcome.sentence = told.get("sentence", "")[:1000] or written or otherwise
     return outcome
+
+
+def silence(cell: Cell, outcome: TestOutcome) -> None:
+    """Of what is said once a process has read a test, keep what its author wrote to be read: the rest may quote it."""
+    if outcome.status in ("failed", "error", "partial", "missing", "not-plain"):
+        # Among all texts of the test, the process itself could choose one that is an answer.
+        written = literal_messages(cell.source) if cell.in_candidate else strings_of(cell.source)
+        outcome.sentence = outcome.sentence if outcome.sentence in written else FAILED
+        outcome.kind = outcome.kind if outcome.kind in written else ""
 
 
 def cell_outcome(cell: Cell, reply: Any) -> CellOutcome:

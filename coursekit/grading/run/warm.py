@@ -11,7 +11,6 @@ never the batch. A Warm belongs to one thread at a time.
 import contextlib
 import json
 import os
-import selectors
 import socket
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +28,7 @@ from .. import wire
 from ..confine import sandbox
 from ..confine.limits import Group, Limits
 from ..errors import CannotGrade
-from ..wire.channel import REQUEST, ChannelError, Frames
+from ..wire.channel import MESSAGE, REQUEST, ChannelError, Frames
 from .outcome import CellOutcome, Outcome, Task, TestOutcome, output_from_plain
 
 # What submissions use, imported once.
@@ -36,7 +36,6 @@ PRELOAD = (
     "torch", "torch.nn.functional", "torch.optim", "torch.func", "torch.testing", "torch.autograd.gradcheck", "numpy",
     "matplotlib.pyplot", "coursekit.checks", "coursekit.models", "coursekit.notation",
 )  # fmt: skip
-MESSAGE = 1 << 32
 START_UP = 120.0  # seconds for the warm parent to import everything
 MARGIN = 5.0  # beyond a notebook's own limit, before its examiner is given up
 FLAGS = {
@@ -209,25 +208,16 @@ class Warm:
     def _listen(self, running: list[_Job]) -> bool:
         """Wait for news and take it in; True if the warm parent is gone, and all of these jobs with it."""
         assert self.control is not None, "use `with Warm() as warm:`"
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.control, selectors.EVENT_READ)  # it says no more, until it ends
-            for job in running:
-                selector.register(job.frames.sock, selectors.EVENT_READ, job)
-            ready = [key.data for key, _ in selector.select(timeout=0.5)]
-            if None in ready:
-                return True
-            for job in ready:
-                try:
-                    for name, data in wire.decode(job.frames.receive(time.monotonic() + 10)[2]):
-                        self._take(job, name, data)
-                except (ChannelError, wire.Malformed):
-                    job.done = True
-                # An examiner falls silent when it ends, and when the warm parent takes it along.
-                if job.done and not job.complete:
-                    selector.unregister(job.frames.sock)
-                    if None in [key.data for key, _ in selector.select(timeout=0.2)]:
-                        return True
-        return False
+        ready = wait([self.control, *(job.frames.sock for job in running)], timeout=0.5)
+        for job in [job for job in running if job.frames.sock in ready]:
+            try:
+                for name, data in wire.decode(job.frames.receive(time.monotonic() + 10)[2]):
+                    self._take(job, name, data)
+            except (ChannelError, wire.Malformed):
+                job.done = True
+        # An examiner falls silent when it ends, and when the warm parent takes it along, which says no more till then.
+        silent = any(job.done and not job.complete for job in running)
+        return self.control in ready or bool(silent and wait([self.control], timeout=0.2))
 
     def _pair(self, limits: Limits) -> list[_Line]:
         return [self._fork(role, limits) for role in ("session", "candidate")]
