@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_map_only
 
 from .. import wire
 
@@ -238,7 +238,7 @@ class Keeper:
             self.over = TOO_MUCH
         elif not is_view(func):
             # By plain numbers among the arguments a result can be larger than what went in.
-            numbers = [abs(n) for n in tree_leaves((args, kwargs)) if type(n) in (int, float) and n == n]
+            numbers = [abs(n) for n in leaves_of((args, kwargs)) if type(n) in (int, float) and n == n]
             bound = prod(max(1, t.numel()) for t in tensors) * prod(min(max(1.0, n), 1e18) for n in numbers)
             if bound > LARGEST:
                 apart = _meta(kwargs) if tensors else {**kwargs, "device": "meta"}
@@ -281,7 +281,19 @@ def _tamed(packet: str, name: str, args: list[Any]) -> tuple[str, str, list[Any]
 
 
 def tensors_of(value: Any) -> Iterator[Tensor]:
-    return (leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor))
+    return (leaf for leaf in leaves_of(value) if isinstance(leaf, Tensor))
+
+
+def leaves_of(value: Any) -> Iterator[Any]:
+    """What stands in lists and dicts, as operators are given them; torch's own walk knows more kinds, and takes a
+    third of an operator's time."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves_of(item)
+    elif isinstance(value, dict):
+        yield from leaves_of([*value.values()])
+    else:
+        yield value
 
 
 def _meta(value: Any) -> Any:
