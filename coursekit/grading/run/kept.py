@@ -13,7 +13,6 @@ so the student's own parameters are all that could be meant, the gradient itself
 """
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from math import prod
 from typing import Any
@@ -195,7 +194,7 @@ class Keeper:
             words = f"`{packet}` is not among the operators of this question"
             raise Refused(BY_HAND if "backward" in packet else words)
         packet, name, args = _tamed(packet, name, args)
-        func, tensors = TABLE[name], list(tensors_of((args, kwargs)))
+        func, tensors = TABLE[name], tensors_of((args, kwargs))
         hidden = any(map(self._is_hidden, tensors))
         masks = [t for t in tensors[1:] if t.dtype in (torch.bool, torch.uint8)]
         by_mask = packet in ("index", "_unsafe_index") and any(map(self._is_hidden, masks))
@@ -280,20 +279,16 @@ def _tamed(packet: str, name: str, args: list[Any]) -> tuple[str, str, list[Any]
     return packet, name, args
 
 
-def tensors_of(value: Any) -> Iterator[Tensor]:
-    return (leaf for leaf in leaves_of(value) if isinstance(leaf, Tensor))
+def tensors_of(value: Any) -> list[Tensor]:
+    return [leaf for leaf in leaves_of(value) if isinstance(leaf, Tensor)]
 
 
-def leaves_of(value: Any) -> Iterator[Any]:
+def leaves_of(value: Any) -> list[Any]:
     """What stands in lists and dicts, as operators are given them; torch's own walk knows more kinds, and takes a
     third of an operator's time."""
     if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from leaves_of(item)
-    elif isinstance(value, dict):
-        yield from leaves_of([*value.values()])
-    else:
-        yield value
+        return [leaf for item in value for leaf in leaves_of(item)]
+    return leaves_of([*value.values()]) if isinstance(value, dict) else [value]
 
 
 def _meta(value: Any) -> Any:
