@@ -6,6 +6,8 @@ VENV_PYTHON = .venv/bin/python
 COURSEKIT = $(VENV_PYTHON) -m coursekit
 # One thread a process: the parallelism here is over processes.
 export OMP_NUM_THREADS = 1
+# Hundreds of processes read the same modules: they are compiled once, whatever the machine is set to.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint book release bench coverage browser clean

@@ -106,10 +106,11 @@ def run(
                 from .run.cluster import Cluster
 
                 return opened.enter_context(Cluster(options.dask, **how))
-            from .run.warm import Warm
+            from .run.warm import Warm, preload_for
 
             jobs, hidden = options.jobs or len(os.sched_getaffinity(0)), private_folders(options.course)
-            return opened.enter_context(Warm(jobs=jobs, hidden=hidden, **how))
+            preload = preload_for(source for assignment in assignments for source in assignment.sources)
+            return opened.enter_context(Warm(preload, jobs, hidden=hidden, **how))
 
         def one_by_one() -> Iterator[Submission]:
             total(len(submissions))

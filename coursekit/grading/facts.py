@@ -104,6 +104,14 @@ class Assignment:
     masters: tuple[Master, ...]
     files: dict[str, bytes] = field(default_factory=dict)
 
+    @property
+    def sources(self) -> list[str]:
+        """Every cell as its author wrote it, and the text of the files beside it."""
+        cells = [cell.source for master in self.masters for cell in master.cells]
+        return cells + [
+            data.decode(errors="ignore") for name, data in self.files.items() if name.endswith(".py")
+        ]
+
     @cached_property
     def digest(self) -> str:
         """Changes when anything that decides a grade changes."""

@@ -24,7 +24,7 @@ from .gradebook.export import gradescope
 from .pages.describe import describe
 from .pipeline import ready, works
 from .run.outcome import calibrate
-from .run.warm import Warm
+from .run.warm import Warm, preload_for
 from .submissions.collect import collect
 
 STOPPED = "The grader could not grade this; nothing is wrong with what you handed in. Tell your instructor."
@@ -127,7 +127,8 @@ def _grade(home: Path, assignment: Assignment, unsafe: bool) -> Entry | None:
     """The submission's entry, without a gradebook; None where there is no notebook of this assignment in it."""
     student, hidden = _student(home / "submission_metadata.json"), private_folders(home / "source" / "course")
     kept = json.loads((home / MODES).read_text()) if (home / MODES).exists() else {}
-    with collect([home / "submission"], student) as found, Warm(unsafe=unsafe, hidden=hidden) as warm:
+    warm_up = Warm(preload_for(assignment.sources), unsafe=unsafe, hidden=hidden)
+    with collect([home / "submission"], student) as found, warm_up as warm:
         modes = kept.get(assignment.digest) or calibrate(references(assignment), warm.grade)[0]
         for work in works(found.submissions, [assignment], certain=True):
             if isinstance(work, Work):

@@ -5,6 +5,7 @@ Colab writes nbformat 4.0, moves cell ids into the metadata, adds its own, and c
 
 import json
 import shutil
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -52,14 +53,14 @@ def test_the_grader_runs_the_same_cells_of_either_form(name):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_either_form_earns_the_same_points(tmp_path):
+def test_either_form_earns_the_same_points(tmp_path, empty_gradebook):
     """Colab's form of every assignment is graded beside stock nbgrader, in `test_stock_nbgrader.py`."""
     for name in QUICK:
         put(tmp_path, "colab", name, f"Copy of {name}.ipynb", as_colab_saves(submissions(name)["right"]))
         wrong = submissions(name)["wrong"]
         put(tmp_path, "wrong", name, f"{name}.ipynb", nbformat.writes(wrong))
         put(tmp_path, "wrong-colab", name, f"Copy of {name}.ipynb", as_colab_saves(wrong))
-    points = graded(tmp_path)
+    points = graded(tmp_path, QUICK, empty_gradebook)
     for name in QUICK:
         source = read(COURSE.solutions / name / f"{name}.md")
         by_hand = sum(q.points for q in source.questions if q.manual)
@@ -68,7 +69,7 @@ def test_either_form_earns_the_same_points(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_file_that_was_saved_long_ago_is_graded_like_the_plain_one(tmp_path):
+def test_a_file_that_was_saved_long_ago_is_graded_like_the_plain_one(tmp_path, empty_gradebook):
     """The committed file has a wrong answer in `forward`; the rest of it is as it was released then."""
     saved = json.loads(SAVED.read_text(encoding="utf-8"))
     assert saved["nbformat_minor"] == 0
@@ -80,7 +81,7 @@ def test_a_file_that_was_saved_long_ago_is_graded_like_the_plain_one(tmp_path):
     plain = answered(ROOT / "notebooks" / "bptt" / "bptt.ipynb", {"forward": answer})
     put(tmp_path, "plain", "bptt", "bptt.ipynb", nbformat.writes(plain))
     put(tmp_path, "colab", "bptt", SAVED.name, SAVED.read_text(encoding="utf-8"))
-    points = graded(tmp_path)
+    points = graded(tmp_path, ["bptt"], empty_gradebook)
     assert points["colab", "bptt"] == points["plain", "bptt"]
     assert 0 < sum(points["colab", "bptt"].values()) < 8
 
@@ -90,10 +91,12 @@ def put(folder: Path, student: str, name: str, file: str, text: str) -> None:
     (folder / "submitted" / student / name / file).write_text(text, encoding="utf-8")
 
 
-def graded(folder: Path) -> dict[tuple[str, str], dict[str, float]]:
+def graded(folder: Path, names: Iterable[str], gradebook: Path) -> dict[tuple[str, str], dict[str, float]]:
     """The points of every test, by student and assignment, as `coursekit grade` gives them."""
     course = folder / "course"
-    shutil.copytree(ROOT / "solutions", course / "solutions")
+    for name in names:
+        shutil.copytree(ROOT / "solutions" / name, course / "solutions" / name)
+    shutil.copy(gradebook, course / "gradebook.db")
     shutil.copy(ROOT / "_config.yml", course / "_config.yml")
     done = run(
         [folder / "submitted"],

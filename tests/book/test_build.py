@@ -135,7 +135,8 @@ def test_the_whole_book_is_printed_and_nothing_is_run_for_it(small, browser):
     from coursekit.cli.bootstrap import find_browser
 
     root, again, _ = small
-    again()
+    if not (root / "_build" / "html").exists():
+        again()
     pdf = print_book(root, find_browser()).read_bytes()
     assert pdf.startswith(b"%PDF")
     assert pdf.count(b"/Type /Page\n") == 2, (

@@ -12,6 +12,7 @@ AXE_DIGEST = (  # SHA-512 of the package as npm has it
 )
 # Colours need most of axe's time, and of two texts whose colours, letters and grounds are the same it says the same.
 COLOURS = ["color-contrast", "link-in-text-block"]
+# What is no matter of colour is looked for in the light; in the dark once more, if more than pictures comes or goes.
 FAULTS = """async colours => {
     const told = async (where, options) => (await axe.run(where, {resultTypes: ["violations"], ...options})).violations
         .map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160)]);
@@ -27,11 +28,12 @@ FAULTS = """async colours => {
         return grounds.get(e);
     };
     for (const e of document.body.querySelectorAll('*')) {
+        if (!e.checkVisibility()) continue;  // axe would pass it over, late
         const texts = [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
         if (!texts && !e.matches('input, select, textarea, button')) continue;
         const s = getComputedStyle(e);
         const kind = [e.tagName, s.color, s.fontSize, s.fontWeight, s.textShadow, s.textDecoration, s.display,
-            getComputedStyle(e.parentElement).color, e.checkVisibility(), e.matches(':disabled'), ground(e)].join();
+            getComputedStyle(e.parentElement).color, e.matches(':disabled'), ground(e)].join();
         if (!kinds.has(kind)) kinds.set(kind, []);
         kinds.get(kind).push(e);
     }
@@ -39,7 +41,12 @@ FAULTS = """async colours => {
     const few = [...kinds.values()].flatMap(all => all.length < 2 ? all : [all[0], all.at(-1)]);
     const rules = Object.fromEntries(colours.map(rule => [rule, {enabled: false}]));
     const said = few.length ? await told(few, {runOnly: colours}) : [];
-    return [...said, ...await told(document, {rules})];
+    const seen = new Set([...document.querySelectorAll('*')].filter(e => e.checkVisibility()));
+    const [width, before] = window.lookedAt ?? [];
+    const other = [...seen.symmetricDifference(before ?? new Set())];
+    window.lookedAt = [innerWidth, seen];
+    const again = width === innerWidth && other.every(e => e.matches('img, svg, svg *'));
+    return again && !other.length ? said : [...said, ...await told(again ? other : document, {rules})];
 }"""
 # Most of a page's elements are the shapes of formulas, which say nothing, and tokens of code, each of a kind that was
 # there before: axe needs most of its time for them, four times a page. Of each kind of token in each kind of place one
@@ -136,4 +143,26 @@ def test_among_many_of_one_kind_the_one_that_differs_is_found(page, axe, planted
         <h1>A page</h1><table><tr><td>first</td>{planted}<td>last</td></tr></table></main>"""
     )
     page.evaluate(axe)
+    assert faults(page) == found
+
+
+@pytest.mark.parametrize(
+    ("late", "found"),
+    [
+        ("<p class=late>Good night.</p>", set()),
+        ("<p class=late><input value=two></p>", {"label"}),
+        ("<img class=late src=data:,>", {"image-alt"}),
+        ("<img class=late src=data:, alt=stars>", set()),
+    ],
+)
+def test_a_fault_that_is_there_in_the_dark_alone_is_found(page, axe, late, found):
+    page.emulate_media(color_scheme="light")
+    page.set_content(
+        f"""<!doctype html><html lang=en><title>A page</title>
+        <style>.late {{ display: none }} @media (prefers-color-scheme: dark) {{ .late {{ display: block }} }}</style>
+        <main><h1>A page</h1>{late}</main>"""
+    )
+    page.evaluate(axe)
+    assert faults(page) == set()
+    page.emulate_media(color_scheme="dark")
     assert faults(page) == found

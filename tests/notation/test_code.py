@@ -134,10 +134,11 @@ def test_code_of_a_card_agrees_with_run(name):
     agrees(CARDS[name])
 
 
+# The last equation gives one number. Every worker collects the tests: 75 systems are not read for that.
 LOSSES = {
     name: text
     for name, text in {**SYSTEMS, **CARDS}.items()
-    if not (equations := Equations(text)).system.tensors[equations.outputs[-1]].dims
+    if re.findall(r"^(?!shape )\w+'*(\[?).*=", text, re.MULTILINE)[-1] == ""
 }
 
 
@@ -145,6 +146,7 @@ LOSSES = {
 def test_code_of_the_gradient_of_a_loss_agrees_with_run(name):
     """On the values of the forward pass, whose sizes fit together as random ones would not."""
     forward = Equations(LOSSES[name])
+    assert forward.system.tensors[forward.outputs[-1]].dims == ()
     inputs, boundary = draw(forward.system)
     boundary = {n: value for n, value in boundary.items() if n not in forward.system.padded}
     known = {**inputs, **forward.run(inputs, boundary)}

@@ -5,6 +5,7 @@ What counts is the call itself, so it does not matter whether a function came by
 """
 
 import contextlib
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from types import FrameType
@@ -36,16 +37,24 @@ def looked_into() -> set[str] | None:
     return _lookers[-1] if _lookers else None
 
 
+@functools.cache  # of all that is called, torch's own inner functions too
+def _refused(path: str, function: str) -> frozenset[str]:
+    """What a function of this file is in a sentence, if it is refused."""
+    name = path.replace("\\", "/")
+    return frozenset(
+        words
+        for place, functions, words in _REFUSED
+        if place in name and (not functions or function in functions)
+    )
+
+
 @contextlib.contextmanager
 def looking(seen: set[str]) -> Iterator[None]:
     """Adds to `seen` what of the refused code is called meanwhile."""
 
     def look(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
-            name, function = frame.f_code.co_filename.replace("\\", "/"), frame.f_code.co_name
-            for place, functions, words in _REFUSED:
-                if place in name and (not functions or function in functions):
-                    seen.add(words)
+            seen.update(_refused(frame.f_code.co_filename, frame.f_code.co_name))
 
     alone = sys.getprofile() is None  # a profiler may be at work, and there is room for one
     if alone:

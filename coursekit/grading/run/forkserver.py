@@ -44,17 +44,18 @@ def preload(modules: list[str]) -> None:
                 importlib.import_module(room.name)
     if "torch" in sys.modules:
         with contextlib.suppress(Exception):
-            _first_uses(sys.modules["torch"])
+            _first_uses(sys.modules["torch"], "torch.optim" in modules)
 
 
-def _first_uses(torch: Any) -> None:
+def _first_uses(torch: Any, optimisers: bool) -> None:
     """Pay here for what torch, and the language's grammar, do once. No backward pass, and nothing large enough for a
     second thread: neither survives a fork."""
     torch.set_num_threads(1)
     functional = torch.nn.functional
-    weight = torch.zeros(2, requires_grad=True)
-    weight.grad = torch.zeros(2)
-    torch.optim.SGD([weight], lr=0.1).step()
+    if optimisers:
+        weight = torch.zeros(2, requires_grad=True)
+        weight.grad = torch.zeros(2)
+        torch.optim.SGD([weight], lr=0.1).step()
     x = torch.randn(3, 2, dtype=torch.float64)
     y = torch.tanh(torch.cat([x @ x.mT, torch.softmax(x, 1)], -1)).sum()
     functional.cross_entropy(functional.linear(x, x), torch.tensor([0, 1, 2]))

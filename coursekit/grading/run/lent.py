@@ -6,6 +6,7 @@ Nothing here is trusted: it is for the convenience of an honest function, which 
 import contextlib
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import torch
@@ -145,7 +146,7 @@ class Line(Watch):
         if self.off:
             return func(*args, **kwargs)
         name = func._overloadpacket.__name__
-        found = list(tensors_of((args, kwargs)))
+        found = tensors_of((args, kwargs))
         if any(isinstance(t, Lent) for t in found) or (name in FACTORIES and not found):
             return self.operator(func, args, kwargs)
         if name in ("lift_fresh", "lift"):
@@ -164,14 +165,15 @@ class Line(Watch):
         tracked = torch.is_grad_enabled() and any(map(_asks, tensors_of(args)))
         if kwargs.get("requires_grad") or "backward" in packet or tracked or _differentiating():
             raise Refused(BY_HAND)
-        if torch.Tag.inplace_view in func.tags:
+        if _views_in_place(func):
             # `v @ M` ends in `squeeze_`: a new view there, the same one here.
             fresh = self.ask(f"{packet.rstrip('_')}.{func._overloadname}", list(args), kwargs)
             with torch._C._DisableTorchDispatch():
                 func(*args, **kwargs)
             args[0].key = fresh.key
             return args[0]
-        if args and func._schema.is_mutable and isinstance(args[0], Tensor) and not isinstance(args[0], Lent):
+        outside = args and isinstance(args[0], Tensor) and not isinstance(args[0], Lent)
+        if outside and func._schema.is_mutable:
             raise Refused(f"`{packet}` writes into a tensor made outside the function: make it inside")
         kwargs = {name: value for name, value in kwargs.items() if name not in _DROPPED and value is not None}
         reply = self.ask(f"{packet}.{func._overloadname}", self._lifted(args), kwargs)
@@ -196,7 +198,14 @@ class Line(Watch):
 
     def _lifted(self, value: Any) -> Any:
         """The student's own tensors among the arguments go over as constants."""
+        if all(isinstance(t, Lent) for t in tensors_of(value)):
+            return value
         return tree_map_only(Tensor, lambda t: t if isinstance(t, Lent) else self.constant(t), value)
+
+
+@cache  # torch makes the list of tags anew each time
+def _views_in_place(func: Any) -> bool:
+    return torch.Tag.inplace_view in func.tags
 
 
 def _named(value: Any) -> Any:

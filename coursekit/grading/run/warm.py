@@ -11,6 +11,7 @@ never the batch. A Warm belongs to one thread at a time.
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -36,6 +37,11 @@ PRELOAD = (
     "torch", "torch.nn.functional", "torch.optim", "torch.func", "torch.testing", "torch.autograd.gradcheck", "numpy",
     "matplotlib.pyplot", "coursekit.checks", "coursekit.models", "coursekit.notation",
 )  # fmt: skip
+# Of these, what only some courses use, and takes as long as all the rest: torch's optimisers bring its compiler along.
+MENTIONED = {
+    "torch.optim": "optim", "matplotlib.pyplot": "matplotlib|coursekit", "coursekit.checks": "coursekit",
+    "coursekit.models": "coursekit", "coursekit.notation": "coursekit",
+}  # fmt: skip
 START_UP = 120.0  # seconds for the warm parent to import everything
 MARGIN = 5.0  # beyond a notebook's own limit, before its examiner is given up
 FLAGS = {
@@ -274,6 +280,12 @@ class Warm:
         if outcome.restarts:
             outcome.log.append(f"the student's process was started again {outcome.restarts} times")
         return outcome
+
+
+def preload_for(sources: Iterable[str]) -> list[str]:
+    """What cells like these will import. Whatever else a student imports is imported then, by that student alone."""
+    text = "\n".join(sources)
+    return [name for name in PRELOAD if name not in MENTIONED or re.search(MENTIONED[name], text)]
 
 
 def environment(device: str = "", scratch: str = "") -> dict[str, str]:
