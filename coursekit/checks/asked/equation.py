@@ -202,11 +202,12 @@ class _Run:
     def judge(self, system: Equations) -> Result:
         _defines(system, self.wanted)
         answers = [self._outputs(system, case) for case in self.cases]
-        mine, rights = ({n: [r[n] for r in runs] for n in self.wanted} for runs in (answers, self.rights))
         read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
         instead = Instead(self.cases, self.oracle, read)
         praise = f"Your equations are right: run on tensors, they give the right numbers{self.note}."
-        result = judge({name: f"`{name}`" for name in self.wanted}, mine, rights, self.cases, instead, praise)
+        result = judge(
+            {name: f"`{name}`" for name in self.wanted}, answers, self.rights, self.cases, instead, praise
+        )
         failed = [name for name, part in result.parts.items() if not part.ok]
         given = {canonical(name): value for name, value in self.cases[0].items()}
         result = replace(result, reading=_reading(system, answers[0], given, failed))

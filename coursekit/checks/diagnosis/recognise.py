@@ -26,8 +26,8 @@ Measured = Callable[[int, tuple[int, ...]], float]  # the central difference at 
 
 def judge(
     nouns: Mapping[str, str],
-    answers: Mapping[str, Sequence[object]],
-    rights: Rights,
+    answers: Sequence[Mapping[str, object]],
+    rights: Sequence[Mapping[str, Tensor]],
     given: Cases,
     instead: Instead,
     praise: str,
@@ -35,13 +35,12 @@ def judge(
 ) -> Result:
     """A part for each of `nouns`, which says what it is ("the gradient of `H`"); `answers` and `rights` have one item a
     case. `instead` asks the oracle of the cases `given` with a variable changed; `more` is what gradients know."""
-    return combine(
-        {
-            part: _judged(part, noun, answers[part], rights, given, instead, *more(part))
-            for part, noun in nouns.items()
-        },
-        praise,
-    )
+    known = {part: [case[part] for case in rights] for part in nouns}
+    parts = {
+        part: _judged(part, noun, [case[part] for case in answers], known, given, instead, *more(part))
+        for part, noun in nouns.items()
+    }
+    return combine(parts, praise)
 
 
 def _judged(
