@@ -35,7 +35,7 @@ from ..judging.tensors import close
 from ..shown.locked import Outcome
 from ..shown.panel import equations as equations_html
 from ..shown.panel import shape_of
-from ..shown.result import PLAIN, Finding, Result, mistaken, right, wrong
+from ..shown.result import PLAIN, Finding, Result, combine, mistaken, right, wrong
 
 Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
 
@@ -209,29 +209,51 @@ class _Run:
             {name: f"`{name}`" for name in self.wanted}, answers, self.rights, self.cases, instead, praise
         )
         failed = [name for name, part in result.parts.items() if not part.ok]
+        blamed = [name for name in failed if len(failed) == 1 or not self._follows(system, name)] or failed
+        if led := [name for name in failed if name not in blamed]:  # by another tensor: no finding of its own
+            words = f"{listed([f'`{name}`' for name in led])} {'is' if len(led) == 1 else 'are'} wrong because of that."
+            findings = combine({name: result.parts[name] for name in blamed}, "").findings
+            result = replace(result, findings=(*findings, Finding("other", words)))
         given = {canonical(name): value for name, value in self.cases[0].items()}
-        result = replace(result, reading=_reading(system, answers[0], given, failed))
+        result = replace(result, reading=_reading(system, answers[0], given, blamed))
         if result.ok or any(finding.kind not in PLAIN for finding in result.findings):
             return result
 
         def look() -> Finding | None:
             likely = self._likely(system, failed[0])
-            return nearby(system, self._agrees, self.wanted, failed, self._needed, likely)
+            return nearby(system, self._agrees, self.wanted, blamed, self._needed, likely)
 
         return replace(result, look=cache(look))
 
-    def _likely(self, system: Equations, name: str) -> Callable[[Mutation], bool]:
-        """Whether a changed equation gives some entries of the first case as they should be, each computed by itself:
-        to check and to plan a whole system takes ten times as long."""
-        case, right_one = self.hosted[0], _table(self.rights[0][name])
+    def _local(self, system: Equations, values: dict[str, Table]) -> Local | None:
+        """The equations on the first case, entry by entry, where the other tensors have these values; None where they
+        cannot be looked at so."""
+        case = self.hosted[0]
         inputs = {canonical(n): _table(v) for n, v in case.items() if canonical(n) in system.inputs}
-        draw = Draw(0, system.system, engine(), {}, inputs, {}, self.functions, {})
+        draw = Draw(0, system.system, engine(), {}, inputs, {}, self.functions, values)
         try:
             start = {n: _table(v) for n, v in self._start(system.system, case).items()}
             draw.boundary = lambda system: dict(start)  # type: ignore[method-assign]
             draw.outside = lambda system, name, axis, away: start[name]  # type: ignore[method-assign]
-            local = Local(draw, system.system)
-        except NotationError:  # these equations cannot be looked at entry by entry
+            return Local(draw, system.system)
+        except NotationError:
+            return None
+
+    def _follows(self, system: Equations, name: str) -> bool:
+        """Whether a wrong tensor's own equation is right, so that it is wrong because of another one."""
+        rights = {n: _table(self.rights[0][n]) for n in self.wanted}
+        local = self._local(system, rights)
+        if local is None or name in local.private:
+            return False
+        places = sample(rights[name], 6)
+        got = local.entries(name, places)
+        return got is not None and near([rights[name][p] for p in places], got, 1e-5)
+
+    def _likely(self, system: Equations, name: str) -> Callable[[Mutation], bool]:
+        """Whether a changed equation gives some entries of the first case as they should be, each computed by itself:
+        to check and to plan a whole system takes ten times as long."""
+        right_one, local = _table(self.rights[0][name]), self._local(system, {})
+        if local is None:
             return lambda change: True
         places = sample(right_one, 3, list(right_one.places())[:1])
 
