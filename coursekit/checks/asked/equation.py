@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from inspect import signature
 from typing import Any
 
@@ -21,7 +21,7 @@ from ...notation.latex import latex
 from ...notation.meaning.reach import fail
 from ...notation.meaning.sizes import outside_reads
 from ...notation.meaning.table import Place, Table
-from ...notation.parse.lexer import canonical
+from ...notation.parse import lexer
 from ...notation.show import show
 from ...notation.system import System
 from ...notation.tree import Apply, walk
@@ -29,7 +29,7 @@ from ..diagnosis.instead import Instead
 from ..diagnosis.nearby import compared_finding, nearby
 from ..diagnosis.recognise import judge
 from ..judging.cases import Case, float64, on_host
-from ..judging.outcome import Mistake
+from ..judging.outcome import Mistake, matching
 from ..judging.student import Stopped, check, describe, listed, stop, unreadable, written
 from ..judging.tensors import close
 from ..shown.locked import Outcome
@@ -38,6 +38,9 @@ from ..shown.panel import shape_of
 from ..shown.result import PLAIN, Finding, Result, combine, mistaken, right, wrong
 
 Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
+canonical = lru_cache(maxsize=1024)(
+    lexer.canonical
+)  # a diagnosis asks for the same few names hundreds of times
 
 
 @check
@@ -205,12 +208,11 @@ class _Run:
         read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
         instead = Instead(self.cases, self.oracle, read)
         praise = f"Your equations are right: run on tensors, they give the right numbers{self.note}."
-        result = judge(
-            {name: f"`{name}`" for name in self.wanted}, answers, self.rights, self.cases, instead, praise
-        )
-        failed = [name for name, part in result.parts.items() if not part.ok]
-        blamed = [name for name in failed if len(failed) == 1 or not self._follows(system, name)] or failed
-        if led := [name for name in failed if name not in blamed]:  # by another tensor: no finding of its own
+        led = [] if matching() else self._led(system, answers)
+        nouns = {name: f"`{name}`" for name in self.wanted}
+        result = judge(nouns, answers, self.rights, self.cases, instead, praise, led=led)
+        blamed = [name for name, part in result.parts.items() if not part.ok and name not in led]
+        if led:  # no findings of their own
             words = f"{listed([f'`{name}`' for name in led])} {'is' if len(led) == 1 else 'are'} wrong because of that."
             findings = combine({name: result.parts[name] for name in blamed}, "").findings
             result = replace(result, findings=(*findings, Finding("other", words)))
@@ -220,7 +222,7 @@ class _Run:
             return result
 
         def look() -> Finding | None:
-            likely = self._likely(system, failed[0])
+            likely = self._likely(system, (blamed + led)[0])
             return nearby(system, self._agrees, self.wanted, blamed, self._needed, likely)
 
         return replace(result, look=cache(look))
@@ -239,15 +241,21 @@ class _Run:
         except NotationError:
             return None
 
-    def _follows(self, system: Equations, name: str) -> bool:
-        """Whether a wrong tensor's own equation is right, so that it is wrong because of another one."""
-        rights = {n: _table(self.rights[0][n]) for n in self.wanted}
-        local = self._local(system, rights)
-        if local is None or name in local.private:
-            return False
-        places = sample(rights[name], 6)
-        got = local.entries(name, places)
-        return got is not None and near([rights[name][p] for p in places], got, 1e-5)
+    def _led(self, system: Equations, answers: Sequence[Mapping[str, Tensor]]) -> list[str]:
+        """The tensors that are wrong because of another one: their own equations, read on the right values of all
+        others, give what is right."""
+        runs = [*zip(answers, self.rights, strict=True)]
+        off = [name for name in self.wanted if not all(close(a[name].to(r[name]), r[name]) for a, r in runs)]
+        rights = {name: _table(self.rights[0][name]) for name in self.wanted}
+        if len(off) < 2 or (local := self._local(system, rights)) is None:
+            return []
+        led = []
+        for name in off:
+            places = sample(rights[name], 6)
+            got = None if name in local.private else local.entries(name, places)
+            if got is not None and near([rights[name][p] for p in places], got, 1e-5):
+                led.append(name)
+        return led if len(led) < len(off) else []
 
     def _likely(self, system: Equations, name: str) -> Callable[[Mutation], bool]:
         """Whether a changed equation gives some entries of the first case as they should be, each computed by itself:

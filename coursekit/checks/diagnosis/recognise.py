@@ -4,7 +4,7 @@ Kinds of error that show in the numbers alone: sign, factor, transpose, zero, an
 recogniser looks at all cases together, so that nothing is called a factor of 3 by chance.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -33,12 +33,17 @@ def judge(
     instead: Instead,
     praise: str,
     more: Callable[[str], tuple[Suspects | None, Measured | None]] = lambda part: (None, None),
+    led: Collection[str] = (),
 ) -> Result:
     """A part for each of `nouns`, which says what it is ("the gradient of `H`"); `answers` and `rights` have one item a
-    case. `instead` asks the oracle of the cases `given` with a variable changed; `more` is what gradients know."""
+    case. `instead` asks the oracle of the cases `given` with a variable changed; `more` is what gradients know. Parts
+    that are `led` by a wrong one are not looked at.
+    """
     known = {part: [case[part] for case in rights] for part in nouns}
     parts = {
-        part: _judged(part, noun, [case[part] for case in answers], known, given, instead, *more(part))
+        part: _judged(
+            part, noun, [case[part] for case in answers], known, given, instead, part in led, *more(part)
+        )
         for part, noun in nouns.items()
     }
     return combine(parts, praise)
@@ -51,6 +56,7 @@ def _judged(
     all_rights: Rights,
     given: Cases,
     instead: Instead,
+    led: bool,
     suspects: Suspects | None,
     measured: Measured | None,
 ) -> Result:
@@ -66,7 +72,7 @@ def _judged(
     off = [n for n, pair in enumerate(pairs) if not close(*pair, dtype_of(answers[n]))]
     if not off:
         return right(f"{upper(noun)} is right.", reading=shape_of(tensors[0]))
-    if matching():
+    if led or matching():
         return Result(False, (Finding("other", "is not right.", of=noun),), outcomes=outcomes)
     entry = worst(*pairs[off[0]])
     columns: tuple[str, ...] = ("entry", "yours", "right")
