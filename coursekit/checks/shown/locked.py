@@ -117,10 +117,9 @@ def _told(found: dict[Named, list[str]], outcomes: Sequence[Outcome]) -> list[Na
     found = {mistake: parts for mistake, parts in found.items() if wrong.issuperset(mistake.parts)}
     # What an author wrote down goes before a slip that comes to the same but for rounding.
     named = [set(parts) for mistake, parts in found.items() if not mistake.name.startswith(SLIP)]
-    slip = lambda mistake: (
-        mistake.name.startswith(SLIP) and any(set(found[mistake]) <= parts for parts in named)
-    )
-    found = {mistake: parts for mistake, parts in found.items() if not slip(mistake)}
+    for mistake, parts in list(found.items()):
+        if mistake.name.startswith(SLIP) and any(same.issuperset(parts) for same in named):
+            del found[mistake]
     whole = [m for m, parts in found.items() if set(parts) == wrong == set(m.parts)]
     if whole:
         return whole if len(whole) == 1 else []
