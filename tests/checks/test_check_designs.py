@@ -214,3 +214,18 @@ def test_an_edge_drawn_with_two_labels_is_one_too_many():
     wanted = {("a", "b", "W"), ("b", "c", "U")}
     result = checks.edges(wanted | {("a", "b", "U")}, wanted)
     assert result.sentence == "`a → b` (U) does not belong to the graph."
+
+
+def test_what_follows_from_a_nan_is_no_finding_of_its_own():
+    logarithm, certain = lambda x: (x * x.log()).sum(), torch.tensor([0.0, 1.0])
+    required = [
+        Property("finite", "Mind 0 times ln 0.", lambda f: bool(f(certain).isfinite())),
+        Property("order", "The order must not matter.", lambda f: f(certain) == f(certain.flip(0))),
+        Property("scale", "Twice is more.", lambda f: f(torch.tensor([2.0, 2.0])) < f(torch.tensor([1.0, 1.0]))),
+    ]  # fmt: skip
+    result = checks.properties(logarithm, required)
+    assert (
+        result.sentence
+        == "Mind 0 times ln 0. (Your answer gives a NaN there, which is no number.) Twice is more."
+    )
+    assert [part.ok for part in result.parts.values()] == [False, False, False]

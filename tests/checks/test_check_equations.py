@@ -274,3 +274,20 @@ def test_a_look_that_finds_nothing_certain_says_nothing():
     for answer in ("y[j] = W[j,I] x[I] + x[j]", "y[j] = 1/3 W[j,I] x[I] + x[j]"):
         result = checks.equations(answer, **common)
         assert str(result).startswith("✗ y is not right"), result
+
+
+def test_what_is_wrong_because_of_another_tensor_is_told_so():
+    given = {"x": torch.randn(5, 3, generator=torch.Generator().manual_seed(1)), "h0": torch.ones(3)}
+
+    def chain(x, h0):
+        gates, states = [], [h0]
+        for row in x:
+            gates.append(torch.sigmoid(row + states[-1]))
+            states.append(gates[-1] * states[-1] + torch.tanh(row))
+        return {"G": torch.stack(gates), "h": torch.stack(states[1:])}
+
+    made = lambda text: checks.equations(text, oracle=chain, given=given, boundary={"h": "h0"})
+    mixing = "h[t,j] = G[t,j] h[t-1,j] + tanh(x[t,j])"
+    assert made(f"G[t,j] = sigmoid(x[t,j] + h[t-1,j])\n{mixing}").ok
+    result = made(f"G[t,j] = 1 / (2 + exp(x[t,j]) h[t-1,j])\n{mixing}")
+    assert result.looked().sentence == "`G` is not right. `h` is wrong because of that."

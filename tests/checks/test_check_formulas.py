@@ -125,3 +125,11 @@ def test_a_formula_that_is_counted_against_is_told_its_slip(answer, kind):
     count = lambda V, d, D: V * D + D * D + d * D
     at = [{"V": 11, "d": 4, "D": 5}, {"V": 7, "d": 6, "D": 3}, {"V": 5, "d": 3, "D": 8}]
     assert checks.closed_form(answer, symbols=["V", "d", "D"], oracle=count, at=at).kind == kind
+
+
+def test_a_count_that_is_right_for_one_alone_is_told_so():
+    count = lambda L, I: L * I
+    at = [{"L": 4, "I": 3}, {"L": 1, "I": 5}, {"L": 3, "I": 2}]
+    result = checks.closed_form("I", symbols=["L", "I"], oracle=count, at=at)
+    assert result.sentence.endswith("It is right only where `L` is 1.")
+    assert "right only" not in checks.closed_form("I + 1", symbols=["L", "I"], oracle=count, at=at).sentence

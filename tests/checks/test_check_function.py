@@ -205,3 +205,10 @@ def test_a_scale_too_many_is_the_root_of_a_size():
     cases = [{"q": torch.rand(3, I, dtype=torch.float64)} for I in (4, 5)]
     result = checks.function(lambda q: right(q) / q.shape[1] ** 0.5, right, cases)
     assert "divided by the root of 4, the size of axis 1 of `q`" in result.sentence
+
+
+def test_shares_that_do_not_add_up_to_one_are_told_so():
+    oracle = lambda x: torch.softmax(x, 1)
+    given = {"x": torch.randn(3, 4, generator=torch.Generator().manual_seed(0))}
+    result = checks.function(lambda x: torch.sigmoid(x) ** 3, oracle, given)
+    assert result.sentence.endswith("does not share out one: its sums over axis 1 must be 1.")

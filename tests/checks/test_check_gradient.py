@@ -361,3 +361,11 @@ def test_a_wrong_entry_that_differs_from_case_to_case_is_named_for_the_case_that
     )
     same = checks.gradients(grad, loss, [cases[0], {**cases[1], "k": 3}], ["z"])
     assert same.sentence == "The gradient of `z` is right but for the entry [3]."
+
+
+def test_a_power_of_a_number_of_the_question_is_named():
+    loss = lambda w, h, T: h * w**T
+    cases = [{"w": 0.7, "h": torch.tensor(0.4), "T": 6}, {"w": -1.6, "h": torch.tensor(2.0), "T": 3}]
+    result = checks.gradients(lambda w, h, T: w, loss, cases, ["h"])
+    assert result.sentence == "The gradient of `h` has the factor `w` not often enough, here by 5."
+    assert "`w`" not in result.own

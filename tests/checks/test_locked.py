@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from coursekit.checks.shown.locked import Named, Outcome, hours, lock, unlock
+from coursekit.checks.shown.locked import SLIP, Named, Outcome, hours, lock, unlock
 
 SALT = "bptt/grads_t"
 
@@ -117,3 +117,14 @@ def test_one_core_needs_more_than_an_hour_for_a_number_of_seven_digits(monkeypat
 def test_what_is_no_box_gets_one_sentence():
     with pytest.raises(ValueError, match="coursekit release"):
         unlock("number$1$2", [numbers(1)])
+
+
+def test_a_named_mistake_goes_before_a_slip_that_comes_to_the_same():
+    exact, rounded = numbers(1), numbers(1)
+    rounded = Outcome(numbers=tuple(n * (1 + 1e-15) for n in rounded.numbers))
+    boxes = lock(
+        [("divided", "You divided.", [exact]), (f"{SLIP}twice", "Something twice.", [rounded])], SALT
+    )
+    assert [m.name for m in unlock(boxes, [exact])] == ["divided"]
+    two = lock([("one", "One.", [exact]), ("other", "Other.", [rounded])], SALT)
+    assert unlock(two, [exact]) == []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from inspect import signature
 from typing import Any
 
@@ -21,7 +21,7 @@ from ...notation.latex import latex
 from ...notation.meaning.reach import fail
 from ...notation.meaning.sizes import outside_reads
 from ...notation.meaning.table import Place, Table
-from ...notation.parse.lexer import canonical
+from ...notation.parse import lexer
 from ...notation.show import show
 from ...notation.system import System
 from ...notation.tree import Apply, walk
@@ -29,15 +29,18 @@ from ..diagnosis.instead import Instead
 from ..diagnosis.nearby import compared_finding, nearby
 from ..diagnosis.recognise import judge
 from ..judging.cases import Case, float64, on_host
-from ..judging.outcome import Mistake
+from ..judging.outcome import Mistake, matching
 from ..judging.student import Stopped, check, describe, listed, stop, unreadable, written
 from ..judging.tensors import close
 from ..shown.locked import Outcome
 from ..shown.panel import equations as equations_html
 from ..shown.panel import shape_of
-from ..shown.result import PLAIN, Finding, Result, mistaken, right, wrong
+from ..shown.result import PLAIN, Finding, Result, combine, mistaken, right, wrong
 
 Reads = Callable[[str], Equations]  # reads text with what the question knows of its tensors
+canonical = lru_cache(maxsize=1024)(
+    lexer.canonical
+)  # a diagnosis asks for the same few names hundreds of times
 
 
 @check
@@ -205,35 +208,63 @@ class _Run:
     def judge(self, system: Equations) -> Result:
         _defines(system, self.wanted)
         answers = [self._outputs(system, case) for case in self.cases]
-        mine, rights = ({n: [r[n] for r in runs] for n in self.wanted} for runs in (answers, self.rights))
         read = {n for n in self.cases[0] if canonical(n) in system.system.tensors}
         instead = Instead(self.cases, self.oracle, read)
         praise = f"Your equations are right: run on tensors, they give the right numbers{self.note}."
-        result = judge({name: f"`{name}`" for name in self.wanted}, mine, rights, self.cases, instead, praise)
-        failed = [name for name, part in result.parts.items() if not part.ok]
+        led = [] if matching() else self._led(system, answers)
+        nouns = {name: f"`{name}`" for name in self.wanted}
+        result = judge(nouns, answers, self.rights, self.cases, instead, praise, led=led)
+        blamed = [name for name, part in result.parts.items() if not part.ok and name not in led]
+        if led:  # no findings of their own
+            words = f"{listed([f'`{name}`' for name in led])} {'is' if len(led) == 1 else 'are'} wrong because of that."
+            findings = combine({name: result.parts[name] for name in blamed}, "").findings
+            result = replace(result, findings=(*findings, Finding("other", words)))
         given = {canonical(name): value for name, value in self.cases[0].items()}
-        result = replace(result, reading=_reading(system, answers[0], given, failed))
+        result = replace(result, reading=_reading(system, answers[0], given, blamed))
         if result.ok or any(finding.kind not in PLAIN for finding in result.findings):
             return result
 
         def look() -> Finding | None:
-            likely = self._likely(system, failed[0])
-            return nearby(system, self._agrees, self.wanted, failed, self._needed, likely)
+            likely = self._likely(system, (blamed + led)[0])
+            return nearby(system, self._agrees, self.wanted, blamed, self._needed, likely)
 
         return replace(result, look=cache(look))
 
-    def _likely(self, system: Equations, name: str) -> Callable[[Mutation], bool]:
-        """Whether a changed equation gives some entries of the first case as they should be, each computed by itself:
-        to check and to plan a whole system takes ten times as long."""
-        case, right_one = self.hosted[0], _table(self.rights[0][name])
+    def _local(self, system: Equations, values: dict[str, Table]) -> Local | None:
+        """The equations on the first case, entry by entry, where the other tensors have these values; None where they
+        cannot be looked at so."""
+        case = self.hosted[0]
         inputs = {canonical(n): _table(v) for n, v in case.items() if canonical(n) in system.inputs}
-        draw = Draw(0, system.system, engine(), {}, inputs, {}, self.functions, {})
+        draw = Draw(0, system.system, engine(), {}, inputs, {}, self.functions, values)
         try:
             start = {n: _table(v) for n, v in self._start(system.system, case).items()}
             draw.boundary = lambda system: dict(start)  # type: ignore[method-assign]
             draw.outside = lambda system, name, axis, away: start[name]  # type: ignore[method-assign]
-            local = Local(draw, system.system)
-        except NotationError:  # these equations cannot be looked at entry by entry
+            return Local(draw, system.system)
+        except NotationError:
+            return None
+
+    def _led(self, system: Equations, answers: Sequence[Mapping[str, Tensor]]) -> list[str]:
+        """The tensors that are wrong because of another one: their own equations, read on the right values of all
+        others, give what is right."""
+        runs = [*zip(answers, self.rights, strict=True)]
+        off = [name for name in self.wanted if not all(close(a[name].to(r[name]), r[name]) for a, r in runs)]
+        rights = {name: _table(self.rights[0][name]) for name in self.wanted}
+        if len(off) < 2 or (local := self._local(system, rights)) is None:
+            return []
+        led = []
+        for name in off:
+            places = sample(rights[name], 6)
+            got = None if name in local.private else local.entries(name, places)
+            if got is not None and near([rights[name][p] for p in places], got, 1e-5):
+                led.append(name)
+        return led if len(led) < len(off) else []
+
+    def _likely(self, system: Equations, name: str) -> Callable[[Mutation], bool]:
+        """Whether a changed equation gives some entries of the first case as they should be, each computed by itself:
+        to check and to plan a whole system takes ten times as long."""
+        right_one, local = _table(self.rights[0][name]), self._local(system, {})
+        if local is None:
             return lambda change: True
         places = sample(right_one, 3, list(right_one.places())[:1])
 

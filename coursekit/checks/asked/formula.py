@@ -120,7 +120,7 @@ def _outcomes(form: ClosedForm) -> tuple[Outcome, ...]:
 def _counted(form: ClosedForm, oracle: Callable[..., float], at: Sizes) -> Result:
     if not at:
         raise ValueError("an oracle needs sizes to be asked at: at=[dict(J=4, K=3), …]")
-    rows = []
+    rows, off = [], []
     for sizes in at:
         try:
             yours = form.value(**sizes)
@@ -129,11 +129,15 @@ def _counted(form: ClosedForm, oracle: Callable[..., float], at: Sizes) -> Resul
         counted = float(oracle(**sizes))
         if abs(yours - counted) > 1e-9 * max(1.0, abs(counted)):
             rows.append((", ".join(f"{n} = {s}" for n, s in sizes.items()), yours, counted))
+            off.append(sizes)
     if not rows:
         return right(f"`{form}` is right: it agrees with the count at {len(at)} sizes.")
     where, yours, counted = rows[0]
     own = f"`{form}` is not right: with {where} it gives {yours:.10g}"
     kind, more = _slip(form, rows, at) if len(rows) == len(at) > 1 else ("other", "")
+    for name in form.symbols if len(off) < len(at) else ():
+        if all((sizes[name] == 1) == (sizes not in off) for sizes in at):
+            more = f" It is right only where `{name}` is 1."
     return wrong(
         kind, own=f"{own}.{more}", whole=f"{own}, and counting gives {counted:.10g}.{more}",
         columns=("sizes", "yours", "counted"), rows=tuple(rows), outcomes=_outcomes(form),

@@ -46,7 +46,7 @@ def function(
         return {part: torch.as_tensor(value).detach().double() for part, value in values.items()}
 
     cases, moved = float64(given)
-    rights = _by_part([right(case) for case in on_host(cases)], returns)
+    rights = [right(case) for case in on_host(cases)]
     with by_hand_alone(answer) if by_hand else nullcontext():
         answers = collect(answer, cases, takes, returns)
     nouns = {part: f"`{part}`" if len(returns) > 1 else f"what {name_of(answer)} returns" for part in returns}
@@ -55,10 +55,6 @@ def function(
     if len(returns) == 1:
         result = replace(result, parts={}, look=result.parts[returns[0]].look)
     return result
-
-
-def _by_part(cases: Sequence[Mapping[str, Tensor]], parts: Iterable[str]) -> dict[str, list[Tensor]]:
-    return {part: [case[part] for case in cases] for part in parts}
 
 
 @check
@@ -89,11 +85,11 @@ def gradients(
         agreed(truth[0])
     with by_hand_alone(answer) if by_hand else nullcontext():
         answers = collect(answer, cases, takes, [*targets])
-    rights = _by_part([one.gradients for one in truth], targets)
+    rights = [one.gradients for one in truth]
 
     def known(part: str) -> tuple[Suspects, Measured]:
         return (
-            lambda tensors: explanation(targets[part], tensors, truth),
+            lambda tensors: explanation(part, tensors, truth),
             lambda number, entry: truth[number].difference(targets[part], entry),
         )
 
@@ -102,7 +98,7 @@ def gradients(
     count = "The gradient is" if len(targets) == 1 else f"All {len(targets)} gradients are"
     praise = f"{count} right: autograd and central differences agree with you{moved}."
     result = judge(nouns, answers, rights, cases, instead, praise, known)
-    if result.ok and by_hand and all(measured(answers[part], rights[part]) for part in targets):
+    if result.ok and by_hand and measured(answers, rights):
         own = "The numbers have the small errors of finite differences; this question asks for the formula itself."
         stop("by hand", own)
     return result

@@ -7,8 +7,6 @@ student's gradient is exactly that, the mistake is known, and no formula of the 
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -25,8 +23,6 @@ Rule = Callable[[int, tuple[Any, ...]], "Tensor | None"]
 Operator = Callable[..., Tensor]
 Formulas = Sequence[tuple[str, Callable[..., Tensor]]]  # what each says, and the gradient that it makes
 Sites = Sequence[tuple[Any, ...]]  # the arguments of each call of an operator
-# What a bend says, and its number among those that say the same (of another weight): alike in every case.
-Key = tuple[str, int]
 
 
 class Bend(NamedTuple):
@@ -50,43 +46,9 @@ class Record(Watch):
         return func(*args, **(kwargs or {})) if changed is None else changed
 
 
-class Backward:
-    """The backward pass of one case, to be run with a bent rule as often as needed.
+def bends(calls: Sequence[tuple[object, tuple[Any, ...]]], named: Mapping[str, Tensor]) -> Iterator[Bend]:
+    """Every rule that can be bent in a backward pass of these calls; `named` are all tensors of the case."""
 
-    `leaves` are what is differentiated by; `named` are all tensors of the case, for the sentences.
-    """
-
-    def __init__(self, value: Tensor, leaves: Mapping[str, Tensor], named: Mapping[str, Tensor]):
-        self.value, self.leaves, self.named = value.reshape(()), leaves, {**named, **leaves}
-        self._bent: dict[Key, dict[str, Tensor]] = {}
-
-    def gradients(self, mode: AbstractContextManager[object]) -> dict[str, Tensor]:
-        leaves = list(self.leaves.values())
-        with mode:
-            found = torch.autograd.grad(self.value, leaves, retain_graph=True, materialize_grads=True)
-        return dict(zip(self.leaves, found, strict=True))
-
-    @cached_property
-    def bends(self) -> dict[Key, Bend]:
-        """Every rule that can be bent in this pass."""
-        record, seen = Record(), Counter[str]()
-        self.gradients(record)
-        found = {}
-        for bend in _bends(record.calls, self.named):
-            found[bend.says, seen[bend.says]] = bend
-            seen[bend.says] += 1
-        return found
-
-    def bent(self, key: Key) -> dict[str, Tensor]:
-        """The gradients with that rule bent; none where this case has no such rule."""
-        if key not in self._bent:
-            self._bent[key] = {}
-            with suppress(RuntimeError):  # the bent rule may not fit these sizes
-                self._bent[key] = self.gradients(Record(self.bends[key].rules)) if key in self.bends else {}
-        return self._bent[key]
-
-
-def _bends(calls: Sequence[tuple[object, tuple[Any, ...]]], named: Mapping[str, Tensor]) -> Iterator[Bend]:
     def sites(operator: object) -> list[tuple[Any, ...]]:
         return [args for func, args in calls if func is operator]
 

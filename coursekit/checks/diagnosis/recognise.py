@@ -4,10 +4,11 @@ Kinds of error that show in the numbers alone: sign, factor, transpose, zero, an
 recogniser looks at all cases together, so that nothing is called a factor of 3 by chance.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from math import log
 
 from torch import Tensor
 
@@ -26,22 +27,26 @@ Measured = Callable[[int, tuple[int, ...]], float]  # the central difference at 
 
 def judge(
     nouns: Mapping[str, str],
-    answers: Mapping[str, Sequence[object]],
-    rights: Rights,
+    answers: Sequence[Mapping[str, object]],
+    rights: Sequence[Mapping[str, Tensor]],
     given: Cases,
     instead: Instead,
     praise: str,
     more: Callable[[str], tuple[Suspects | None, Measured | None]] = lambda part: (None, None),
+    led: Collection[str] = (),
 ) -> Result:
     """A part for each of `nouns`, which says what it is ("the gradient of `H`"); `answers` and `rights` have one item a
-    case. `instead` asks the oracle of the cases `given` with a variable changed; `more` is what gradients know."""
-    return combine(
-        {
-            part: _judged(part, noun, answers[part], rights, given, instead, *more(part))
-            for part, noun in nouns.items()
-        },
-        praise,
-    )
+    case. `instead` asks the oracle of the cases `given` with a variable changed; `more` is what gradients know. Parts
+    that are `led` by a wrong one are not looked at.
+    """
+    known = {part: [case[part] for case in rights] for part in nouns}
+    parts = {
+        part: _judged(
+            part, noun, [case[part] for case in answers], known, given, instead, part in led, *more(part)
+        )
+        for part, noun in nouns.items()
+    }
+    return combine(parts, praise)
 
 
 def _judged(
@@ -51,6 +56,7 @@ def _judged(
     all_rights: Rights,
     given: Cases,
     instead: Instead,
+    led: bool,
     suspects: Suspects | None,
     measured: Measured | None,
 ) -> Result:
@@ -66,7 +72,7 @@ def _judged(
     off = [n for n, pair in enumerate(pairs) if not close(*pair, dtype_of(answers[n]))]
     if not off:
         return right(f"{upper(noun)} is right.", reading=shape_of(tensors[0]))
-    if matching():
+    if led or matching():
         return Result(False, (Finding("other", "is not right.", of=noun),), outcomes=outcomes)
     entry = worst(*pairs[off[0]])
     columns: tuple[str, ...] = ("entry", "yours", "right")
@@ -107,12 +113,12 @@ def recognise(pairs: Pairs, others: Rights, given: Cases, suspects: Suspects | N
         if all(close(a, rights[n]) for n, (a, _) in zip(off, pairs, strict=True)):
             return Finding("swapped", f"is what belongs to `{name}`.")
     found = found or _product(pairs, given) or _first(_SUMMED, pairs)
-    found = found or _slice(pairs) or _first(_HOLES, pairs)
+    found = found or _slice(pairs) or _first(_HOLES, pairs) or _power(pairs, given)
     if found is None and len(off) < len(every):
         only = "is right in some of the cases and wrong in others: what differs between them?"
         why = "A number of one case may stand in your answer, or the mistake is where some cases have zeros."
         found = Finding("case", f"{only} {why}")
-    return found
+    return found or _first(_SHARES, pairs)
 
 
 def _axis(g: Tensor, n: int, fewest: int = 2) -> bool:
@@ -173,6 +179,10 @@ _HOLES: Rules = (
     ("holes", "is right where it is not zero in truth, and has numbers where zero belongs.",
      lambda a, g, n: bool((g[_wrong(a, g)] == 0).all())),
 )  # fmt: skip
+_SHARES: Rules = (
+    ("other", "does not share out one: its sums over axis {n} must be 1.",
+     lambda a, g, n: _axis(g, n) and bool((g >= 0).all()) and close(_share(g, n), g) and not close(_share(a, n), a)),
+)  # fmt: skip
 
 
 def _first(rules: Rules, pairs: Pairs) -> Finding | None:
@@ -218,6 +228,22 @@ def _factor(pairs: Pairs, sizes: Sequence[Mapping[str, int]]) -> Finding | None:
     if min(g.numel() for _, g in pairs) < 2:
         return None
     return Finding("factor", "is off by a factor that differs from case to case.")
+
+
+def _power(pairs: Pairs, given: Cases) -> Finding | None:
+    """A number of the question as a factor too often, or not often enough."""
+    if len(pairs) < 2 or any(g.numel() > 1 or not float(a) or not float(g) for a, g in pairs):
+        return None
+    for name in given[0] if given else ():
+        values = [
+            abs(float(v)) for case in given if isinstance(v := case.get(name), float) and abs(v) not in (0, 1)
+        ]
+        powers = [log(abs(float(a / g))) / log(v) for (a, g), v in zip(pairs, values, strict=False)]
+        if len(powers) == len(pairs) and all(round(p) and abs(p - round(p)) < 1e-6 for p in powers):
+            often = "too often" if powers[0] > 0 else "not often enough"
+            whole = f"has the factor `{name}` {often}, here by {abs(round(powers[0]))}."
+            return Finding("factor", f"has a factor {often}.", whole)
+    return None
 
 
 def _same(x: float, y: float) -> bool:

@@ -2,9 +2,11 @@
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -14,7 +16,10 @@ from ..judging.outcome import as_torch
 from ..judging.student import stop
 from ..judging.tensors import at, close, unflatten
 from ..shown.result import Finding
-from .bent import Backward, Key
+from .bent import Bend, Record, bends
+
+# What a bend says, and its number among those that say the same (of another weight): alike in every case.
+Key = tuple[str, int]
 
 STEP = 6e-6  # the cube root of float64's rounding: the best step of a central difference
 PROBES = 4  # entries of each gradient where autograd itself is checked
@@ -45,21 +50,48 @@ def targets_of(wrt: Iterable[str] | Mapping[str, str]) -> list[Target]:
 
 
 class Truth:
-    """The gradients of one case."""
+    """The gradients of one case, and what they become where a rule of the backward pass is bent."""
 
     def __init__(self, loss: Callable[..., Tensor], case: Case, targets: Sequence[Target]):
         self.case, self.targets = case, targets
         self.loss = _taking(loss, case)
-        leaves = {
+        self.leaves = {
             t.variable: torch.as_tensor(case[t.variable]).detach().clone().requires_grad_() for t in targets
         }
-        self.value = self.loss({**case, **leaves})
+        self.value = self.loss({**case, **self.leaves})
         if not isinstance(self.value, Tensor) or self.value.numel() != 1 or not self.value.requires_grad:
             raise ValueError("the loss must return one number that torch can differentiate")
-        tensors = {name: value for name, value in case.items() if isinstance(value, Tensor)}
-        self.backward = Backward(self.value, leaves, tensors)
-        full = self.backward.gradients(nullcontext())
-        self.gradients = {t.part: t.of(full[t.variable], case) for t in targets}
+        self.gradients = self._backward(nullcontext())
+        self._bent: dict[Key, dict[str, Tensor]] = {}
+
+    def _backward(self, mode: AbstractContextManager[object]) -> dict[str, Tensor]:
+        """The gradient of each part, with this mode at work."""
+        value, leaves = self.value.reshape(()), list(self.leaves.values())
+        with mode:
+            found = torch.autograd.grad(value, leaves, retain_graph=True, materialize_grads=True)
+        full = dict(zip(self.leaves, found, strict=True))
+        return {t.part: t.of(full[t.variable], self.case) for t in self.targets}
+
+    @cached_property
+    def bends(self) -> dict[Key, Bend]:
+        """Every rule that can be bent in this pass."""
+        record, seen = Record(), Counter[str]()
+        self._backward(record)
+        tensors = {name: value for name, value in self.case.items() if isinstance(value, Tensor)}
+        found = {}
+        for bend in bends(record.calls, {**tensors, **self.leaves}):
+            found[bend.says, seen[bend.says]] = bend
+            seen[bend.says] += 1
+        return found
+
+    def explains(self, key: Key, part: str, answer: Tensor) -> bool:
+        """The student's gradient is what this bent rule gives, and that is not the right one."""
+        if key not in self._bent:
+            self._bent[key] = {}
+            with suppress(RuntimeError):  # the bent rule may not fit these sizes
+                self._bent[key] = self._backward(Record(self.bends[key].rules)) if key in self.bends else {}
+        bent = self._bent[key].get(part)
+        return bent is not None and close(answer, bent) and not close(bent, self.gradients[part])
 
     def difference(self, target: Target, entry: tuple[int, ...]) -> float:
         """(J(w + s) - J(w - s)) / 2s at one entry of the target."""
@@ -73,19 +105,11 @@ class Truth:
                 ends.append(float(self.loss({**self.case, target.variable: moved})))
         return (ends[0] - ends[1]) / (2 * step)
 
-    def explains(self, key: Key, target: Target, answer: Tensor) -> bool:
-        """The student's gradient is what this bent rule gives, and that is not the right one."""
-        full = self.backward.bent(key)
-        if target.variable not in full:
-            return False
-        bent = target.of(full[target.variable], self.case)
-        return close(answer, bent) and not close(bent, self.gradients[target.part])
 
-
-def explanation(target: Target, answers: Sequence[Tensor], truth: Sequence[Truth]) -> Finding | None:
+def explanation(part: str, answers: Sequence[Tensor], truth: Sequence[Truth]) -> Finding | None:
     """The bent rule of the backward pass that gives the student's gradient in every case."""
-    for key, bend in truth[0].backward.bends.items():
-        if all(t.explains(key, target, a) for a, t in zip(answers, truth, strict=True)):
+    for key, bend in truth[0].bends.items():
+        if all(t.explains(key, part, a) for a, t in zip(answers, truth, strict=True)):
             return Finding(bend.kind, bend.says)
     return None
 

@@ -7,7 +7,7 @@ What counts is the call itself, so it does not matter whether a function came by
 import contextlib
 import functools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 
 import torch
@@ -79,9 +79,9 @@ def by_hand_alone(answer: object) -> Iterator[None]:
         stop("by hand", f"{called}; this question is done by hand: write the formula itself.")
 
 
-def measured(answers: Sequence[object], rights: Sequence[Tensor]) -> bool:
+def measured(answers: Sequence[Mapping[str, object]], rights: Sequence[Mapping[str, Tensor]]) -> bool:
     """Do these right gradients have the error of finite differences: more than rounding, less than float32's?"""
-    for answer, right in zip(answers, rights, strict=True):
+    for answer, right in ((a[part], r[part]) for a, r in zip(answers, rights, strict=True) for part in r):
         tensor = torch.as_tensor(answer).detach().to(right)
         if right.numel() < 3 or not right.any() or bool((tensor.float().double() == tensor).all()):
             return False

@@ -54,8 +54,8 @@ def split(value: object, parts: Sequence[str], name: str) -> dict[str, object]:
 
 def collect(
     answer: object, cases: Sequence[Case], takes: Sequence[str] | None, parts: Sequence[str]
-) -> dict[str, list[object]]:
-    """For each part, what the student's function gives in every case, or the value that it is already; Stopped where it
+) -> list[dict[str, object]]:
+    """What the student's function gives in each case, part by part, or the value that it is already; Stopped where it
     gives nothing, with what it gave before: a named mistake that stops at the same case is known by that."""
     name, ready = name_of(answer), isinstance(answer, (Mapping, tuple))
     returned: list[dict[str, object]] = []
@@ -68,7 +68,7 @@ def collect(
                 raise
             before = outcome_of([*returned, stopped.result.sentence])
             raise Stopped(replace(stopped.result, outcomes=(before,))) from None
-    return {part: [values[part] for values in returned] for part in parts}
+    return returned
 
 
 def float64(given: Case | Sequence[Case]) -> tuple[list[dict[str, object]], str]:

@@ -115,6 +115,11 @@ def _told(found: dict[Named, list[str]], outcomes: Sequence[Outcome]) -> list[Na
     wrong = {outcome.part for outcome in outcomes}
     # A mistake that would spoil a part which is right was not made: only one part of it looks alike.
     found = {mistake: parts for mistake, parts in found.items() if wrong.issuperset(mistake.parts)}
+    # What an author wrote down goes before a slip that comes to the same but for rounding.
+    named = [set(parts) for mistake, parts in found.items() if not mistake.name.startswith(SLIP)]
+    for mistake, parts in list(found.items()):
+        if mistake.name.startswith(SLIP) and any(same.issuperset(parts) for same in named):
+            del found[mistake]
     whole = [m for m, parts in found.items() if set(parts) == wrong == set(m.parts)]
     if whole:
         return whole if len(whole) == 1 else []
