@@ -89,31 +89,51 @@ class Trial:
 
 
 def prove(course: Course, names: list[str], warm: Warm) -> Iterator[Proof]:
-    """The proofs of every question, assignment by assignment."""
-    for name in names:
+    """The proofs of every question, assignment by assignment; while one is finished the next has begun."""
+    begun: dict[str, _Assignment] = {}
+
+    def tasks() -> Iterator[Task]:
+        for name in names:
+            begun[name] = _Assignment(course, name)
+            yield from begun[name].tasks
+
+    next_ones = list(names)
+    for outcome in warm.grade(tasks()):
+        assignment, _, what = outcome.id.partition("/")
+        begun[assignment].judge(what, outcome.tests)
+        while next_ones and next_ones[0] in begun and not begun[next_ones[0]].left:
+            yield from begun[next_ones.pop(0)].proofs.values()
+
+
+class _Assignment:
+    """The proofs of its questions, and the tasks that they wait for."""
+
+    def __init__(self, course: Course, name: str) -> None:
         source = read(course.source(name))
         made = master(name, instructor_notebook(source, course), settings())
         bare = master(name, instructor_notebook(source, course, named=False), settings())
-        proofs = {q.id: _begin(name, q, made) for q in source.questions if q.tests}
-        questions = [p.question for p in proofs.values()]
-        trials = {q.id: _trials(q, made) for q in questions}
-        tasks = [_whole(made, kind, questions) for kind in ("solution", "blank")]
+        self.proofs = {q.id: _begin(name, q, made) for q in source.questions if q.tests}
+        questions = [p.question for p in self.proofs.values()]
+        self.trials = {q.id: _trials(q, made) for q in questions}
+        self.tasks = [_whole(made, kind, questions) for kind in ("solution", "blank")]
         for q in questions:
-            firsts = range(0, len(trials[q.id]), TOGETHER)
-            tasks += [_task(made, bare, q, trials[q.id], first) for first in firsts]
-        for outcome in warm.grade(tasks):
-            if outcome.id.startswith(WHOLE):
-                whole = Trial(outcome.id.removeprefix(WHOLE), "", "")
-                for proof in proofs.values():
-                    _judge(proof, whole, {test.id: test for test in outcome.tests})
-                continue
-            by_trial: dict[int, dict[str, TestOutcome]] = defaultdict(dict)
-            for test in outcome.tests:
-                number, _, of = test.id.partition(" ")
-                by_trial[int(number)][of] = test
-            for at, tests in by_trial.items():
-                _judge(proofs[outcome.id], trials[outcome.id][at], tests)
-        yield from proofs.values()
+            firsts = range(0, len(self.trials[q.id]), TOGETHER)
+            self.tasks += [_task(made, bare, q, self.trials[q.id], first) for first in firsts]
+        self.left = len(self.tasks)
+
+    def judge(self, what: str, tests: Iterable[TestOutcome]) -> None:
+        self.left -= 1
+        if what.startswith(WHOLE):
+            whole = Trial(what.removeprefix(WHOLE), "", "")
+            for proof in self.proofs.values():
+                _judge(proof, whole, {test.id: test for test in tests})
+            return
+        by_trial: dict[int, dict[str, TestOutcome]] = defaultdict(dict)
+        for test in tests:
+            number, _, of = test.id.partition(" ")
+            by_trial[int(number)][of] = test
+        for at, found in by_trial.items():
+            _judge(self.proofs[what], self.trials[what][at], found)
 
 
 def _begin(assignment: str, question: Question, made: Master) -> Proof:
@@ -170,7 +190,7 @@ def _whole(made: Master, kind: str, asked: list[Question]) -> Task:
             cells.append(cell.as_task())
         elif cell.role in ("solution", "given"):
             cells.append(cell.as_task(cell.released if kind == "blank" else without_markers(cell.source)))
-    return Task(WHOLE + kind, tuple(cells))
+    return Task(f"{made.name}/{WHOLE}{kind}", tuple(cells))
 
 
 def _task(made: Master, bare: Master, question: Question, trials: list[Trial], first: int) -> Task:
@@ -196,7 +216,7 @@ def _task(made: Master, bare: Master, question: Question, trials: list[Trial], f
             cells.append(Cell(hidden, "test", f"{number} {test.grade_id}", test.points))
         if trial.kind == "probe":
             cells.append(Cell("print(seen_arguments)", "test", f"{number} {PROBED}"))
-    return Task(question.id, tuple(cells), LIMITS)
+    return Task(f"{made.name}/{question.id}", tuple(cells), LIMITS)
 
 
 def _visible(source: str) -> str:
