@@ -165,9 +165,8 @@ class Server:
                 child = self.children.pop(token)
                 if child.user:
                     self.users.insert(0, child.user)
-                if (
-                    child.home
-                ):  # by a process of its own, for thousands of files take seconds; nobody reads its words
+                if child.home:
+                    # By a process of its own, for thousands of files take seconds; nobody reads its words.
                     quiet = [(os.POSIX_SPAWN_DUP2, 1, 2)]
                     os.posix_spawnp("rm", ["rm", "-rf", "--", child.home], os.environ, file_actions=quiet)
 
